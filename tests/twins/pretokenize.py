@@ -1,0 +1,50 @@
+"""Slow twin of the pre-tokenizers: spans of characters, straight from the patterns.
+
+The definitions are those of the documents (`golden/documents.json`, key `pretokenize`), of
+BERT's basic tokenizer and of GPT-2's `encoder.py`. `\\s` is the `regex` package's, on `str`.
+A caller with bytes that are not UTF-8 decodes them with `errors="surrogateescape"` first: every
+bad byte is then one character that is neither a space, a letter, a number nor punctuation.
+"""
+
+import regex
+
+Span = tuple[int, int]
+
+# Unicode's category P, and the ASCII punctuation that Unicode calls symbols (category S).
+_PUNCTUATION = r"\p{P}$+<=>^`|~"
+
+PATTERNS = {
+    "whitespace": r"\S+",
+    "bert": rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+",
+    "gpt2-words": r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+",
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+}
+
+
+def pretokenize(name: str, text: str) -> list[Span]:
+    """The pre-tokens of `text` as (start, end) in characters, in order, none of them empty.
+
+    `name` is a key of `PATTERNS` (text between matches is dropped), `none` (the whole text is
+    one pre-token), or `regex:PATTERN` (matches, and the gaps between them: nothing is dropped).
+    """
+    if name == "none":
+        return [(0, len(text))] if text else []
+    if name.startswith("regex:"):
+        return _with_gaps(_matches(name.removeprefix("regex:"), text), len(text))
+    return _matches(PATTERNS[name], text)
+
+
+def _matches(pattern: str, text: str) -> list[Span]:
+    return [match.span() for match in regex.finditer(pattern, text) if match.group()]
+
+
+def _with_gaps(spans: list[Span], length: int) -> list[Span]:
+    everything = []
+    end_of_last = 0
+    for start, end in [*spans, (length, length)]:
+        if end_of_last < start:
+            everything.append((end_of_last, start))
+        if start < end:
+            everything.append((start, end))
+        end_of_last = end
+    return everything

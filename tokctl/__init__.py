@@ -1,0 +1,68 @@
+"""tokctl trains, runs, opens up and compares subword tokenizers.
+
+    from tokctl import Tokenizer
+
+    tok = Tokenizer.train(["book.txt"], algorithm="bpe", vocab_size=10_000)
+    tok.save("book.bpe.json")
+    tok = Tokenizer.load("book.bpe.json")
+    enc = tok.encode("There is still a lot of treasure")
+    tok.decode(enc.ids)
+
+The names below are imported when they are first used: a command that needs few of them
+starts fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokctl.compare import Comparison, compare
+    from tokctl.encoding import Encoding
+    from tokctl.errors import TokctlError
+    from tokctl.presets import default_recipe, preset
+    from tokctl.recipe import Recipe
+    from tokctl.tokenizer import Tokenizer, load, train
+
+_HOMES = {
+    "Comparison": "tokctl.compare",
+    "Encoding": "tokctl.encoding",
+    "Recipe": "tokctl.recipe",
+    "Tokenizer": "tokctl.tokenizer",
+    "TokctlError": "tokctl.errors",
+    "compare": "tokctl.compare",
+    "default_recipe": "tokctl.presets",
+    "load": "tokctl.tokenizer",
+    "preset": "tokctl.presets",
+    "train": "tokctl.tokenizer",
+}
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Comparison",
+    "Encoding",
+    "Recipe",
+    "TokctlError",
+    "Tokenizer",
+    "__version__",
+    "compare",
+    "default_recipe",
+    "load",
+    "preset",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tokctl' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    # `tokctl.compare` is a module as well as a function: the function is the public name.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

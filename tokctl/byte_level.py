@@ -1,0 +1,39 @@
+"""GPT-2's printable stand-ins for the 256 bytes.
+
+A vocabulary file is text, so byte-level tokens are spelled with one printable character
+for each byte: printable Latin-1 stands for itself, the other bytes are U+0100 onwards in
+order (`bytes_to_unicode` in GPT-2's `encoder.py`).
+"""
+
+from __future__ import annotations
+
+_THEMSELVES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = sorted(set(range(256)) - set(_THEMSELVES))
+
+#: The character that stands for each byte.
+CHARACTERS = {byte: chr(byte) for byte in _THEMSELVES} | {
+    byte: chr(0x100 + place) for place, byte in enumerate(_OTHERS)
+}
+BYTES = {character: byte for byte, character in CHARACTERS.items()}
+
+#: The 256 single bytes in the order of their stand-ins, which is the order of their ids.
+IN_ID_ORDER = [bytes([BYTES[character]]) for character in sorted(BYTES)]
+
+
+_TO_TEXT = str.maketrans({chr(byte): character for byte, character in CHARACTERS.items()})
+_TO_BYTES = str.maketrans({character: chr(byte) for byte, character in CHARACTERS.items()})
+
+
+def spell(token: bytes) -> str:
+    """The token's bytes as stand-ins."""
+    return token.decode("latin-1").translate(_TO_TEXT)
+
+
+def unspell(text: str) -> bytes:
+    """The bytes that stand-ins stand for; ValueError where a character is none."""
+    try:
+        if not set(text) <= BYTES.keys():
+            raise ValueError(f"{text!r} has a character that stands for no byte")
+        return text.translate(_TO_BYTES).encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise ValueError(str(error)) from None

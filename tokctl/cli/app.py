@@ -1,0 +1,137 @@
+"""The command `tokctl`: its commands, and the boundary where every error becomes a message."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, NoReturn
+
+import typer
+
+from tokctl import __version__
+from tokctl.cli import options
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError
+
+#: Command names in the order of the help; each lives in the module of its name.
+COMMANDS = ("train", "encode", "decode", "inspect", "compare", "corpora")
+
+EPILOG = """Exit codes: 0 done, 1 a comparison failed its condition, 2 bad usage or input,
+130 interrupted. Every command has --help with examples."""
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"tokctl {__version__}")
+        raise typer.Exit
+
+
+def _callback(
+    context: typer.Context,
+    color: options.Color = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Train, run, open up and compare subword tokenizers."""
+    options.apply(context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug)
+
+
+def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The application with these commands."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=EPILOG,
+    )
+    app.callback()(_callback)
+    for name in names:
+        module = import_module(f"tokctl.cli.{name}")
+        module.register(app)
+    return app
+
+
+def run(arguments: Sequence[str], world: World) -> int:
+    """Runs one command line and returns its exit code; errors are reported to the world."""
+    # Only the command that is called is imported; help and completion need them all.
+    called = [word for word in arguments if word in COMMANDS][:1]
+    help_of_all = not called or arguments[0] != called[0]
+    app = build(COMMANDS if help_of_all else called)
+    try:
+        code = app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
+        world.stdout.flush()
+        return int(code or ExitCode.DONE)
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except BaseException as error:
+        if world.debug and isinstance(error, Exception):
+            raise
+        return _report(error, world, arguments)
+
+
+def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.DONE
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        world.stderr.write("\n" if world.stderr_is_terminal else "")
+        world.say("interrupted")
+        return ExitCode.INTERRUPTED
+    if isinstance(error, TokctlError):
+        world.report(error)
+        return error.exit_code
+    if isinstance(error, typer.TyperException):
+        command = next((word for word in arguments if word in COMMANDS), None)
+        usage = f"tokctl {command} --help" if command else "tokctl --help"
+        message = error.format_message().rstrip(".")
+        if not message:  # the help has been shown, for want of a command
+            return ExitCode.BAD_INPUT
+        world.report(TokctlError(message[:1].lower() + message[1:], f"see: {usage}"))
+        return ExitCode.BAD_INPUT
+    if isinstance(error, MemoryError):
+        world.report(TokctlError("out of memory", "give it less text at a time"))
+        return ExitCode.BAD_INPUT
+    if isinstance(error, OSError):
+        world.report(TokctlError(f"{error.strerror or error}", _os_hint(error)))
+        return ExitCode.BAD_INPUT
+    if isinstance(error, SystemExit):
+        raise error
+    what = f"{type(error).__name__}: {error}"
+    world.report(
+        TokctlError(
+            f"this should not have happened: {what}",
+            "please report it, with what --debug shows",
+        )
+    )
+    return ExitCode.BAD_INPUT
+
+
+def _os_hint(error: OSError) -> str | None:
+    # Data goes to stdout; what fails elsewhere has been named where it failed.
+    return "the output could not be written" if error.filename is None else str(error.filename)
+
+
+def _terminated(_signal: int, _frame: object) -> NoReturn:
+    """SIGTERM as an exception, so that temporary files are removed."""
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def main() -> NoReturn:
+    """The entry point of the `tokctl` script."""
+    signal.signal(signal.SIGTERM, _terminated)
+    world = World.real()
+    code = run(sys.argv[1:], world)
+    try:
+        world.stdout.flush()
+    except OSError:
+        # Nobody reads any more; Python's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

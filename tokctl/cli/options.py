@@ -1,0 +1,76 @@
+"""Options that every command has, taken before and after its name."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError
+
+_PANEL = "Everywhere"
+
+Color = Annotated[
+    str | None,
+    typer.Option(
+        "--color",
+        metavar="auto|always|never",
+        help="Colour; auto is on for a terminal, and NO_COLOR is honoured.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_PANEL),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="More about what was done.", rich_help_panel=_PANEL),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL),
+]
+
+_GLOBALS = {"color": (Color, None), "quiet": (Quiet, False), "verbose": (Verbose, False)}
+_GLOBALS["debug"] = (Debug, False)
+
+
+def apply(world: World, *, color: str | None, quiet: bool, verbose: bool, debug: bool) -> None:
+    """Puts what was given into the world; what was not given changes nothing."""
+    if color is not None:
+        if color not in ("auto", "always", "never"):
+            raise TokctlError(f"--color can't be {color!r}", "choose auto, always or never")
+        world.color = color
+    world.quiet |= quiet
+    world.verbose |= verbose
+    world.debug |= debug
+
+
+def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    """The command with the options above added. It is called with the world first."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [p for name, p in signature.parameters.items() if name != "world"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in _GLOBALS.items()
+    ]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+    @functools.wraps(command)
+    def wrapped(*, context: typer.Context, **values: Any) -> int | None:
+        world: World = context.obj
+        apply(world, **{name: values.pop(name) for name in _GLOBALS})
+        return command(world, **values)
+
+    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[context, *keyword_only, *added]
+    )
+    wrapped.__annotations__ = {p.name: p.annotation for p in [context, *keyword_only, *added]}
+    return wrapped

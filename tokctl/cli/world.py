@@ -1,0 +1,81 @@
+"""The world that a command sees: streams, terminals, colour, in one object that tests replace."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO, TextIO
+
+from tokctl.errors import TokctlError
+
+
+@dataclass
+class World:
+    """Streams and manners of one run.
+
+    Attributes:
+        stdin, stdout: bytes, for data. stdout is buffered: flush it where output must
+            come as input comes.
+        stderr: text, for people.
+        color: `auto`, `always` or `never`.
+    """
+
+    stdin: BinaryIO
+    stdout: BinaryIO
+    stderr: TextIO
+    stdin_is_terminal: bool = False
+    stdout_is_terminal: bool = False
+    stderr_is_terminal: bool = False
+    environ: Mapping[str, str] = field(default_factory=dict)
+    color: str = "auto"
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+    @classmethod
+    def real(cls) -> World:
+        """The process's own streams."""
+        return cls(
+            stdin=sys.stdin.buffer,
+            stdout=sys.stdout.buffer,
+            stderr=sys.stderr,
+            stdin_is_terminal=sys.stdin.isatty(),
+            stdout_is_terminal=sys.stdout.isatty(),
+            stderr_is_terminal=sys.stderr.isatty(),
+            environ=os.environ,
+        )
+
+    def wants_color(self, is_terminal: bool) -> bool:
+        """Colour on a stream: as `--color` says, else NO_COLOR, else on a terminal."""
+        if self.color != "auto":
+            return self.color == "always"
+        if self.environ.get("NO_COLOR"):
+            return False
+        return is_terminal and self.environ.get("TERM") != "dumb"
+
+    def say(self, text: str) -> None:
+        """A line for people, unless `--quiet`."""
+        if not self.quiet:
+            self.stderr.write(f"{text}\n")
+            self.stderr.flush()
+
+    def report(self, error: TokctlError) -> None:
+        """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
+        red, cyan, off = "", "", ""
+        if self.wants_color(self.stderr_is_terminal):
+            red, cyan, off = "\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"
+        self.stderr.write(f"{red}error:{off} {visible(error.message)}\n")
+        if error.hint:
+            self.stderr.write(f"{cyan}hint:{off} {visible(error.hint)}\n")
+        self.stderr.flush()
+
+
+def visible(text: str) -> str:
+    """The text with control characters and lone surrogates escaped: a file name can hold
+    anything, and a terminal obeys some of it."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )

@@ -1,0 +1,35 @@
+"""The one exception that a person sees, and the exit codes of the command line."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process returns to the shell."""
+
+    DONE = 0
+    CONDITION_FAILED = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+
+
+class TokctlError(Exception):
+    """An error that a person caused or can mend.
+
+    Args:
+        message: what is wrong, naming the file and the place; no final full stop.
+        hint: what to do about it, or None when nothing useful can be said.
+        exit_code: what the command line returns.
+    """
+
+    def __init__(
+        self, message: str, hint: str | None = None, exit_code: int = ExitCode.BAD_INPUT
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = int(exit_code)
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"

@@ -1,0 +1,78 @@
+"""Files that are whole or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from tokctl.errors import TokctlError
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write to, which replaces `path` when the block ends without an error.
+
+    It grows beside the target under another name and is renamed when it is complete and
+    on the disk, so that a stop at any moment leaves the old file or the new one. What is
+    not a regular file (a pipe, `/dev/null`) is written to directly. A link's target is
+    replaced, not the link.
+
+    Raises:
+        TokctlError: the file can't be written.
+    """
+    path = Path(path)
+    try:
+        target = Path(os.path.realpath(path))
+        status = target.stat() if target.exists() else None
+        if status and stat.S_ISDIR(status.st_mode):
+            raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
+        if status and not stat.S_ISREG(status.st_mode):
+            with target.open("wb") as device:
+                yield device
+            return
+        with _temporary(target) as (file, name):
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            # A new file gets the usual rights, a replaced one keeps its own.
+            os.chmod(name, stat.S_IMODE(status.st_mode) if status else 0o666 & ~_umask())
+            os.replace(name, target)
+            with contextlib.suppress(OSError):
+                _sync_folder(target.parent)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TokctlError(
+            f"can't write {path}: {reason}", "choose another place with -o PATH"
+        ) from None
+
+
+@contextlib.contextmanager
+def _temporary(target: Path) -> Iterator[tuple[BinaryIO, str]]:
+    descriptor, name = tempfile.mkstemp(
+        prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file, name
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

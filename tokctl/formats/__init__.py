@@ -1,0 +1,51 @@
+"""Model files: one module per format on disk, each with read() and write()."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokctl.errors import TokctlError
+from tokctl.recipe import FilledRecipe
+
+#: No vocabulary comes near this; a larger file is read by mistake.
+LARGEST_FILE = 1 << 30
+
+
+def load(path: str | Path) -> FilledRecipe:
+    """Reads a model file.
+
+    Raises:
+        TokctlError: the file is missing, unreadable, damaged or of a format that
+            tokctl does not read.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise TokctlError(f"{path} is a folder, not a model file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        hint = (
+            "train one first: tokctl train book.txt"
+            if isinstance(error, FileNotFoundError)
+            else None
+        )
+        raise TokctlError(f"can't read the model {path}: {reason}", hint) from None
+    if len(data) > LARGEST_FILE:
+        raise TokctlError(f"{path} is too large for a model file")
+    return parse(data, str(path))
+
+
+def parse(data: bytes, name: str) -> FilledRecipe:
+    """The model in `data`, which came from the file `name`."""
+    from tokctl.formats import tokenizer_json
+
+    return tokenizer_json.read(data, name)
+
+
+def serialize(model: FilledRecipe) -> bytes:
+    """The bytes of the model file; they depend on the model alone."""
+    from tokctl.formats import tokenizer_json
+
+    return tokenizer_json.write(model)

@@ -1,0 +1,127 @@
+"""tokctl's model file: a `tokenizer.json` that Hugging Face `tokenizers` loads as it is.
+
+What that format has no place for stands under the key `tokctl` inside `model`, which its
+readers ignore. A recipe that the format can't express gets `"version": "tokctl-1"`, so
+that they refuse the file instead of giving other ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from tokctl import byte_level
+from tokctl.errors import TokctlError
+from tokctl.formats import huggingface
+from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
+
+#: Version of what stands under `model.tokctl`.
+FORMAT = 1
+PRIVATE_VERSION = "tokctl-1"
+#: The name of a token's count in a merge history; `score` needs all three.
+_COUNTS = ("counts", "left_counts", "right_counts")
+
+
+def write(model: FilledRecipe) -> bytes:
+    """The model file's bytes: UTF-8, one line, the same for the same model."""
+    recipe = model.recipe
+    spelled = [_spell(recipe, token) for token in model.tokens]
+    private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
+    if model.training:
+        private["training"] = asdict(model.training)
+    columns = zip(*(merge[3:] for merge in model.merges), strict=True)
+    private.update(zip(_COUNTS, columns, strict=False))
+    pairs = [(spelled[merge.left], spelled[merge.right]) for merge in model.merges]
+    document = huggingface.document(recipe, spelled, pairs)
+    if document is None:
+        document = {
+            "version": PRIVATE_VERSION,
+            "model": {"vocab": {token: id_ for id_, token in enumerate(spelled)}},
+        }
+    if recipe.algorithm != "bpe" or document["version"] == PRIVATE_VERSION:
+        private["merges"] = pairs
+    document["model"]["tokctl"] = private
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def read(data: bytes, name: str) -> FilledRecipe:
+    """The model in `data`; TokctlError that names the file where it is not whole."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise _damaged(name, f"it is no JSON ({error})") from None
+    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(model, dict):
+        raise _damaged(name, "it has no model in it")
+    if "tokctl" not in model:
+        raise TokctlError(
+            f"{name} was not written by tokctl",
+            "reading tokenizers of other libraries is not built yet; train one with tokctl train",
+        )
+    try:
+        return _filled(model)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _damaged(name, f"{type(error).__name__}: {error}") from None
+    except TokctlError as error:
+        raise _damaged(name, error.message) from None
+
+
+def _filled(model: dict[str, Any]) -> FilledRecipe:
+    private = model["tokctl"]
+    if private["format"] != FORMAT:
+        raise ValueError(f"format {private['format']!r} needs another version of tokctl")
+    recipe = Recipe.from_dict(private["recipe"])
+    vocabulary = model["vocab"]
+    spelled = sorted(vocabulary, key=vocabulary.__getitem__)
+    if any(vocabulary[token] != id_ for id_, token in enumerate(spelled)):
+        raise ValueError("the ids of the vocabulary are not 0, 1, 2, …")
+    if tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
+        raise ValueError("the special tokens do not have the lowest ids")
+    tokens = [_unspell(recipe, id_, token) for id_, token in enumerate(spelled)]
+    pairs = private["merges"] if "merges" in private else model["merges"]
+    history = [private.get(column, []) for column in _COUNTS]
+    merges = _merges(recipe, vocabulary, pairs, history)
+    training = private.get("training")
+    return FilledRecipe(recipe, tokens, merges, TrainingRecord(**training) if training else None)
+
+
+def _merges(
+    recipe: Recipe, vocabulary: dict[str, int], pairs: list[Any], history: list[list[int]]
+) -> list[Merge]:
+    mark = recipe.marker.text if recipe.marker.kind == "continuation" else ""
+    if any(len(column) != len(pairs) for column in history):
+        raise ValueError("the history and the merges differ in length")
+    for column in history:
+        if any(type(figure) is not int or not 0 <= figure < 2**64 for figure in column):
+            raise ValueError("a count of the history is no 64-bit number")
+    merges = []
+    for step, ((left, right), *figures) in enumerate(zip(pairs, *history, strict=True), 1):
+        joined = left + right.removeprefix(mark)
+        missing = [part for part in (left, right, joined) if part not in vocabulary]
+        if missing:
+            raise ValueError(f"merge {step} names {missing[0]!r}, which is no token")
+        ids = (vocabulary[left], vocabulary[right], vocabulary[joined])
+        merges.append(Merge(*ids, *figures))
+    return merges
+
+
+def _spell(recipe: Recipe, token: bytes) -> str:
+    """The token as text; a byte-level one in GPT-2's stand-ins, special tokens as they are."""
+    if recipe.units == "bytes" and token.decode("utf-8", "replace") not in recipe.special_tokens:
+        return byte_level.spell(token)
+    return token.decode()
+
+
+def _unspell(recipe: Recipe, id_: int, text: str) -> bytes:
+    if recipe.units == "bytes" and id_ >= len(recipe.special_tokens):
+        return byte_level.unspell(text)
+    return text.encode()
+
+
+def _damaged(name: str, why: str) -> TokctlError:
+    return TokctlError(
+        f"{name} is no model file, or a damaged one: {why}",
+        "train it again, or copy it again from where it came",
+    )

@@ -1,0 +1,89 @@
+//! WordPiece encoding: the longest token first, from left to right (BERT).
+
+use super::trie::Trie;
+use super::Segment;
+use crate::model::NO_ID;
+use crate::unicode;
+
+/// What becomes of a word with an unmatchable rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// The whole word is one unknown token, as in BERT.
+    Word,
+    /// Only the character that can't be matched is; matching goes on after it.
+    Character,
+}
+
+pub struct LongestMatch {
+    start: Trie,
+    inside: Trie,
+    unknown: Unknown,
+    unknown_id: u32,
+    /// Words of more characters are unknown as a whole.
+    max_characters: usize,
+}
+
+impl LongestMatch {
+    /// `tokens` are the ordinary tokens, without the special ones, with their ids.
+    /// A token that starts with `prefix` goes on inside a word; at the start of a word
+    /// every token matches the text that it spells, as in BERT.
+    pub fn new<'t>(
+        tokens: impl Iterator<Item = (&'t [u8], u32)>,
+        prefix: &[u8],
+        unknown: Unknown,
+        unknown_id: Option<u32>,
+        max_characters: Option<usize>,
+    ) -> Self {
+        let (mut start, mut inside) = (Trie::default(), Trie::default());
+        for (token, id) in tokens {
+            start.insert(token, id);
+            if let Some(rest) = token.strip_prefix(prefix) {
+                inside.insert(rest, id);
+            }
+        }
+        LongestMatch {
+            start,
+            inside,
+            unknown,
+            unknown_id: unknown_id.unwrap_or(NO_ID),
+            max_characters: max_characters.unwrap_or(usize::MAX),
+        }
+    }
+
+    pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>) {
+        let first = out.len();
+        let whole = Segment {
+            id: self.unknown_id,
+            length: word.len() as u32,
+        };
+        if word.len() > self.max_characters && characters(word) > self.max_characters {
+            out.push(whole);
+            return;
+        }
+        let mut at = 0;
+        while at < word.len() {
+            let trie = if at == 0 { &self.start } else { &self.inside };
+            let (id, length) = match trie.longest(&word[at..]) {
+                Some(found) => found,
+                None if self.unknown == Unknown::Character => {
+                    let length = unicode::decode(word, at).map_or(1, |(_, length)| length);
+                    (self.unknown_id, length)
+                }
+                None => {
+                    out.truncate(first);
+                    out.push(whole);
+                    return;
+                }
+            };
+            out.push(Segment {
+                id,
+                length: length as u32,
+            });
+            at += length;
+        }
+    }
+}
+
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
+}

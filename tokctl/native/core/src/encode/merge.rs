@@ -1,0 +1,227 @@
+//! Segmenting by merges.
+//!
+//! Lowest rank first, leftmost first. Short pre-tokens are scanned for the best pair;
+//! longer ones keep a heap over a linked list, so that nothing is quadratic: a
+//! pre-token of n symbols takes O(n log n).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Interrupt, Segment};
+use crate::error::{Error, Result};
+use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
+
+/// Up to this many symbols the scan beats the heap.
+const SHORT: usize = 24;
+
+const NONE: u32 = u32::MAX;
+
+/// What happens to a pair that becomes mergeable only after its rank has passed. It
+/// matters only where a merge made a token that existed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOrder {
+    /// It is merged at once: the usual rule of BPE encoders.
+    ByRank,
+    /// It stays: the merges are replayed as they were learned.
+    Replay,
+}
+
+pub struct Merging {
+    pub alphabet: Alphabet,
+    pub merges: Merges,
+    pub order: MergeOrder,
+    /// Stands for a symbol without an id; None leaves [`NO_ID`] in the output.
+    pub unknown: Option<u32>,
+}
+
+struct Node {
+    id: u32,
+    length: u32,
+    before: u32,
+    after: u32,
+}
+
+impl Merging {
+    pub fn segment(
+        &self,
+        pre_token: &[u8],
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let first = out.len();
+        self.merge(pre_token, NO_RANK, out, |_| {}, interrupt)?;
+        if let Some(unknown) = self.unknown {
+            for segment in &mut out[first..] {
+                if segment.id == NO_ID {
+                    segment.id = unknown;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
+    /// and the ranks of the merges that were made, in order.
+    pub fn replay(
+        &self,
+        pre_token: &[u8],
+        steps: u32,
+        interrupt: Interrupt,
+    ) -> Result<(Vec<Segment>, Vec<u32>)> {
+        let (mut segments, mut ranks) = (Vec::new(), Vec::new());
+        self.merge(
+            pre_token,
+            steps,
+            &mut segments,
+            |rank| ranks.push(rank),
+            interrupt,
+        )?;
+        Ok((segments, ranks))
+    }
+
+    /// Makes the merges of rank below `limit` and tells `done` of each.
+    fn merge(
+        &self,
+        pre_token: &[u8],
+        limit: u32,
+        out: &mut Vec<Segment>,
+        done: impl FnMut(u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let first = out.len();
+        self.alphabet
+            .symbols(pre_token, |id, length| out.push(Segment { id, length }));
+        if out.len() - first <= SHORT {
+            self.merge_short(out, first, limit, done);
+            Ok(())
+        } else {
+            self.merge_long(out, first, limit, done, interrupt)
+        }
+    }
+
+    fn rank_after(&self, left: u32, right: u32, done: u32) -> u32 {
+        match self.order {
+            MergeOrder::Replay => self.merges.rank_after(left, right, done),
+            MergeOrder::ByRank => self.merges.rank(left, right),
+        }
+    }
+
+    /// By repeated scans for the best pair.
+    fn merge_short(
+        &self,
+        out: &mut Vec<Segment>,
+        first: usize,
+        limit: u32,
+        mut done: impl FnMut(u32),
+    ) {
+        let mut all_ranks = [NO_RANK; SHORT];
+        let mut pairs = (out.len() - first).saturating_sub(1);
+        for (rank, two) in all_ranks.iter_mut().zip(out[first..].windows(2)) {
+            *rank = self.merges.rank(two[0].id, two[1].id);
+        }
+        loop {
+            let ranks = &mut all_ranks[..pairs];
+            let best = ranks.iter().enumerate().min_by_key(|(_, &rank)| rank);
+            let Some((at, &rank)) = best.filter(|(_, &rank)| rank < limit) else {
+                return;
+            };
+            done(rank);
+            let left = first + at;
+            let right = out.remove(left + 1);
+            out[left].id = self.merges.token(rank);
+            out[left].length += right.length;
+            ranks.copy_within(at + 1.., at);
+            pairs -= 1;
+            if at > 0 {
+                ranks[at - 1] = self.rank_after(out[left - 1].id, out[left].id, rank);
+            }
+            if at < pairs {
+                ranks[at] = self.rank_after(out[left].id, out[left + 1].id, rank);
+            }
+        }
+    }
+
+    /// With a heap of candidates over a linked list.
+    fn merge_long(
+        &self,
+        out: &mut Vec<Segment>,
+        first: usize,
+        limit: u32,
+        mut done: impl FnMut(u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let mut nodes = linked(out.drain(first..));
+        let candidates: Vec<Reverse<(u32, u32)>> = (0u32..)
+            .zip(nodes.windows(2))
+            .map(|(at, two)| Reverse((self.merges.rank(two[0].id, two[1].id), at)))
+            .filter(|Reverse((rank, _))| *rank < limit)
+            .collect();
+        let mut heap: BinaryHeap<_> = candidates.into();
+        let mut steps = 0usize;
+        while let Some(Reverse((rank, at))) = heap.pop() {
+            steps += 1;
+            if steps.is_multiple_of(1 << 16) && interrupt() {
+                return Err(Error::Interrupted);
+            }
+            let node = &nodes[at as usize];
+            if node.after == NONE {
+                continue;
+            }
+            let right = &nodes[node.after as usize];
+            // An outdated entry: the pair is gone, and the one that stands there now has
+            // an entry of its own. (Of several ranks of one pair, the next one counts.)
+            let present = match self.merges.rank(node.id, right.id) {
+                passed if passed < rank => self.rank_after(node.id, right.id, rank - 1),
+                present => present,
+            };
+            if present != rank {
+                continue;
+            }
+            done(rank);
+            let (before, gone, after) = (node.before, node.after, right.after);
+            let length = right.length;
+            let node = &mut nodes[at as usize];
+            node.id = self.merges.token(rank);
+            node.length += length;
+            node.after = after;
+            nodes[gone as usize].after = NONE;
+            if after != NONE {
+                nodes[after as usize].before = at;
+            }
+            for (left, right) in [(before, at), (at, after)] {
+                if left != NONE && right != NONE {
+                    let (l, r) = (nodes[left as usize].id, nodes[right as usize].id);
+                    let next = self.rank_after(l, r, rank);
+                    if next < limit {
+                        heap.push(Reverse((next, left)));
+                    }
+                }
+            }
+        }
+        let mut at = 0;
+        while at != NONE {
+            let node = &nodes[at as usize];
+            out.push(Segment {
+                id: node.id,
+                length: node.length,
+            });
+            at = node.after;
+        }
+        Ok(())
+    }
+}
+
+/// Segments in a row, as nodes that know their neighbours. There are fewer than 2^32:
+/// [`super::Segmenter::segment`] sees to that.
+fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<Node> {
+    let last = segments.len() as u32 - 1;
+    (0u32..)
+        .zip(segments)
+        .map(|(at, segment)| Node {
+            id: segment.id,
+            length: segment.length,
+            before: at.checked_sub(1).unwrap_or(NONE),
+            after: if at == last { NONE } else { at + 1 },
+        })
+        .collect()
+}

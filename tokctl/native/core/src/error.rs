@@ -1,0 +1,51 @@
+//! What can go wrong inside the core, in words that the caller can pass on.
+
+use std::fmt;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// The caller's progress callback asked to stop (Ctrl-C).
+    Interrupted,
+    /// The vocabulary asked for is smaller than alphabet plus special tokens.
+    VocabularyTooSmall { asked: u64, least: u64 },
+    /// A value that does not fit the type that holds it.
+    TooLarge(String),
+    /// An id that the vocabulary does not have.
+    UnknownId { position: u64, id: u32 },
+    /// An id outside the vocabulary, in a text of ids. Columns count bytes from 1.
+    IdOutside { line: u64, column: u64, id: u32 },
+    /// A word that is no id, in a text of ids.
+    NotAnId {
+        line: u64,
+        column: u64,
+        word: String,
+    },
+    /// A vocabulary, merge list or option that contradicts itself.
+    Invalid(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Interrupted => write!(f, "interrupted"),
+            Error::VocabularyTooSmall { asked, least } => write!(
+                f,
+                "a vocabulary of {asked} is too small: the alphabet and the special tokens need {least}"
+            ),
+            Error::TooLarge(what) | Error::Invalid(what) => write!(f, "{what}"),
+            Error::IdOutside { line, column, id } => {
+                write!(f, "line {line}, column {column}: id {id} is outside the vocabulary")
+            }
+            Error::NotAnId { line, column, word } => {
+                write!(f, "line {line}, column {column}: {word:?} is no id")
+            }
+            Error::UnknownId { position, id } => {
+                write!(f, "id {id} (number {position}) is outside the vocabulary")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,21 @@
+//! The loops of tokctl that touch every byte or every pair.
+//!
+//! The folders are named after the places that text passes, in order:
+//! [`normalize`], [`pretokenize`], [`count`], [`train`]; and for a finished model
+//! [`encode`] and [`decode`]; [`measure`] counts what came out. [`model`] is what training fills in and encoding
+//! reads. Nothing here knows Python, opens a file or prints.
+//!
+//! `train` and `encode` may use `model`, and never each other.
+
+pub mod count;
+pub mod decode;
+pub mod encode;
+pub mod error;
+pub mod measure;
+pub mod model;
+pub mod normalize;
+pub mod pretokenize;
+pub mod train;
+pub mod unicode;
+
+pub use error::{Error, Result};

@@ -1,0 +1,126 @@
+//! From a pre-token to its initial symbols.
+
+use hashbrown::HashMap;
+
+use super::{Marker, NO_ID};
+use crate::unicode;
+
+/// What a symbol starts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    Bytes,
+    Characters,
+}
+
+/// Ids of the initial symbols. [`NO_ID`] where a byte or character has none.
+#[derive(Debug, Clone)]
+pub enum Alphabet {
+    Bytes(Box<ByteAlphabet>),
+    Characters(Box<CharAlphabet>),
+}
+
+#[derive(Debug, Clone)]
+pub struct ByteAlphabet {
+    ids: [u32; 256],
+}
+
+#[derive(Debug, Clone)]
+pub struct CharAlphabet {
+    marker: Marker,
+    /// Id of the marker where it is a symbol of its own.
+    marker_id: u32,
+    /// Characters as they are, and characters that carry a fused marker.
+    bare: HashMap<char, u32>,
+    marked: HashMap<char, u32>,
+}
+
+impl Alphabet {
+    /// `id_of` gives the id of a symbol's string, or None.
+    pub fn bytes(id_of: impl Fn(&[u8]) -> Option<u32>) -> Self {
+        let mut ids = [NO_ID; 256];
+        for byte in 0..=255u8 {
+            ids[byte as usize] = id_of(&[byte]).unwrap_or(NO_ID);
+        }
+        Alphabet::Bytes(Box::new(ByteAlphabet { ids }))
+    }
+
+    /// `symbols` are all strings that can be initial symbols, with their ids.
+    pub fn characters<'s>(marker: &Marker, symbols: impl Iterator<Item = (&'s [u8], u32)>) -> Self {
+        let mut alphabet = CharAlphabet {
+            marker: marker.clone(),
+            marker_id: NO_ID,
+            bare: HashMap::new(),
+            marked: HashMap::new(),
+        };
+        for (symbol, id) in symbols {
+            let Ok(symbol) = std::str::from_utf8(symbol) else {
+                continue;
+            };
+            match marker {
+                Marker::End(mark) | Marker::Start(mark) if symbol == mark => {
+                    alphabet.marker_id = id;
+                }
+                _ => {}
+            }
+            if let Some(character) = only_char(symbol) {
+                alphabet.bare.insert(character, id);
+            }
+            let rest = match marker {
+                Marker::EndFused(mark) => symbol.strip_suffix(mark.as_str()),
+                Marker::Continuation(mark) => symbol.strip_prefix(mark.as_str()),
+                _ => None,
+            };
+            if let Some(character) = rest.and_then(only_char) {
+                alphabet.marked.insert(character, id);
+            }
+        }
+        Alphabet::Characters(Box::new(alphabet))
+    }
+
+    /// Calls `push(id, length)` for each initial symbol; the lengths, in bytes of the
+    /// pre-token, add up to its length (a marker of its own has length 0).
+    pub fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
+        match self {
+            Alphabet::Bytes(alphabet) => {
+                for &byte in pre_token {
+                    push(alphabet.ids[byte as usize], 1);
+                }
+            }
+            Alphabet::Characters(alphabet) => alphabet.symbols(pre_token, push),
+        }
+    }
+}
+
+impl CharAlphabet {
+    fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
+        if matches!(self.marker, Marker::Start(_)) {
+            push(self.marker_id, 0);
+        }
+        let mut at = 0;
+        while at < pre_token.len() {
+            let decoded = unicode::decode(pre_token, at);
+            // Callers check their text; a stray byte is a character that has no id.
+            let length = decoded.map_or(1, |(_, length)| length);
+            let marked = match self.marker {
+                Marker::Continuation(_) => at > 0,
+                Marker::EndFused(_) => at + length == pre_token.len(),
+                _ => false,
+            };
+            let ids = if marked { &self.marked } else { &self.bare };
+            let id = decoded
+                .and_then(|(code, _)| char::from_u32(code))
+                .and_then(|character| ids.get(&character).copied());
+            push(id.unwrap_or(NO_ID), length as u32);
+            at += length;
+        }
+        if matches!(self.marker, Marker::End(_)) {
+            push(self.marker_id, 0);
+        }
+    }
+}
+
+fn only_char(symbol: &str) -> Option<char> {
+    let mut characters = symbol.chars();
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first)
+}

@@ -1,0 +1,54 @@
+//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+//!
+//! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token.
+
+use super::runs::{contraction, kind_at, run_end, word_end};
+use crate::unicode::{Classes, SPACE};
+
+pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {
+    let mut at = 0;
+    while at < text.len() {
+        let end = match contraction(text, at) {
+            0 => token_end(classes, text, at),
+            short => at + short,
+        };
+        emit(at, end);
+        at = end;
+    }
+}
+
+/// The end of the pre-token that starts at `at`, where no contraction starts.
+#[inline]
+fn token_end(classes: Classes, text: &[u8], at: usize) -> usize {
+    let (kind, length) = kind_at(classes, text, at);
+    if kind != SPACE {
+        return word_end(classes, text, at);
+    }
+    let next = at + length;
+    if next == text.len() {
+        return next;
+    }
+    if kind_at(classes, text, next).0 != SPACE {
+        // ` ?` takes a plain space along; another kind of space stands alone.
+        return if text[at] == b' ' {
+            word_end(classes, text, next)
+        } else {
+            next
+        };
+    }
+    let end = run_end(classes, text, next, SPACE);
+    if end == text.len() {
+        return end;
+    }
+    // `\s+(?!\S)` gives back the last space, which then belongs to what follows.
+    last_space_start(text, end)
+}
+
+/// Where the space character that ends at `end` starts.
+fn last_space_start(text: &[u8], end: usize) -> usize {
+    let mut start = end - 1;
+    while text[start] & 0xC0 == 0x80 {
+        start -= 1;
+    }
+    start
+}

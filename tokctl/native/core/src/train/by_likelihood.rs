@@ -1,0 +1,232 @@
+//! The highest `count(ab) / (count(a) * count(b))` next.
+//!
+//! A merge lowers the counts of its two symbols, and so lifts the score of every pair
+//! that has one of them: there can be thousands. Two levels keep that cheap. Each pair
+//! is *owned* by one of its symbols, the one with more neighbours when the pair first
+//! appears. An owner ranks its pairs by `count(ab) / count(other)`, an order in which
+//! its own count plays no part; a global heap ranks the owners by their best pair. When
+//! a symbol's count falls, only the pairs that it is in *without* owning them are
+//! pushed anew (few, because the symbol with more neighbours owns) and the symbol itself.
+//!
+//! On both levels an entry may stand too high and is corrected when it surfaces, but
+//! never too low: whatever lifts a score pushes a new entry, which makes older entries
+//! of the same pair or owner void.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::corpus::Corpus;
+use super::fraction::Fraction;
+use super::pairs::{PairId, Pairs};
+use super::ties::TieKey;
+use super::Selector;
+use crate::model::Merge;
+
+/// A pair among those of one owner.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+struct Owned {
+    /// `count(ab) / count(other)`
+    ratio: Fraction,
+    key: Reverse<TieKey>,
+    pair: PairId,
+    version: u32,
+}
+
+/// An owner, ranked by its best pair.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+struct Best {
+    /// `count(ab) / (count(a) * count(b))`
+    score: Fraction,
+    key: Reverse<TieKey>,
+    pair: PairId,
+    owner: u32,
+    version: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PairState {
+    owner: u32,
+    other: u32,
+    version: u32,
+    known: bool,
+}
+
+#[derive(Default)]
+struct SymbolState {
+    owned: BinaryHeap<Owned>,
+    /// Pairs that this symbol is in and that another owns.
+    elsewhere: Vec<PairId>,
+    /// Pairs that this symbol has been in so far.
+    degree: u32,
+    version: u32,
+}
+
+pub struct ByLikelihood {
+    pairs: Vec<PairState>,
+    symbols: Vec<SymbolState>,
+    best: BinaryHeap<Best>,
+}
+
+impl ByLikelihood {
+    pub fn new(pairs: &mut Pairs, corpus: &Corpus) -> Self {
+        let mut selector = ByLikelihood {
+            pairs: Vec::new(),
+            symbols: Vec::new(),
+            best: BinaryHeap::new(),
+        };
+        let all: Vec<PairId> = (0..pairs.len() as PairId).collect();
+        for &pair in &all {
+            let (left, right) = pairs.symbols(pair);
+            selector.symbol(left).degree += 1;
+            selector.symbol(right).degree += 1;
+        }
+        for &pair in &all {
+            if pairs.is_candidate(pair) {
+                selector.enter(pair, pairs, corpus);
+            }
+        }
+        for owner in 0..selector.symbols.len() as u32 {
+            selector.rank(owner, pairs, corpus);
+        }
+        selector
+    }
+
+    fn symbol(&mut self, symbol: u32) -> &mut SymbolState {
+        let least = symbol as usize + 1;
+        if self.symbols.len() < least {
+            self.symbols.resize_with(least, SymbolState::default);
+        }
+        &mut self.symbols[symbol as usize]
+    }
+
+    /// Gives a pair its owner, if it has none yet, and its entry.
+    fn enter(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
+        let least = pair as usize + 1;
+        if self.pairs.len() < least {
+            self.pairs.resize(least, PairState::default());
+        }
+        if !self.pairs[pair as usize].known {
+            let (left, right) = pairs.symbols(pair);
+            let (owner, other) = if self.symbol(left).degree > self.symbol(right).degree {
+                (left, right)
+            } else {
+                (right, left)
+            };
+            self.symbol(other).elsewhere.push(pair);
+            let state = &mut self.pairs[pair as usize];
+            // The version goes on counting: entries of an earlier owner stay void.
+            (state.owner, state.other, state.known) = (owner, other, true);
+        }
+        self.push(pair, pairs, corpus);
+    }
+
+    /// Pushes the pair's present entry, which makes its earlier ones void.
+    fn push(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
+        let state = &mut self.pairs[pair as usize];
+        state.version += 1;
+        let entry = Owned {
+            ratio: Fraction::new(pairs.count(pair), corpus.symbol_count(state.other), 1),
+            key: Reverse(pairs.tie_key(pair, corpus)),
+            pair,
+            version: state.version,
+        };
+        self.symbols[state.owner as usize].owned.push(entry);
+    }
+
+    /// The owner's best pair as things stand; outdated entries above it are corrected.
+    fn top(&mut self, owner: u32, pairs: &mut Pairs, corpus: &Corpus) -> Option<Owned> {
+        loop {
+            let entry = *self.symbols[owner as usize].owned.peek()?;
+            let state = self.pairs[entry.pair as usize];
+            let void = entry.version != state.version || !pairs.is_candidate(entry.pair);
+            if !void {
+                let count = pairs.count(entry.pair);
+                let ratio = Fraction::new(count, corpus.symbol_count(state.other), 1);
+                if ratio == entry.ratio && pairs.tie_key(entry.pair, corpus) == entry.key.0 {
+                    return Some(entry);
+                }
+            }
+            self.symbols[owner as usize].owned.pop();
+            if !void {
+                self.push(entry.pair, pairs, corpus);
+            }
+        }
+    }
+
+    /// Puts the owner's present entry into the global heap.
+    fn rank(&mut self, owner: u32, pairs: &mut Pairs, corpus: &Corpus) {
+        let Some(top) = self.top(owner, pairs, corpus) else {
+            return;
+        };
+        let symbol = &mut self.symbols[owner as usize];
+        symbol.version += 1;
+        let other = self.pairs[top.pair as usize].other;
+        self.best.push(Best {
+            score: Fraction::new(
+                pairs.count(top.pair),
+                corpus.symbol_count(owner),
+                corpus.symbol_count(other),
+            ),
+            key: top.key,
+            pair: top.pair,
+            owner,
+            version: symbol.version,
+        });
+    }
+}
+
+impl Selector for ByLikelihood {
+    fn next(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> Option<PairId> {
+        while let Some(entry) = self.best.pop() {
+            if entry.version != self.symbols[entry.owner as usize].version {
+                continue;
+            }
+            let Some(top) = self.top(entry.owner, pairs, corpus) else {
+                continue;
+            };
+            let other = self.pairs[top.pair as usize].other;
+            let score = Fraction::new(
+                pairs.count(top.pair),
+                corpus.symbol_count(entry.owner),
+                corpus.symbol_count(other),
+            );
+            let same = (top.pair, top.key) == (entry.pair, entry.key);
+            if same && score.cmp(&entry.score) == Ordering::Equal {
+                return Some(top.pair);
+            }
+            self.rank(entry.owner, pairs, corpus);
+        }
+        None
+    }
+
+    fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
+        let mut owners = vec![merge.left, merge.right];
+        self.symbol(merge.token);
+        for &pair in gained {
+            let (left, right) = pairs.symbols(pair);
+            self.symbol(left).degree += 1;
+            self.symbol(right).degree += 1;
+            self.enter(pair, pairs, corpus);
+            owners.push(self.pairs[pair as usize].owner);
+        }
+        for symbol in [merge.left, merge.right] {
+            let mut elsewhere = std::mem::take(&mut self.symbol(symbol).elsewhere);
+            elsewhere.retain(|&pair| {
+                let alive = pairs.is_candidate(pair);
+                // A pair that falls out here may come back only as a gained one.
+                self.pairs[pair as usize].known = alive;
+                alive
+            });
+            for &pair in &elsewhere {
+                self.push(pair, pairs, corpus);
+                owners.push(self.pairs[pair as usize].owner);
+            }
+            self.symbol(symbol).elsewhere = elsewhere;
+        }
+        owners.sort_unstable();
+        owners.dedup();
+        for owner in owners {
+            self.rank(owner, pairs, corpus);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Training by merges: BPE and WordPiece.
+//!
+//! Both start from initial symbols and merge the best adjacent pair again and again;
+//! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
+//! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
+//! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair.
+
+mod by_count;
+mod by_likelihood;
+mod corpus;
+mod fraction;
+mod initial;
+mod pairs;
+mod ties;
+
+pub use ties::Ties;
+
+use crate::count::Counts;
+use crate::error::{Error, Result};
+use crate::model::{Marker, Merge, Units, Vocabulary};
+use corpus::Corpus;
+use pairs::{PairId, Pairs};
+
+/// What makes a pair the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Criterion {
+    /// The highest count: BPE (Sennrich et al. 2016), and Hugging Face's WordPiece.
+    Count,
+    /// The highest `count(ab) / (count(a) * count(b))`, compared exactly.
+    Likelihood,
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub criterion: Criterion,
+    pub ties: Ties,
+    pub units: Units,
+    pub marker: Marker,
+    /// Ids wanted in all: special tokens, alphabet and merged tokens.
+    pub vocab_size: u64,
+    pub special_tokens: Vec<Vec<u8>>,
+    /// Symbols that are in the alphabet whether they occur or not.
+    pub initial_alphabet: Vec<Vec<u8>>,
+    /// Puts every character in the alphabet in its bare form too, as Hugging Face does.
+    pub bare_characters: bool,
+    /// Pairs that occur less often are never merged; at least 1.
+    pub min_frequency: u64,
+    /// Longest token, in units, its marker not counted.
+    pub max_token_length: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The vocabulary has the size that was asked for.
+    VocabularyFull,
+    /// No pair is left that may be merged.
+    Exhausted,
+}
+
+#[derive(Debug, Clone)]
+pub struct Training {
+    pub vocabulary: Vocabulary,
+    pub merges: Vec<Merge>,
+    /// Ids of the alphabet: `special_tokens.len()..alphabet_end`.
+    pub alphabet_end: u32,
+    pub stop: Stop,
+}
+
+/// Called now and then with the vocabulary's size so far; false stops the training.
+pub type Progress<'p> = &'p mut dyn FnMut(u64) -> bool;
+
+/// Names the pair to merge next.
+trait Selector {
+    /// The best pair as things stand, or None when no pair is left.
+    fn next(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> Option<PairId>;
+
+    /// Takes note of a merge: `left` and `right` have lost occurrences, and the pairs
+    /// in `gained` are new or have won some.
+    fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
+}
+
+pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
+    let mut vocabulary = initial::vocabulary(counts, options)?;
+    let alphabet_end = vocabulary.len() as u32;
+    let mut corpus = Corpus::new(counts, &vocabulary, options)?;
+    let mut pairs = Pairs::new(&corpus, options, progress)?;
+    let mut selector: Box<dyn Selector> = match options.criterion {
+        Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
+        Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),
+    };
+    let mut merges = Vec::new();
+    let mut stop = Stop::VocabularyFull;
+    while (vocabulary.len() as u64) < options.vocab_size {
+        if !progress(vocabulary.len() as u64) {
+            return Err(Error::Interrupted);
+        }
+        let Some(best) = selector.next(&mut pairs, &corpus) else {
+            stop = Stop::Exhausted;
+            break;
+        };
+        let (left, right) = pairs.symbols(best);
+        let string = options.marker.join(
+            vocabulary.token(left).expect("symbols are tokens"),
+            vocabulary.token(right).expect("symbols are tokens"),
+        );
+        let token = vocabulary.intern(&string);
+        let merge = Merge {
+            left,
+            right,
+            token,
+            count: pairs.count(best),
+            left_count: corpus.symbol_count(left),
+            right_count: corpus.symbol_count(right),
+        };
+        let gained = pairs.merge(best, token, &mut corpus, progress)?;
+        selector.merged(&merge, &gained, &mut pairs, &corpus);
+        merges.push(merge);
+    }
+    progress(vocabulary.len() as u64);
+    Ok(Training {
+        vocabulary,
+        merges,
+        alphabet_end,
+        stop,
+    })
+}

@@ -1,0 +1,29 @@
+//! The rules that decide between pairs of equal score.
+
+/// See `docs/algorithms.md`. Every rule gives a key; the smaller key wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ties {
+    /// The pair whose first occurrence comes first: words in first-seen order, each
+    /// from left to right.
+    FirstSeen,
+    /// The same scan, but words that a merge has rewritten stand at the end, in the
+    /// order of their rewriting.
+    RewrittenLast,
+    /// The smallest (left id, right id).
+    LowestId,
+}
+
+impl Ties {
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "first-seen" => Ties::FirstSeen,
+            "rewritten-last" => Ties::RewrittenLast,
+            "lowest-id" => Ties::LowestId,
+            _ => return None,
+        })
+    }
+}
+
+/// Compared as a tuple: (place of the word in the scan, place in the corpus), or the
+/// two ids. While a pair lives its key never falls, so an outdated key is a bound.
+pub type TieKey = (u64, u64);

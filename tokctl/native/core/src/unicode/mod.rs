@@ -1,0 +1,150 @@
+//! Character classes over bytes that need not be valid UTF-8.
+//!
+//! A byte that belongs to no well-formed UTF-8 sequence counts as one character of
+//! class [`OTHER`]. That is what the reference sees too: Python's `surrogateescape`
+//! turns each such byte into a lone surrogate, which is no letter, number or space.
+
+pub mod tables;
+
+use std::sync::LazyLock;
+
+pub const OTHER: u8 = 0;
+pub const LETTER: u8 = 1;
+pub const NUMBER: u8 = 2;
+pub const SPACE: u8 = 4;
+/// BERT's punctuation: general category P, or an ASCII symbol.
+pub const PUNCTUATION: u8 = 8;
+
+const CODE_POINTS: usize = 0x11_0000;
+
+static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+    let mut classes = vec![OTHER; CODE_POINTS].into_boxed_slice();
+    let mut mark = |ranges: &[(u32, u32)], class: u8| {
+        for &(first, last) in ranges {
+            for entry in &mut classes[first as usize..=last as usize] {
+                *entry |= class;
+            }
+        }
+    };
+    mark(&tables::LETTER, LETTER);
+    mark(&tables::NUMBER, NUMBER);
+    mark(&tables::SPACE, SPACE);
+    mark(&tables::PUNCTUATION, PUNCTUATION);
+    classes
+});
+
+/// A look-up of character classes; get one before a loop, not inside it.
+#[derive(Clone, Copy)]
+pub struct Classes(&'static [u8]);
+
+impl Classes {
+    pub fn get() -> Self {
+        Classes(&CLASSES)
+    }
+
+    /// The class bits of a code point.
+    pub fn of(self, code: u32) -> u8 {
+        self.0.get(code as usize).copied().unwrap_or(OTHER)
+    }
+
+    /// Class bits and length in bytes of the character at `at` (`at < text.len()`).
+    #[inline]
+    pub fn at(self, text: &[u8], at: usize) -> (u8, usize) {
+        let first = text[at];
+        if first < 0x80 {
+            return (self.0[first as usize], 1);
+        }
+        match decode(text, at) {
+            Some((code, length)) => (self.0[code as usize], length),
+            None => (OTHER, 1),
+        }
+    }
+
+    /// Class bits of the character that ends just before `end` (`end > 0`).
+    pub fn before(self, text: &[u8], end: usize) -> u8 {
+        let lowest = end.saturating_sub(4);
+        for start in (lowest..end).rev() {
+            if text[start] & 0xC0 != 0x80 {
+                let (class, length) = self.at(text, start);
+                return if start + length == end { class } else { OTHER };
+            }
+        }
+        OTHER
+    }
+}
+
+/// The code point at `at` and its length in bytes, or None where the bytes are not
+/// well-formed UTF-8 (overlong forms, surrogates and code points past U+10FFFF included).
+#[inline]
+pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
+    let first = text[at];
+    let continuation = |offset: usize| -> Option<u32> {
+        match text.get(at + offset) {
+            Some(&byte) if byte & 0xC0 == 0x80 => Some(u32::from(byte & 0x3F)),
+            _ => None,
+        }
+    };
+    let first_bits = u32::from(first);
+    match first {
+        0x00..=0x7F => Some((first_bits, 1)),
+        0xC2..=0xDF => Some(((first_bits & 0x1F) << 6 | continuation(1)?, 2)),
+        0xE0..=0xEF => {
+            let code = (first_bits & 0x0F) << 12 | continuation(1)? << 6 | continuation(2)?;
+            let surrogate = (0xD800..0xE000).contains(&code);
+            (code >= 0x800 && !surrogate).then_some((code, 3))
+        }
+        0xF0..=0xF4 => {
+            let high = (first_bits & 0x07) << 18 | continuation(1)? << 12;
+            let code = high | continuation(2)? << 6 | continuation(3)?;
+            (0x1_0000..CODE_POINTS as u32)
+                .contains(&code)
+                .then_some((code, 4))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_agrees_with_the_standard_library_on_every_code_point() {
+        let mut buffer = [0u8; 4];
+        for code in 0..CODE_POINTS as u32 {
+            if let Some(character) = char::from_u32(code) {
+                let bytes = character.encode_utf8(&mut buffer).as_bytes();
+                assert_eq!(decode(bytes, 0), Some((code, bytes.len())));
+            }
+        }
+    }
+
+    #[test]
+    fn decode_refuses_what_the_standard_library_refuses() {
+        for first in 0x80..=0xFFu8 {
+            for second in 0..=0xFFu8 {
+                for rest in [[0x80, 0x80], [0xBF, 0xBF], [0x41, 0x80], [0x80, 0x41]] {
+                    let bytes = [first, second, rest[0], rest[1]];
+                    let ours = decode(&bytes, 0).map(|(_, length)| length);
+                    let theirs = (2..=4).find(|&n| {
+                        std::str::from_utf8(&bytes[..n]).is_ok_and(|s| s.chars().count() == 1)
+                    });
+                    assert_eq!(ours, theirs, "{bytes:x?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_class_before_a_place_is_the_class_of_the_character_there() {
+        let classes = Classes::get();
+        let text = "a1 \u{a0}字\u{3000}!".as_bytes();
+        let expected = [LETTER, NUMBER, SPACE, SPACE, LETTER, SPACE, PUNCTUATION];
+        let mut at = 0;
+        for class in expected {
+            at += classes.at(text, at).1;
+            assert_eq!(classes.before(text, at), class);
+        }
+        assert_eq!(classes.before(b"\x80", 1), OTHER);
+    }
+}

@@ -1,0 +1,112 @@
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tokctl_core::train::{Criterion, Options, Stop, Ties};
+
+use crate::counter::Counts;
+use crate::errors::invalid;
+use crate::{interrupt, options};
+
+/// Python is told of progress, and looks for Ctrl-C, this often.
+const REPORT: Duration = Duration::from_millis(50);
+
+/// (left id, right id, token id, count, left count, right count)
+type MergeRow = (u32, u32, u32, u64, u64, u64);
+
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct Training(tokctl_core::train::Training);
+
+#[pymethods]
+impl Training {
+    #[getter]
+    fn tokens<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        let tokens = self.0.vocabulary.tokens().iter();
+        tokens.map(|token| PyBytes::new(py, token)).collect()
+    }
+
+    #[getter]
+    fn merges(&self) -> Vec<MergeRow> {
+        let merges = self.0.merges.iter();
+        merges
+            .map(|m| {
+                (
+                    m.left,
+                    m.right,
+                    m.token,
+                    m.count,
+                    m.left_count,
+                    m.right_count,
+                )
+            })
+            .collect()
+    }
+
+    #[getter]
+    fn alphabet_end(&self) -> u32 {
+        self.0.alphabet_end
+    }
+
+    #[getter]
+    fn exhausted(&self) -> bool {
+        self.0.stop == Stop::Exhausted
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
+    initial_alphabet, bare_characters, min_frequency, max_token_length, progress))]
+#[allow(clippy::too_many_arguments)]
+pub fn train(
+    py: Python<'_>,
+    counts: &Counts,
+    criterion: &str,
+    ties: &str,
+    units: &str,
+    marker: (String, String),
+    vocab_size: u64,
+    special_tokens: Vec<Vec<u8>>,
+    initial_alphabet: Vec<Vec<u8>>,
+    bare_characters: bool,
+    min_frequency: u64,
+    max_token_length: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Training> {
+    let options = Options {
+        criterion: match criterion {
+            "count" => Criterion::Count,
+            "likelihood" => Criterion::Likelihood,
+            _ => return Err(invalid(format!("no score is called {criterion}"))),
+        },
+        ties: Ties::named(ties).ok_or_else(|| invalid(format!("no tie rule is called {ties}")))?,
+        units: options::units(units)?,
+        marker: options::marker(marker)?,
+        vocab_size,
+        special_tokens,
+        initial_alphabet,
+        bare_characters,
+        min_frequency,
+        max_token_length,
+    };
+    let raised = Mutex::new(None);
+    let result = py.detach(|| {
+        let mut reported = Instant::now();
+        let mut report = |size: u64| {
+            if reported.elapsed() < REPORT {
+                return true;
+            }
+            reported = Instant::now();
+            Python::attach(|py| {
+                let told = py.check_signals().and_then(|()| match &progress {
+                    Some(progress) => progress.call1(py, (size,)).map(drop),
+                    None => Ok(()),
+                });
+                told.map_err(|error| interrupt::keep(&raised, error))
+                    .is_ok()
+            })
+        };
+        tokctl_core::train::train(&counts.0, &options, &mut report)
+    });
+    interrupt::finish(result, raised).map(Training)
+}

@@ -1,0 +1,57 @@
+"""Writes core/src/unicode/tables.rs from the `regex` package.
+
+`regex` is the reference that the native scanners must equal, so their tables are
+read off it, one code point at a time. Run it from `tokctl/native` after `regex`
+moves to a new Unicode version:
+
+    python tools/unicode_tables.py > core/src/unicode/tables.rs
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import regex
+
+CLASSES = {
+    "LETTER": r"\p{L}",
+    "NUMBER": r"\p{N}",
+    "SPACE": r"\s",
+    # BERT's punctuation: general category P, and every ASCII symbol.
+    "PUNCTUATION": r"[\p{P}$+<=>^`|~]",
+}
+
+
+def ranges(pattern: str) -> list[tuple[int, int]]:
+    matcher = regex.compile(pattern)
+    found: list[tuple[int, int]] = []
+    for code in range(0x110000):
+        if 0xD800 <= code < 0xE000 or not matcher.match(chr(code)):
+            continue
+        if found and found[-1][1] == code - 1:
+            found[-1] = (found[-1][0], code)
+        else:
+            found.append((code, code))
+    return found
+
+
+def main() -> None:
+    print("//! Code point ranges of the classes that the scanners ask for.")
+    print("//!")
+    print("//! Written by `tools/unicode_tables.py`; do not edit by hand.")
+    print()
+    print("/// The release of the `regex` package that these tables were read off.")
+    print(f'pub const REGEX_RELEASE: &str = "{version("regex")}";')
+    for name, pattern in CLASSES.items():
+        found = ranges(pattern)
+        print(f"\n/// `{pattern}`: inclusive ranges, ascending.")
+        print("#[rustfmt::skip]")
+        print(f"pub const {name}: [(u32, u32); {len(found)}] = [")
+        for start in range(0, len(found), 6):
+            row = ", ".join(f"(0x{a:X}, 0x{b:X})" for a, b in found[start : start + 6])
+            print(f"    {row},")
+        print("];")
+
+
+if __name__ == "__main__":
+    main()

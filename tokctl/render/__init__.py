@@ -1,0 +1,1 @@
+"""What a person looks at. Only this room imports Rich; it sees result types only."""

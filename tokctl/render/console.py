@@ -1,0 +1,61 @@
+"""A Rich console on a given stream, and text that a terminal can show safely."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+#: Width of output that is not for a terminal: wide enough that no table is folded.
+UNFOLDED = 160
+
+#: Background colours of neighbouring tokens; they differ in light and dark themes alike.
+_BACKGROUNDS = ("#1f6f8b", "#8b5e1f", "#3f7f3f", "#7f3f7f", "#8b2f3f")
+
+
+def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
+    """A console that writes to `stream`; it colours only if `color`."""
+    columns = os.environ.get("COLUMNS", "")
+    width = (
+        None if is_terminal else int(columns) if columns.isdigit() and columns != "0" else UNFOLDED
+    )
+    return Console(
+        file=stream,
+        force_terminal=color,
+        color_system="auto" if color and is_terminal else "truecolor" if color else None,
+        no_color=not color,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+
+def visible(text: str) -> str:
+    """The text with control characters, spaces that look like none, and what a terminal
+    may not draw, made visible."""
+    shown = []
+    for char in text:
+        if char == " ":
+            shown.append("␣")
+        elif char == "\n":
+            shown.append("⏎")
+        elif char.isprintable():
+            shown.append(char)
+        else:
+            shown.append(char.encode("unicode_escape", "surrogatepass").decode())
+    return "".join(shown)
+
+
+def segmentation(tokens: list[str]) -> Text:
+    """Tokens side by side: coloured backgrounds, and a bar between them for readers
+    (and terminals) without colour."""
+    text = Text()
+    for place, token in enumerate(tokens):
+        if place:
+            text.append("│", style="dim")
+        text.append(visible(token), style=f"white on {_BACKGROUNDS[place % len(_BACKGROUNDS)]}")
+    return text

@@ -1,0 +1,132 @@
+"""Where text comes from: files and stdin, as documents of byte blocks."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tokctl.errors import TokctlError
+
+#: Bytes read at a time. Large enough for threads to share a block, small enough for
+#: Ctrl-C and the progress bar.
+BLOCK_SIZE = 1 << 22
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text: its name for messages, its size in bytes where known, its blocks."""
+
+    name: str
+    size: int | None
+    blocks: Callable[[], Iterator[bytes]]
+
+
+def documents(
+    paths: Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    stdin_is_terminal: bool | None = None,
+) -> list[Document]:
+    """The documents that `paths` name, each checked before anything is read.
+
+    `-` is stdin. Raises TokctlError for what is missing, is a folder or can't be read.
+    """
+    if sum(str(path) == STDIN for path in paths) > 1:
+        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+    return [
+        _stdin(stdin, stdin_is_terminal) if str(path) == STDIN else _file(Path(path))
+        for path in paths
+    ]
+
+
+def _file(path: Path) -> Document:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise TokctlError(f"{path} is a folder", f"name the files in it: {path}/*.txt")
+        with path.open("rb"):
+            pass
+    except (OSError, ValueError) as error:
+        raise TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(error)) from None
+    size = status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def blocks() -> Iterator[bytes]:
+        try:
+            with path.open("rb", buffering=0) as file:
+                yield from read_blocks(file)
+        except OSError as error:
+            raise TokctlError(f"can't read {path}: {_reason(error)}") from None
+
+    return Document(str(path), size, blocks)
+
+
+def _stdin(stream: BinaryIO | None, is_terminal: bool | None) -> Document:
+    source = sys.stdin.buffer if stream is None else stream
+    if source.isatty() if is_terminal is None else is_terminal:
+        raise TokctlError(
+            "there is no text: stdin is a terminal",
+            "name a file, or pipe text in: cat book.txt | tokctl …",
+        )
+    return Document("stdin", None, lambda: read_blocks(source))
+
+
+def read_blocks(stream: BinaryIO, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """Blocks of up to `size` bytes, each as soon as it is there."""
+    read = getattr(stream, "read1", stream.read)
+    while block := read(size):
+        yield block
+
+
+def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
+    """The document's blocks, checked to be UTF-8.
+
+    `errors` is `strict` (TokctlError that names file, line and byte) or `replace`
+    (each maximal ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    done = 0
+    lines = 1
+    for block in document.blocks():
+        waiting = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(block)
+        except UnicodeDecodeError as error:
+            place = done - waiting + error.start
+            lines += block.count(b"\n", 0, max(0, error.start - waiting))
+            raise invalid_utf8(document.name, lines, place) from None
+        yield text.encode() if errors == "replace" else block
+        done += len(block)
+        lines += block.count(b"\n")
+    rest = decoder.getstate()[0]
+    if rest and errors == "strict":
+        raise invalid_utf8(document.name, lines, done - len(rest))
+    if rest:
+        yield decoder.decode(b"", True).encode()
+
+
+def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
+    """The error for text that a character-level model can't read; `byte` counts from 0."""
+    return TokctlError(
+        f"{name}: line {line}, byte {byte} is not UTF-8, and this model reads characters",
+        "use --errors replace to put U+FFFD in its place, or a byte-level model",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _read_hint(error: Exception) -> str | None:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no such file in {os.curdir} or at that path; check the spelling"
+    if isinstance(error, PermissionError):
+        return "check its permissions: ls -l"
+    return None

@@ -1,0 +1,428 @@
+"""The tokenizer: training, saving, loading, encoding, decoding, explaining."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokctl import _native, byte_level
+from tokctl.encoding import Encoding, no_id_error
+from tokctl.errors import TokctlError
+from tokctl.recipe import FilledRecipe, Merge, Recipe
+
+if TYPE_CHECKING:
+    from tokctl.explain import Explanation, TokenHistory
+    from tokctl.training import Progress, Timing
+
+#: Which special tokens may be spelled in a text: `none`, `all`, or these.
+Special = str | Sequence[str]
+
+
+def train(sources: Sequence[str | Path], **options: Any) -> Tokenizer:
+    """`Tokenizer.train`, as a function."""
+    return Tokenizer.train(sources, **options)
+
+
+def load(path: str | Path) -> Tokenizer:
+    """`Tokenizer.load`, as a function."""
+    return Tokenizer.load(path)
+
+
+class Tokenizer:
+    """A filled recipe that encodes and decodes. It never changes and may be shared by threads."""
+
+    def __init__(self, model: FilledRecipe) -> None:
+        self.model = model
+
+    # -- making, saving, loading ------------------------------------------------------
+
+    @classmethod
+    def train(
+        cls,
+        sources: Sequence[str | Path],
+        *,
+        vocab_size: int,
+        algorithm: str | None = None,
+        recipe: Recipe | None = None,
+        progress: Progress | None = None,
+        timing: Timing | None = None,
+        **options: Any,
+    ) -> Tokenizer:
+        """Trains on files; `-` is stdin.
+
+        Args:
+            sources: paths, each one text; documents of `tokctl.sources` are taken, too.
+            vocab_size: ids wanted in all.
+            algorithm: `bpe` (the default) or `wordpiece`, for the default recipe.
+            recipe: takes the place of `algorithm`.
+            progress, timing, options: see `tokctl.training`.
+
+        Raises:
+            TokctlError: see `tokctl.training.train`.
+        """
+        from tokctl import training
+
+        recipe = _recipe(algorithm, recipe)
+        asked = training.Options(vocab_size=vocab_size, **options)
+        return cls(training.train(sources, recipe, asked, progress, timing))
+
+    @classmethod
+    def train_on_counts(
+        cls,
+        words: Mapping[str, int] | Mapping[bytes, int],
+        *,
+        vocab_size: int,
+        algorithm: str | None = None,
+        recipe: Recipe | None = None,
+        **options: Any,
+    ) -> Tokenizer:
+        """Trains on pre-tokens with their counts, in the order of the mapping."""
+        from tokctl import training
+
+        recipe = _recipe(algorithm, recipe)
+        asked = training.Options(vocab_size=vocab_size, **options)
+        return cls(training.train_on_counts(words, recipe, asked))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Reads a model file; TokctlError where it is missing or damaged."""
+        from tokctl import formats
+
+        return cls(formats.load(path))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the model file, whole or not at all; TokctlError where it can't be written."""
+        from tokctl import formats
+        from tokctl.files import whole_file
+
+        data = formats.serialize(self.model)
+        with whole_file(path) as file:
+            file.write(data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from tokctl import formats
+
+        return _from_bytes, (formats.serialize(self.model),)
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer {self.recipe.name}, {self.vocab_size:,} tokens>"
+
+    # -- what it is -------------------------------------------------------------------
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.model.recipe
+
+    @property
+    def merges(self) -> list[Merge]:
+        """The merge history, in the order learned."""
+        return self.model.merges
+
+    @property
+    def vocab_size(self) -> int:
+        """Everything that has an id."""
+        return len(self.model.tokens)
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        return self.model.special_ids
+
+    @property
+    def unk_id(self) -> int | None:
+        token = self.recipe.unk_token
+        return None if token is None else self.special_ids[token]
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """Every token by id, as text; byte-level ones in GPT-2's stand-ins (`Ġ` is a space)."""
+        special = len(self.recipe.special_tokens)
+        spell = byte_level.spell if self.recipe.units == "bytes" else bytes.decode
+        tokens = self.model.tokens
+        return [*self.recipe.special_tokens, *(spell(token) for token in tokens[special:])]
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """The id of every token."""
+        return {token: id_ for id_, token in enumerate(self.tokens)}
+
+    # -- encoding ---------------------------------------------------------------------
+
+    @cached_property
+    def encoder(self) -> _native.Encoder:
+        """The native encoder. Its pre-tokenizer is `none` where the recipe's is a pattern."""
+        recipe = self.recipe
+        special = len(recipe.special_tokens)
+        ordinary = list(zip(self.model.tokens[special:], range(special, self.vocab_size)))  # noqa: B905
+        return _native.Encoder(
+            normalizers=list(recipe.normalizers),
+            pre_tokenizer="none" if recipe.is_regex else recipe.pre_tokenizer,
+            segmentation=recipe.segmentation,
+            units=recipe.units,
+            marker=recipe.marker,
+            tokens=ordinary,
+            merges=[merge[:3] for merge in self.merges],
+            unknown_id=self.unk_id,
+            unknown=recipe.unknown,
+            max_input_chars=recipe.max_input_chars,
+        )
+
+    def special_matcher(self, special: Special) -> _native.SpecialTokens | None:
+        """The matcher of the special tokens that a text may spell, or None for none of them."""
+        known = self.special_ids
+        if special == "none" or not special:
+            return None
+        wanted = [special] if isinstance(special, str) else list(special)
+        chosen = known if "all" in wanted else {token: known.get(token) for token in wanted}
+        for token, id_ in chosen.items():
+            if id_ is None:
+                names = ", ".join(known) or "none"
+                raise TokctlError(
+                    f"{token!r} is no special token of this model", f"it has: {names}"
+                )
+        return _native.SpecialTokens([(t.encode(), id_) for t, id_ in chosen.items()])
+
+    def as_bytes(self, text: str | bytes) -> bytes:
+        """The bytes of a text; TokctlError where this recipe can't read them.
+
+        In a str for a byte-level model, lone surrogates stand for bytes that are not
+        UTF-8 (Python's `surrogateescape`).
+        """
+        if isinstance(text, bytes):
+            if self.recipe.units == "characters":
+                self._check_utf8(text)
+            return text
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            if self.recipe.units == "bytes":
+                try:
+                    return text.encode("utf-8", "surrogateescape")
+                except UnicodeEncodeError:
+                    pass
+            raise TokctlError(
+                f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
+            ) from None
+
+    def _check_utf8(self, text: bytes) -> None:
+        from tokctl.sources import invalid_utf8
+
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            line = text.count(b"\n", 0, error.start) + 1
+            raise invalid_utf8("the text", line, error.start) from None
+
+    def encode(self, text: str | bytes, *, special: Special = "none") -> Encoding:
+        """The tokens of a text with their places.
+
+        Args:
+            text: str, or bytes (a byte-level model takes any).
+            special: special tokens that the text may spell; by default their spelling is
+                ordinary text.
+
+        Raises:
+            TokctlError: text that is not UTF-8, for a character model.
+        """
+        data = self.as_bytes(text)
+        columns = self._columns(data, special)
+        ids, starts, ends, words = columns
+        names = self._names(ids, data, starts, ends, words)
+        pieces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
+        offsets = list(zip(starts, ends, strict=True))
+        if isinstance(text, str) and len(text) != len(data):
+            offsets = _character_offsets(text, offsets)
+        return Encoding(ids, names, pieces, offsets, words)
+
+    def _columns(
+        self, data: bytes, special: Special
+    ) -> tuple[list[int], list[int], list[int], list[int | None]]:
+        matcher = self.special_matcher(special)
+        found = matcher.find(data) if matcher else []
+        ids: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        words: list[int | None] = []
+        done = 0
+        next_word = 0
+        for start, end, id_ in [*found, (len(data), len(data), None)]:
+            part = self._segment(data[done:start])
+            ids += part[0]
+            starts += [done + at for at in part[1]]
+            ends += [done + at for at in part[2]]
+            words += [next_word + word for word in part[3]]
+            next_word += part[3][-1] + 1 if part[3] else 0
+            if id_ is not None:
+                ids.append(id_)
+                starts.append(start)
+                ends.append(end)
+                words.append(None)
+            done = end
+        return ids, starts, ends, words
+
+    def _segment(self, data: bytes) -> tuple[list[int], list[int], list[int], list[int]]:
+        if self.recipe.is_regex:
+            return self.encoder.tokens_of(data, self.pre_tokens(data)[1])
+        return self.encoder.tokens(data)
+
+    def _names(
+        self,
+        ids: list[int],
+        data: bytes,
+        starts: list[int],
+        ends: list[int],
+        words: list[int | None],
+    ) -> list[str]:
+        tokens = self.tokens
+        if _native.NO_ID not in ids:
+            return [tokens[id_] for id_ in ids]
+        kind, mark = self.recipe.marker
+        names = []
+        for place, id_ in enumerate(ids):
+            if id_ != _native.NO_ID:
+                names.append(tokens[id_])
+                continue
+            name = data[starts[place] : ends[place]].decode("utf-8", "replace")
+            inside = place > 0 and words[place] == words[place - 1]
+            last = place + 1 == len(ids) or words[place] != words[place + 1]
+            if kind == "continuation" and inside:
+                name = mark + name
+            elif kind == "end-fused" and last:
+                name += mark
+            names.append(name or mark)
+        return names
+
+    def encode_ids(self, text: str | bytes, *, special: Special = "none") -> list[int]:
+        """The ids alone: faster than `encode`."""
+        return self.encode_batch([text], special=special)[0]
+
+    def encode_batch(
+        self, texts: Sequence[str | bytes], *, threads: int = 1, special: Special = "none"
+    ) -> list[list[int]]:
+        """The ids of each text. The result does not depend on the number of threads.
+
+        Raises:
+            TokctlError: as `encode`; also where a character has no id.
+        """
+        data = [self.as_bytes(text) for text in texts]
+        if self.recipe.is_regex:
+            batch = [self._columns(text, special)[0] for text in data]
+        else:
+            batch = self.encoder.batch(data, threads, self.special_matcher(special))
+        if self.unk_id is None and self.recipe.alphabet != "bytes":
+            for number, ids in enumerate(batch):
+                if _native.NO_ID in ids:
+                    raise no_id_error(f"a character of text {number}")
+        return batch
+
+    def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
+        """The normalized text, and its pre-tokens as byte ranges of it."""
+        data = self.as_bytes(text)
+        normalized, ranges = self.encoder.pre_tokens(data)
+        if self.recipe.is_regex:
+            from tokctl.pretokenizers import split
+
+            ranges = split(self.recipe.pre_tokenizer, normalized)
+        return normalized, ranges
+
+    # -- decoding ---------------------------------------------------------------------
+
+    @cached_property
+    def decoder(self) -> _native.Decoder:
+        special = len(self.recipe.special_tokens)
+        flags = [id_ < special for id_ in range(self.vocab_size)]
+        return _native.Decoder(self.recipe.marker, self.model.tokens, flags)
+
+    def decode_bytes(self, ids: Sequence[int], *, skip_special: bool = False) -> bytes:
+        """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary."""
+        try:
+            return self.decoder.decode(list(ids), skip_special)
+        except (_native.CoreError, OverflowError, TypeError) as error:
+            message = error.args[0] if isinstance(error, _native.CoreError) else f"no id: {error}"
+            raise TokctlError(
+                str(message), f"this model's ids are 0 to {self.vocab_size - 1}"
+            ) from None
+
+    def decode(
+        self, ids: Sequence[int], *, skip_special: bool = False, errors: str = "strict"
+    ) -> str:
+        """The text that `ids` stand for.
+
+        Args:
+            skip_special: leaves special tokens out.
+            errors: what to do where the bytes are not UTF-8 (ids can end inside a
+                character): `strict`, or any other error handler of `bytes.decode`.
+        """
+        return self._as_text(self.decode_bytes(ids, skip_special=skip_special), errors)
+
+    def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
+        """The text that token strings stand for; they need not be in the vocabulary."""
+        if self.recipe.units == "bytes":
+            special = self.special_ids
+            encoded = [t.encode() if t in special else byte_level.unspell(t) for t in tokens]
+        else:
+            encoded = [token.encode() for token in tokens]
+        return self._as_text(self.decoder.decode_tokens(encoded), errors)
+
+    def _as_text(self, data: bytes, errors: str) -> str:
+        try:
+            return data.decode("utf-8", errors)
+        except UnicodeDecodeError as error:
+            raise TokctlError(
+                f"the decoded bytes are not UTF-8 at byte {error.start}",
+                "take decode_bytes(), or errors='replace'",
+            ) from None
+
+    # -- explaining -------------------------------------------------------------------
+
+    def explain(self, word: str) -> Explanation:
+        """How a word is split, step by step, and why not otherwise."""
+        from tokctl.explain import explain
+
+        return explain(self, word)
+
+    def token_history(self, token: str | int) -> TokenHistory:
+        """Where a token comes from (its merge tree) and which tokens are made with it."""
+        from tokctl.explain import token_history
+
+        return token_history(self, token)
+
+    def corpus_state(self, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
+        """The segmented pre-tokens of a text, with their counts, after `step` merges."""
+        from tokctl.explain import corpus_state
+
+        return corpus_state(self, step, text)
+
+
+def _recipe(algorithm: str | None, recipe: Recipe | None) -> Recipe:
+    from tokctl.presets import default_recipe
+
+    if recipe is None:
+        return default_recipe(algorithm or "bpe")
+    if algorithm is not None and algorithm != recipe.algorithm:
+        raise TokctlError(f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}")
+    return replace(recipe)
+
+
+def _from_bytes(data: bytes) -> Tokenizer:
+    from tokctl import formats
+
+    return Tokenizer(formats.parse(data, "a pickled tokenizer"))
+
+
+def _character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Byte offsets as character offsets; a cut inside a character widens to all of it."""
+    from tokctl.pretokenizers import byte_offsets
+
+    starts: list[int] = []
+    ends: list[int] = []
+    bounds = byte_offsets(text)
+    for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        width = end - start
+        starts += [number] * width
+        # The end of a stretch that covers any byte of a character lies behind it.
+        ends += [number + 1] * width
+    starts.append(len(text))
+    return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]
