@@ -27,7 +27,7 @@ from tests.twins.train import (
     train,
 )
 
-DOCUMENTS = Path(__file__).parents[1].parent / "shared" / "golden" / "documents.json"
+DOCUMENTS = Path(__file__).parents[2].parent / "shared" / "golden" / "documents.json"
 
 
 @pytest.fixture(scope="module")

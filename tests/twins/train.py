@@ -154,7 +154,7 @@ def train(
     initial_state = state
 
     def carries_marker(symbol: str) -> bool:
-        return marker_kind == "continuation" and symbol.startswith(marker)
+        return marker_kind in ("continuation", "end-fused") and len(symbol) > 1
 
     symbols = set(count_symbols(state)) | set(alphabet or [])
     in_order = sorted(symbols, key=lambda symbol: (carries_marker(symbol), symbol))

@@ -83,7 +83,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
     let mut vocabulary = initial::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
     let mut corpus = Corpus::new(counts, &vocabulary, options)?;
-    let mut pairs = Pairs::new(&corpus, options, progress)?;
+    let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     let mut selector: Box<dyn Selector> = match options.criterion {
         Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
         Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),

@@ -6,6 +6,7 @@ use super::corpus::{Corpus, Place};
 use super::ties::{TieKey, Ties};
 use super::{Options, Progress};
 use crate::error::{Error, Result};
+use crate::model::{Marker, Units, Vocabulary};
 
 pub type PairId = u32;
 
@@ -25,15 +26,23 @@ struct Pair {
     allowed: bool,
 }
 
+/// Lengths of a symbol's string in units.
+#[derive(Clone, Copy, Default)]
+struct Length {
+    whole: u64,
+    /// Without its marker.
+    text: u64,
+}
+
 pub struct Pairs {
     pairs: Vec<Pair>,
     ids: HashMap<u64, PairId>,
     ties: Ties,
     min_frequency: u64,
     max_length: u64,
-    /// Length of each symbol in units, its marker not counted.
-    lengths: Vec<u64>,
-    /// The places of the merge under way at which a pair gained, to be reported once.
+    marker: Marker,
+    lengths: Vec<Length>,
+    /// Number of the last merge in which each pair gained, so that it is reported once.
     gained_in: Vec<u64>,
     merges: u64,
 }
@@ -46,14 +55,28 @@ fn key(left: u32, right: u32) -> u64 {
 }
 
 impl Pairs {
-    pub fn new(corpus: &Corpus, options: &Options, progress: Progress) -> Result<Self> {
+    pub fn new(
+        corpus: &Corpus,
+        vocabulary: &Vocabulary,
+        options: &Options,
+        progress: Progress,
+    ) -> Result<Self> {
+        let length = |string: &[u8]| match options.units {
+            Units::Bytes => string.len() as u64,
+            Units::Characters => string.iter().filter(|&&b| b & 0xC0 != 0x80).count() as u64,
+        };
+        let lengths = vocabulary.tokens().iter().map(|token| Length {
+            whole: length(token),
+            text: length(options.marker.strip(token)),
+        });
         let mut pairs = Pairs {
             pairs: Vec::new(),
             ids: HashMap::new(),
             ties: options.ties,
             min_frequency: options.min_frequency.max(1),
             max_length: options.max_token_length.unwrap_or(u64::MAX),
-            lengths: Vec::new(),
+            marker: options.marker.clone(),
+            lengths: lengths.collect(),
             gained_in: Vec::new(),
             merges: 0,
         };
@@ -85,20 +108,25 @@ impl Pairs {
         pair.allowed && pair.count >= self.min_frequency
     }
 
-    fn length(&self, symbol: u32) -> u64 {
-        // A symbol of the alphabet is one unit; a marker of its own counts as one, too.
-        self.lengths
-            .get(symbol as usize)
-            .copied()
-            .filter(|&l| l > 0)
-            .unwrap_or(1)
+    /// The length of the token that merging two symbols makes.
+    fn merged_length(&self, left: u32, right: u32) -> Length {
+        let (left, right) = (self.lengths[left as usize], self.lengths[right as usize]);
+        let (whole, text) = match self.marker {
+            Marker::None => (left.whole + right.whole, left.whole + right.whole),
+            Marker::End(_) | Marker::EndFused(_) => {
+                (left.whole + right.whole, left.whole + right.text)
+            }
+            Marker::Start(_) => (left.whole + right.whole, left.text + right.whole),
+            Marker::Continuation(_) => (left.whole + right.text, left.text + right.text),
+        };
+        Length { whole, text }
     }
 
     fn gain(&mut self, place: Place, left: u32, right: u32, weight: u64) -> PairId {
         let new = self.pairs.len() as PairId;
         let id = *self.ids.entry(key(left, right)).or_insert(new);
         if id == new {
-            let allowed = self.length(left) + self.length(right) <= self.max_length;
+            let allowed = self.merged_length(left, right).text <= self.max_length;
             self.pairs.push(Pair {
                 left,
                 right,
@@ -148,11 +176,10 @@ impl Pairs {
         let (left, right) = (pair.left, pair.right);
         let places = std::mem::take(&mut pair.places);
         let head = std::mem::take(&mut pair.head);
-        let length = self.length(left) + self.length(right);
         if self.lengths.len() <= token as usize {
-            self.lengths.resize(token as usize + 1, 0);
+            let length = self.merged_length(left, right);
+            self.lengths.resize(token as usize + 1, length);
         }
-        self.lengths[token as usize] = length;
 
         let mut gained = Vec::new();
         let mut rewritten = Vec::new();
@@ -213,22 +240,71 @@ impl Pairs {
         }
         self.order(id);
         let pair = &mut self.pairs[id as usize];
-        let (left, right) = (pair.left, pair.right);
-        let first = |place: Place| (corpus.scan_place(place), u64::from(place));
-        if self.ties == Ties::FirstSeen {
-            while let Some(&place) = pair.places.get(pair.head) {
-                if corpus.has_pair(place, left, right) {
-                    return first(place);
-                }
-                pair.head += 1;
-            }
-        } else {
-            pair.places
-                .retain(|&place| corpus.has_pair(place, left, right));
-            if let Some(key) = pair.places.iter().map(|&place| first(place)).min() {
-                return key;
-            }
+        pair.skip_outdated(corpus);
+        match self.ties {
+            Ties::RewrittenLast => pair.first_in_scan(corpus),
+            _ => pair.places.get(pair.head).map(|&place| (0, place.into())),
         }
-        (u64::MAX, u64::MAX)
+        .unwrap_or((u64::MAX, u64::MAX))
+    }
+}
+
+impl Pair {
+    fn is_at(&self, place: Place, corpus: &Corpus) -> bool {
+        corpus.has_pair(place, self.left, self.right)
+    }
+
+    /// Moves `head` to the first place where the pair still is.
+    fn skip_outdated(&mut self, corpus: &Corpus) {
+        while let Some(&place) = self.places.get(self.head) {
+            if self.is_at(place, corpus) {
+                break;
+            }
+            self.head += 1;
+        }
+    }
+
+    /// The smallest (place of the word in the scan, place) at which the pair is. Only the
+    /// first place in each word is looked at: ten megabytes can be one word.
+    fn first_in_scan(&mut self, corpus: &Corpus) -> Option<TieKey> {
+        let mut best = None;
+        let mut outdated = 0;
+        let mut at = self.head;
+        while let Some(&place) = self.places.get(at) {
+            if !self.is_at(place, corpus) {
+                outdated += 1;
+                at += 1;
+                continue;
+            }
+            let key = (corpus.scan_place(place), u64::from(place));
+            if best.is_none_or(|best| key < best) {
+                best = Some(key);
+            }
+            at = self.after_word(at, corpus);
+        }
+        // What was looked at in vain is forgotten before it costs more than the rest.
+        if outdated * 2 > self.places.len() - self.head {
+            let mut places = std::mem::take(&mut self.places);
+            places.drain(..self.head);
+            places.retain(|&place| self.is_at(place, corpus));
+            (self.places, self.head) = (places, 0);
+        }
+        best
+    }
+
+    /// The index of the first place after the word that place number `at` lies in.
+    fn after_word(&self, at: usize, corpus: &Corpus) -> usize {
+        let word = corpus.word(self.places[at]);
+        let mut step = 1;
+        while self
+            .places
+            .get(at + step)
+            .is_some_and(|&p| corpus.word(p) == word)
+        {
+            step *= 2;
+        }
+        let from = at + step / 2;
+        let to = self.places.len().min(at + step);
+        from + self.places[from..to].partition_point(|&p| corpus.word(p) <= word)
     }
 }

@@ -1,0 +1,134 @@
+"""The import rules of `docs/architecture.md`, read off the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import tokctl
+
+PACKAGE = Path(tokctl.__file__).parent
+CHECKOUT = Path(__file__).resolve().parents[2]
+MODULES = sorted(
+    path.relative_to(PACKAGE.parent)
+    for path in PACKAGE.rglob("*.py")
+    if "native" not in path.relative_to(PACKAGE).parts
+)
+
+
+def module_name(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, anywhere in it, with the names taken from it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((PACKAGE.parent / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where things come from"
+            assert node.module is not None
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def room(name: str) -> str:
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "tokctl" else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_import_rules(path: Path) -> None:
+    name = module_name(path)
+    imports = imported(path)
+    packages = {module.split(".")[0] for module in imports}
+    own = {module for module in imports if module.startswith("tokctl.")}
+    here = room(name)
+
+    assert "typer" not in packages or here == "cli", "only cli imports Typer"
+    assert "rich" not in packages or here == "render", "only render imports Rich"
+    assert "tqdm" not in packages or here == "cli", "only cli shows progress"
+    if here != "cli" and name != "tokctl.__main__":
+        assert not {m for m in own if room(m) == "cli"}, "nothing but cli imports cli"
+    if here not in ("cli", "render"):
+        assert not {m for m in own if room(m) == "render"}, "only cli imports render"
+    if here in ("formats", "metrics", "sources"):
+        rooms = {"formats", "metrics", "sources"} - {here}
+        assert not {m for m in own if room(m) in rooms}, "these rooms do not know one another"
+    if name.startswith("tokctl.cli."):
+        from tokctl.cli.app import COMMANDS
+
+        others = {f"tokctl.cli.{command}" for command in COMMANDS} - {name}
+        assert not own & others or name == "tokctl.cli.app", "commands do not import one another"
+    if here == "render":
+        running = {"tokctl.training", "tokctl.tokenizer", "tokctl._native", "tokctl.formats"}
+        at_run_time = own & running - typing_only(path)
+        assert not at_run_time, "render sees result types only"
+
+
+def typing_only(path: Path) -> set[str]:
+    """Modules imported under `if TYPE_CHECKING:` alone."""
+    tree = ast.parse((PACKAGE.parent / path).read_text(encoding="utf-8"))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.ImportFrom) and inner.module:
+                    found |= {inner.module, *(f"{inner.module}.{a.name}" for a in inner.names)}
+    return found
+
+
+def rust_files(crate: str) -> list[Path]:
+    source = CHECKOUT / "tokctl" / "native" / crate / "src"
+    if not source.is_dir():
+        pytest.skip("the Rust source is not in an installed wheel")
+    return sorted(source.rglob("*.rs"))
+
+
+def test_rust_rooms() -> None:
+    """`train` and `encode` may use `model`, and never each other; the core knows no Python."""
+    for path in rust_files("core"):
+        text = path.read_text(encoding="utf-8")
+        code = re.sub(r"//.*", "", text)
+        assert "pyo3" not in code, path
+        assert not re.search(r"\bprintln!|\beprintln!|std::fs|std::io", code), path
+        parts = path.parts
+        if "train" in parts:
+            assert "crate::encode" not in code and "crate::decode" not in code, path
+        if "encode" in parts:
+            assert "crate::train" not in code, path
+        if "model" in parts:
+            assert not re.search(r"crate::(train|encode|decode|count)", code), path
+
+
+def test_only_the_binding_names_pyo3() -> None:
+    manifests = CHECKOUT / "tokctl" / "native"
+    if not manifests.is_dir():
+        pytest.skip("the Rust source is not in an installed wheel")
+    assert "pyo3" not in (manifests / "core" / "Cargo.toml").read_text(encoding="utf-8")
+    assert "pyo3" in (manifests / "python" / "Cargo.toml").read_text(encoding="utf-8")
+
+
+def test_the_public_names_are_there_and_lazy() -> None:
+    for name in tokctl.__all__:
+        assert getattr(tokctl, name) is not None
+    with pytest.raises(AttributeError, match="nothing_of_the_sort"):
+        _ = tokctl.nothing_of_the_sort
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, tokctl, tokctl.cli.encode, tokctl.tokenizer;"
+        "print([m for m in ('rich', 'regex', 'numpy', 'tqdm', 'hypothesis') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"

@@ -1,0 +1,42 @@
+"""What the tests share: the bundled sample, the texts beside the checkout, Hypothesis's budget."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# `TOKCTL_EXAMPLES=1000 pytest` looks further than a day's run does.
+settings.register_profile(
+    "tokctl",
+    max_examples=int(os.environ.get("TOKCTL_EXAMPLES", "60")),
+    deadline=None,
+    derandomize="TOKCTL_EXAMPLES" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tokctl")
+
+
+@pytest.fixture(scope="session")
+def sample() -> str:
+    """The text of the bundled sample."""
+    from tokctl.sources.corpora import corpus_path
+
+    return corpus_path("sample").read_text(encoding="utf-8")
+
+
+def shared_file(name: str) -> Path:
+    """A file that lies beside the checkout; the test is skipped where it does not."""
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here: it lies beside the project's own checkouts only")
+    return path
+
+
+@pytest.fixture(scope="session")
+def treasure_island() -> Path:
+    return shared_file("corpora/treasure-island.txt")

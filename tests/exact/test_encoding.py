@@ -1,0 +1,195 @@
+"""The encoders and decoders against their slow twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.exact.test_training import MARKERS, odd_words, recipe, tied_words
+from tests.twins import encode as twin
+from tests.twins.decode import decode_tokens
+from tests.twins.train import initial_symbols
+from tokctl import Tokenizer, TokctlError, default_recipe, preset
+from tokctl._native import NO_ID
+
+#: Short ones for the scan, long ones for the heap.
+probes = st.one_of(
+    st.text(alphabet="ab", min_size=1, max_size=80),
+    st.text(alphabet="a#_Ġ</w>é字x", min_size=1, max_size=40),
+)
+
+
+def trained(words: dict[str, int], marker: str, score: str, **changes: object) -> Tokenizer:
+    made = recipe(marker, score, "first-seen", **changes)
+    return Tokenizer.train_on_counts(words, recipe=made, vocab_size=60)
+
+
+def string_merges(tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
+    tokens = tokenizer.tokens
+    return [(tokens[m.left], tokens[m.right], tokens[m.token]) for m in tokenizer.merges]
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+@pytest.mark.parametrize("score", ["count", "likelihood"])
+@given(words=st.one_of(tied_words, odd_words), word=probes)
+def test_encoder_equals_twin(
+    marker: str, score: str, words: dict[str, int], word: str
+) -> None:
+    kind, mark = MARKERS[marker]
+    for segmentation, encode in (("replay", twin.encode_by_replay), ("merges", twin.encode_bpe)):
+        tokenizer = trained(words, marker, score, segmentation=segmentation, pre_tokenizer="none")
+        expected = encode(initial_symbols(word, kind, mark), string_merges(tokenizer))
+        assert tokenizer.encode(word).tokens == expected
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+@given(words=tied_words)
+def test_encoding_the_corpus_gives_the_final_state(marker: str, words: dict[str, int]) -> None:
+    """Rank order and replay agree on words without the marker's own characters."""
+    for segmentation in ("replay", "merges"):
+        tokenizer = trained(words, marker, "likelihood", segmentation=segmentation)
+        kind, mark = MARKERS[marker]
+        for word in words:
+            symbols = initial_symbols(word, kind, mark)
+            expected = twin.encode_by_replay(symbols, string_merges(tokenizer))
+            assert tokenizer.encode(word).tokens == expected
+
+
+@pytest.mark.parametrize("unknown", ["word", "char"])
+@pytest.mark.parametrize("limit", [None, 5])
+@given(words=st.one_of(tied_words, odd_words), word=probes)
+def test_longest_match_equals_twin(
+    unknown: str, limit: int | None, words: dict[str, int], word: str
+) -> None:
+    tokenizer = trained(
+        words,
+        "continuation",
+        "likelihood",
+        segmentation="longest-match",
+        pre_tokenizer="none",
+        unknown=unknown,
+        max_input_chars=limit,
+        unk_token="[UNK]",
+        special_tokens=("[UNK]",),
+    )
+    expected = twin.encode_longest_match(
+        word,
+        set(tokenizer.tokens[1:]),
+        max_input_chars=limit,
+        unknown=unknown,
+    )
+    assert tokenizer.encode(word).tokens == expected
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+@given(words=tied_words, text=st.lists(st.text("ab", min_size=1, max_size=9)).map(" ".join))
+def test_decoder_equals_twin(marker: str, words: dict[str, int], text: str) -> None:
+    tokenizer = trained({"a": 1, "b": 1, "ab": 1, "ba": 1, **words}, marker, "count")
+    kind, mark = MARKERS[marker]
+    tokens = tokenizer.encode(text).tokens
+    assert tokenizer.decode_tokens(tokens) == decode_tokens(tokens, kind, mark)
+    if NO_ID not in tokenizer.encode(text).raw_ids:
+        assert tokenizer.decode(tokenizer.encode(text).ids) == decode_tokens(tokens, kind, mark)
+        if marker != "none":
+            assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
+@given(data=st.binary(max_size=200), corpus=st.binary(min_size=1, max_size=200))
+def test_byte_level_round_trip(data: bytes, corpus: bytes) -> None:
+    for pattern in ("gpt2", "none", r"regex:\w+"):
+        tokenizer = Tokenizer.train_on_counts(
+            {corpus: 2}, recipe=replace(preset("gpt2"), pre_tokenizer=pattern), vocab_size=270
+        )
+        encoding = tokenizer.encode(data)
+        assert tokenizer.decode_bytes(encoding.ids) == data
+        assert b"".join(data[a:b] for a, b in encoding.offsets) == data
+        assert tokenizer.encode_ids(data) == encoding.ids
+        assert tokenizer.encode_batch([data, b"", data], threads=2) == [
+            encoding.ids,
+            [],
+            encoding.ids,
+        ]
+
+
+@given(text=st.text(max_size=80))
+def test_offsets_point_at_the_text(text: str) -> None:
+    """Character offsets; a token that ends inside a character covers all of it."""
+    tokenizer = Tokenizer.train_on_counts(
+        {"the": 3, "é字": 2}, recipe=preset("gpt2"), vocab_size=262
+    )
+    encoding = tokenizer.encode(text)
+    for (start, end), piece, token in zip(
+        encoding.offsets, encoding.pieces, encoding.tokens, strict=True
+    ):
+        assert text[start:end] == piece or "\ufffd" in piece
+        assert end > start and token
+
+
+@given(text=st.text(alphabet="ab\r\n e", max_size=40))
+def test_offsets_survive_the_normalizer(text: str) -> None:
+    tokenizer = Tokenizer.train_on_counts(
+        {"ab": 3, "aba": 2}, recipe=preset("notebook-bpe"), vocab_size=6
+    )
+    encoding = tokenizer.encode(text)
+    for (start, end), token in zip(encoding.offsets, encoding.tokens, strict=True):
+        covered = text[start:end].replace("\r", "").replace("\n", "")
+        assert covered == token.removeprefix("Ġ")
+    clean = text.replace("\r", "").replace("\n", "")
+    assert encoding.tokens == tokenizer.encode(clean).tokens
+
+
+def test_special_tokens_are_text_unless_allowed() -> None:
+    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    text = "ab<|endoftext|>ab"
+    plain = tokenizer.encode(text)
+    assert 0 not in plain.ids and tokenizer.decode(plain.ids) == text
+    for allowed in ("all", "<|endoftext|>", ["<|endoftext|>"]):
+        special = tokenizer.encode(text, special=allowed)
+        assert special.ids == [257, 0, 257]
+        assert special.offsets == [(0, 2), (2, 15), (15, 17)]
+        assert special.word_ids == [0, None, 1]
+        assert tokenizer.encode_ids(text, special=allowed) == special.ids
+    assert tokenizer.decode([257, 0, 257]) == text
+    assert tokenizer.decode([257, 0, 257], skip_special=True) == "abab"
+    with pytest.raises(TokctlError, match="no special token"):
+        tokenizer.encode(text, special="<x>")
+
+
+def test_text_that_no_token_stands_for() -> None:
+    none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
+    assert none.encode("axb").tokens == ["Ġa", "x", "b"]
+    with pytest.raises(TokctlError, match="'x' is not in the model's alphabet"):
+        _ = none.encode("axb").ids
+    with pytest.raises(TokctlError, match="text 1"):
+        none.encode_batch(["ab", "axb"])
+    unk = Tokenizer.train_on_counts(
+        {"ab": 2}, recipe=default_recipe("bpe", characters=True), vocab_size=4
+    )
+    assert unk.encode("axb").tokens == ["a", "[UNK]", "b"]
+    assert unk.encode("axb").pieces == ["a", "x", "b"]
+
+
+def test_text_that_is_not_utf8() -> None:
+    characters = Tokenizer.train_on_counts(
+        {"ab": 2}, recipe=default_recipe("wordpiece"), vocab_size=4
+    )
+    with pytest.raises(TokctlError, match="line 2, byte 3"):
+        characters.encode(b"ab\n\xff")
+    with pytest.raises(TokctlError, match="lone surrogate"):
+        characters.encode("\ud800")
+    byte_level = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    assert byte_level.decode_bytes(byte_level.encode("\udcff").ids) == b"\xff"
+    with pytest.raises(TokctlError, match="not UTF-8 at byte 0"):
+        byte_level.decode(byte_level.encode(b"\xff").ids)
+    assert byte_level.decode(byte_level.encode(b"\xff").ids, errors="replace") == "\ufffd"
+
+
+@pytest.mark.parametrize("ids", [[258], [-1], [2**32], [0, 1, 9999]])
+def test_ids_outside_the_vocabulary(ids: list[int]) -> None:
+    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    with pytest.raises(TokctlError) as caught:
+        tokenizer.decode(ids)
+    assert caught.value.hint == "this model's ids are 0 to 257"

@@ -1,0 +1,203 @@
+"""The trainers against their slow twins: merges, counts, ids, one for one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.twins import train as twin
+from tokctl import Recipe, Tokenizer, TokctlError, preset
+from tokctl.byte_level import spell
+from tokctl.recipe import Marker, TIE_BREAKS
+
+MARKERS = {
+    "none": Marker(),
+    "end": Marker("end", "_"),
+    "end-fused": Marker("end-fused", "</w>"),
+    "start": Marker("start", "Ġ"),
+    "continuation": Marker("continuation", "##"),
+}
+
+
+def recipe(marker: str, score: str, ties: str, **changes: object) -> Recipe:
+    wordpiece = marker == "continuation"
+    values = {
+        "name": "test",
+        "algorithm": "wordpiece" if wordpiece else "bpe",
+        "pre_tokenizer": "whitespace",
+        "units": "characters",
+        "marker": MARKERS[marker],
+        "score": score,
+        "tie_break": ties,
+        "segmentation": "replay",
+        **changes,
+    }
+    return Recipe(**values)  # type: ignore[arg-type]
+
+
+#: Few letters and small counts: ties everywhere, runs of one letter, markers in the text.
+tied_words = st.dictionaries(
+    st.text(alphabet="ab", min_size=1, max_size=9), st.integers(1, 3), min_size=1, max_size=12
+)
+odd_words = st.dictionaries(
+    st.text(alphabet="a#_Ġ</w>é字", min_size=1, max_size=7),
+    st.integers(1, 5),
+    min_size=1,
+    max_size=8,
+)
+
+
+def assert_same(tokenizer: Tokenizer, expected: twin.Training) -> None:
+    assert tokenizer.tokens == expected.vocabulary
+    tokens = tokenizer.tokens
+    merges = [
+        twin.Merge(tokens[m.left], tokens[m.right], tokens[m.token], *m[3:])
+        for m in tokenizer.merges
+    ]
+    assert merges == expected.merges
+
+
+@pytest.mark.parametrize(
+    ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
+)
+@given(
+    words=st.one_of(tied_words, odd_words),
+    vocab_size=st.integers(20, 60),
+    min_frequency=st.integers(1, 3),
+    special=st.sampled_from([(), ("[UNK]", "<x>")]),
+)
+def test_trainer_equals_twin(
+    marker: str,
+    score: str,
+    ties: str,
+    words: dict[str, int],
+    vocab_size: int,
+    min_frequency: int,
+    special: tuple[str, ...],
+) -> None:
+    tokenizer = Tokenizer.train_on_counts(
+        words,
+        recipe=recipe(marker, score, ties, special_tokens=special),
+        vocab_size=vocab_size,
+        min_frequency=min_frequency,
+    )
+    expected = twin.train(
+        words,
+        vocab_size=vocab_size,
+        marker_kind=MARKERS[marker].kind,
+        marker=MARKERS[marker].text,
+        criterion=score,
+        ties=ties,
+        special_tokens=list(special),
+        min_frequency=min_frequency,
+    )
+    assert_same(tokenizer, expected)
+
+
+@pytest.mark.parametrize(("marker", "score"), list(product(MARKERS, ("count", "likelihood"))))
+@given(words=tied_words, longest=st.integers(1, 6))
+def test_max_token_length_equals_twin(
+    marker: str, score: str, words: dict[str, int], longest: int
+) -> None:
+    tokenizer = Tokenizer.train_on_counts(
+        words,
+        recipe=recipe(marker, score, "first-seen"),
+        vocab_size=100,
+        max_token_length=longest,
+    )
+    expected = twin.train(
+        words,
+        vocab_size=100,
+        marker_kind=MARKERS[marker].kind,
+        marker=MARKERS[marker].text,
+        criterion=score,
+        max_token_length=longest,
+    )
+    assert_same(tokenizer, expected)
+
+
+@given(
+    words=st.dictionaries(st.binary(min_size=1, max_size=9), st.integers(1, 5), min_size=1),
+    vocab_size=st.integers(257, 300),
+)
+def test_byte_level_trainer_equals_twin(words: dict[bytes, int], vocab_size: int) -> None:
+    tokenizer = Tokenizer.train_on_counts(words, recipe=preset("gpt2"), vocab_size=vocab_size)
+    expected = twin.train(
+        {spell(word): count for word, count in words.items()},
+        vocab_size=vocab_size,
+        ties="lowest-id",
+        alphabet=list(twin.byte_to_unicode().values()),
+        special_tokens=["<|endoftext|>"],
+    )
+    assert_same(tokenizer, expected)
+
+
+@pytest.mark.parametrize("score", ["count", "likelihood"])
+def test_counts_are_64_bit(score: str) -> None:
+    """Counts whose products need far more than 64 bits, one apart where floats see none."""
+    big = 2**61
+    words = {"ab": big, "cd": big - 1, "ef": big - 2, "ag": 3, "gb": 3}
+    tokenizer = Tokenizer.train_on_counts(
+        words, recipe=recipe("none", score, "first-seen"), vocab_size=12
+    )
+    assert_same(tokenizer, twin.train(words, vocab_size=12, criterion=score))
+
+
+@pytest.mark.parametrize("score", ["count", "likelihood"])
+def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
+    words: dict[str, int] = {}
+    for word in sample.split()[:2500]:
+        words[word] = words.get(word, 0) + 1
+    for ties in TIE_BREAKS:
+        tokenizer = Tokenizer.train_on_counts(
+            words, recipe=recipe("continuation", score, ties), vocab_size=320
+        )
+        expected = twin.train(
+            words,
+            vocab_size=320,
+            marker_kind="continuation",
+            marker="##",
+            criterion=score,
+            ties=ties,
+        )
+        assert_same(tokenizer, expected)
+
+
+def test_bare_characters_are_in_the_alphabet_where_asked() -> None:
+    tokenizer = Tokenizer.train_on_counts(
+        {"ab": 1, "ba": 1}, recipe=recipe("continuation", "count", "lowest-id", alphabet="characters"),
+        vocab_size=4,
+    )
+    assert tokenizer.tokens == ["a", "b", "##a", "##b"]
+
+
+def test_a_vocabulary_that_is_too_small_names_the_least() -> None:
+    with pytest.raises(TokctlError, match="need 3") as caught:
+        Tokenizer.train_on_counts(
+            {"abc": 1}, recipe=recipe("none", "count", "first-seen"), vocab_size=2
+        )
+    assert caught.value.hint is not None and "--vocab 3" in caught.value.hint
+
+
+def test_exhaustion_is_recorded() -> None:
+    plain = recipe("none", "count", "first-seen")
+    full = Tokenizer.train_on_counts({"ab": 1}, recipe=plain, vocab_size=3)
+    short = Tokenizer.train_on_counts({"ab": 1}, recipe=plain, vocab_size=9)
+    assert full.model.training and not full.model.training.exhausted
+    assert short.model.training and short.model.training.exhausted
+    assert short.vocab_size == 3
+
+
+def test_min_count_drops_rare_pre_tokens() -> None:
+    for pattern in ("whitespace", r"regex:\S+"):
+        tokenizer = Tokenizer.train_on_counts(
+            {"ab": 1, "cd": 2},
+            recipe=replace(recipe("none", "count", "first-seen"), pre_tokenizer=pattern),
+            vocab_size=10,
+            min_count=2,
+        )
+        assert tokenizer.tokens == ["c", "d", "cd"]

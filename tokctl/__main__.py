@@ -1,0 +1,5 @@
+"""`python -m tokctl`."""
+
+from tokctl.cli.app import main
+
+main()
