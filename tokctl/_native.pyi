@@ -2,6 +2,21 @@
 `native/core`; all offsets and lengths are bytes."""
 
 from collections.abc import Callable, Sequence
+from typing import final
+
+__all__ = [
+    "NO_ID",
+    "REGEX_RELEASE",
+    "CoreError",
+    "Counter",
+    "Counts",
+    "Decoder",
+    "Encoder",
+    "SpecialTokens",
+    "Training",
+    "pre_tokens",
+    "train",
+]
 
 NO_ID: int
 REGEX_RELEASE: str
@@ -9,6 +24,7 @@ REGEX_RELEASE: str
 class CoreError(ValueError):
     """Its arguments are (message, kind, details)."""
 
+@final
 class Counter:
     def __new__(cls, pre_tokenizer: str, normalizers: list[str], threads: int) -> Counter: ...
     def feed(self, block: bytes) -> None: ...
@@ -16,11 +32,13 @@ class Counter:
     def add(self, pre_token: bytes, count: int) -> None: ...
     def finish(self, min_count: int) -> Counts: ...
 
+@final
 class Counts:
     def __len__(self) -> int: ...
     def total(self) -> int: ...
     def items(self) -> list[tuple[bytes, int]]: ...
 
+@final
 class Training:
     @property
     def tokens(self) -> list[bytes]: ...
@@ -48,10 +66,12 @@ def train(
 ) -> Training: ...
 def pre_tokens(name: str, text: bytes) -> list[tuple[int, int]]: ...
 
+@final
 class SpecialTokens:
     def __new__(cls, tokens: list[tuple[bytes, int]]) -> SpecialTokens: ...
     def find(self, text: bytes) -> list[tuple[int, int, int]]: ...
 
+@final
 class Encoder:
     def __new__(
         cls,
@@ -87,6 +107,7 @@ class Encoder:
     def pre_tokens(self, text: bytes) -> tuple[bytes, list[tuple[int, int]]]: ...
     def replay(self, pre_token: bytes, steps: int) -> tuple[list[int], list[int], list[int]]: ...
 
+@final
 class Decoder:
     def __new__(
         cls, marker: tuple[str, str], tokens: list[bytes], special: list[bool]

@@ -31,9 +31,11 @@ def spell(token: bytes) -> str:
 
 def unspell(text: str) -> bytes:
     """The bytes that stand-ins stand for; ValueError where a character is none."""
-    try:
-        if not set(text) <= BYTES.keys():
-            raise ValueError(f"{text!r} has a character that stands for no byte")
-        return text.translate(_TO_BYTES).encode("latin-1")
-    except UnicodeEncodeError as error:
-        raise ValueError(str(error)) from None
+    return unspell_all([text])[0]
+
+
+def unspell_all(texts: list[str]) -> list[bytes]:
+    """`unspell` of each text."""
+    if strange := set().union(*texts) - BYTES.keys():
+        raise ValueError(f"{min(strange)!r} stands for no byte in a byte-level token")
+    return [text.translate(_TO_BYTES).encode("latin-1") for text in texts]

@@ -40,8 +40,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             # A new file gets the usual rights, a replaced one keeps its own.
-            os.chmod(name, stat.S_IMODE(status.st_mode) if status else 0o666 & ~_umask())
-            os.replace(name, target)
+            name.chmod(stat.S_IMODE(status.st_mode) if status else 0o666 & ~_umask())
+            name.replace(target)
             with contextlib.suppress(OSError):
                 _sync_folder(target.parent)
     except (OSError, ValueError) as error:
@@ -52,16 +52,15 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _temporary(target: Path) -> Iterator[tuple[BinaryIO, str]]:
+def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
     descriptor, name = tempfile.mkstemp(
         prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent
     )
     try:
         with os.fdopen(descriptor, "wb") as file:
-            yield file, name
+            yield file, Path(name)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        Path(name).unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -46,7 +46,7 @@ class Merge(NamedTuple):
     left: int
     right: int
     token: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
     left_count: int
     right_count: int
 
@@ -80,7 +80,7 @@ class Recipe:
     normalizers: tuple[str, ...] = ()
     pre_tokenizer: str = "gpt2"
     units: str = "bytes"
-    marker: Marker = Marker()
+    marker: Marker = Marker()  # noqa: RUF009 (a tuple can't change)
     alphabet: str = "seen"
     score: str = "count"
     tie_break: str = "first-seen"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,14 +176,15 @@ class Tokenizer:
         if special == "none" or not special:
             return None
         wanted = [special] if isinstance(special, str) else list(special)
-        chosen = known if "all" in wanted else {token: known.get(token) for token in wanted}
-        for token, id_ in chosen.items():
-            if id_ is None:
+        if "all" in wanted:
+            wanted = list(known)
+        for token in wanted:
+            if token not in known:
                 names = ", ".join(known) or "none"
                 raise TokctlError(
                     f"{token!r} is no special token of this model", f"it has: {names}"
                 )
-        return _native.SpecialTokens([(t.encode(), id_) for t, id_ in chosen.items()])
+        return _native.SpecialTokens([(token.encode(), known[token]) for token in wanted])
 
     def as_bytes(self, text: str | bytes) -> bytes:
         """The bytes of a text; TokctlError where this recipe can't read them.
@@ -419,7 +421,7 @@ def _character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[
     starts: list[int] = []
     ends: list[int] = []
     bounds = byte_offsets(text)
-    for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(bounds)):
         width = end - start
         starts += [number] * width
         # The end of a stretch that covers any byte of a character lies behind it.

@@ -12,7 +12,7 @@ from tests.exact.test_training import MARKERS, odd_words, recipe, tied_words
 from tests.twins import encode as twin
 from tests.twins.decode import decode_tokens
 from tests.twins.train import initial_symbols
-from tokctl import Tokenizer, TokctlError, default_recipe, preset
+from tokctl import TokctlError, Tokenizer, default_recipe, preset
 from tokctl._native import NO_ID
 
 #: Short ones for the scan, long ones for the heap.
@@ -35,9 +35,7 @@ def string_merges(tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("marker", MARKERS)
 @pytest.mark.parametrize("score", ["count", "likelihood"])
 @given(words=st.one_of(tied_words, odd_words), word=probes)
-def test_encoder_equals_twin(
-    marker: str, score: str, words: dict[str, int], word: str
-) -> None:
+def test_encoder_equals_twin(marker: str, score: str, words: dict[str, int], word: str) -> None:
     kind, mark = MARKERS[marker]
     for segmentation, encode in (("replay", twin.encode_by_replay), ("merges", twin.encode_bpe)):
         tokenizer = trained(words, marker, score, segmentation=segmentation, pre_tokenizer="none")

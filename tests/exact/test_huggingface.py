@@ -97,7 +97,7 @@ def test_bpe_merges_on_books(name: str, tmp_path: Path) -> None:
 @given(text=st.text(alphabet="ab c'é", min_size=1, max_size=200))
 def test_bpe_merges_on_generated_text(text: str) -> None:
     from tokctl import _native
-    from tokctl.training import Options, _fill, _Read, Timing
+    from tokctl.training import Options, Timing, _fill, _Read
 
     counter = _native.Counter("gpt2", [], 2)
     counter.feed(text.encode())

@@ -19,7 +19,10 @@ SCANNERS = ("whitespace", "bert", "gpt2-words", "gpt2", "none")
 
 #: Characters on which the patterns turn: contractions, every kind of space, marks,
 #: numbers that are no digits, symbols that BERT counts as punctuation.
-TURNING = "'sreveltmd  \n\r\t\x0b\x1c\x85\xa0\u2003\u200b\u3000aZé字ß1²½Ⅷ٣.,!?#$+<=>^`|~_-—…’“\u0301\u0e33\U0001f600\ufeff"
+TURNING = (
+    "'sreveltmd  \n\r\t\x0b\x1c\x85\xa0\u2003\u200b\u3000aZé字ß1²½Ⅷ٣.,!?#$+<=>^`|~_-"
+    "\u2014\u2026\u2019\u201c\u0301\u0e33\U0001f600\ufeff"
+)
 
 texts = st.one_of(st.text(), st.text(alphabet=TURNING, max_size=40))
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.twins import train as twin
-from tokctl import Recipe, Tokenizer, TokctlError, preset
+from tokctl import Recipe, TokctlError, Tokenizer, preset
 from tokctl.byte_level import spell
-from tokctl.recipe import Marker, TIE_BREAKS
+from tokctl.recipe import TIE_BREAKS, Marker
 
 MARKERS = {
     "none": Marker(),
@@ -169,7 +169,8 @@ def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
 
 def test_bare_characters_are_in_the_alphabet_where_asked() -> None:
     tokenizer = Tokenizer.train_on_counts(
-        {"ab": 1, "ba": 1}, recipe=recipe("continuation", "count", "lowest-id", alphabet="characters"),
+        {"ab": 1, "ba": 1},
+        recipe=recipe("continuation", "count", "lowest-id", alphabet="characters"),
         vocab_size=4,
     )
     assert tokenizer.tokens == ["a", "b", "##a", "##b"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -60,9 +61,7 @@ def test_first_notebook_toy(documents: dict[str, Any]) -> None:
     assert list(final.items()) == list(told["final_state"].items())
     for text, tokens in told["encode"].items():
         assert tokenizer.encode(text).tokens == tokens
-        assert tokenizer.decode_tokens(tokens) == (
-            told["decode_back"] if " " in text else text
-        )
+        assert tokenizer.decode_tokens(tokens) == (told["decode_back"] if " " in text else text)
 
 
 def test_first_notebook_initial_pair_counts(documents: dict[str, Any]) -> None:
@@ -71,7 +70,7 @@ def test_first_notebook_initial_pair_counts(documents: dict[str, Any]) -> None:
     tokenizer = train_on_words(told["document"], recipe, told["vocab_size"])
     counts: dict[str, int] = {}
     for word, times in tokenizer.corpus_state(0, told["document"]).items():
-        for left, right in zip(word, word[1:], strict=False):
+        for left, right in pairwise(word):
             counts[f"{left} {right}"] = counts.get(f"{left} {right}", 0) + times
     assert counts == told["initial_pair_counts"]
     first = tokenizer.merges[0]
@@ -149,9 +148,7 @@ def test_guide_wordpiece(documents: dict[str, Any]) -> None:
 def test_slides_bpe(documents: dict[str, Any]) -> None:
     told = documents["slides_hug"]
     figures = told["bpe"]
-    recipe = replace(
-        default_recipe("bpe", characters=True), pre_tokenizer="whitespace"
-    )
+    recipe = replace(default_recipe("bpe", characters=True), pre_tokenizer="whitespace")
     # The slides don't count [UNK] among the ten.
     tokenizer = Tokenizer.train_on_counts(
         told["words"], recipe=recipe, vocab_size=figures["vocab_size"] + 1

@@ -14,7 +14,6 @@ import orjson
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
-from tokctl.formats import huggingface
 from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
 
 #: Version of what stands under `model.tokctl`.
@@ -26,6 +25,8 @@ _COUNTS = ("counts", "left_counts", "right_counts")
 
 def write(model: FilledRecipe) -> bytes:
     """The model file's bytes: UTF-8, one line, the same for the same model."""
+    from tokctl.formats import huggingface
+
     recipe = model.recipe
     spelled = [_spell(recipe, token) for token in model.tokens]
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
@@ -75,36 +76,48 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
     recipe = Recipe.from_dict(private["recipe"])
     vocabulary = model["vocab"]
     spelled = sorted(vocabulary, key=vocabulary.__getitem__)
-    if any(vocabulary[token] != id_ for id_, token in enumerate(spelled)):
+    numbers = [vocabulary[token] for token in spelled]
+    if numbers != list(range(len(spelled))) or set(map(type, numbers)) - {int}:
         raise ValueError("the ids of the vocabulary are not 0, 1, 2, …")
     if tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
         raise ValueError("the special tokens do not have the lowest ids")
-    tokens = [_unspell(recipe, id_, token) for id_, token in enumerate(spelled)]
     pairs = private["merges"] if "merges" in private else model["merges"]
-    history = [private.get(column, []) for column in _COUNTS]
-    merges = _merges(recipe, vocabulary, pairs, history)
+    merges = _merges(recipe, vocabulary, pairs, private)
     training = private.get("training")
-    return FilledRecipe(recipe, tokens, merges, TrainingRecord(**training) if training else None)
+    return FilledRecipe(
+        recipe,
+        _unspell(recipe, spelled),
+        merges,
+        TrainingRecord(**training) if training else None,
+    )
 
 
 def _merges(
-    recipe: Recipe, vocabulary: dict[str, int], pairs: list[Any], history: list[list[int]]
+    recipe: Recipe, vocabulary: dict[str, int], pairs: list[Any], private: dict[str, Any]
 ) -> list[Merge]:
+    # Comprehensions over whole columns: a command that encodes one line waits for this.
     mark = recipe.marker.text if recipe.marker.kind == "continuation" else ""
-    if any(len(column) != len(pairs) for column in history):
-        raise ValueError("the history and the merges differ in length")
-    for column in history:
-        if any(type(figure) is not int or not 0 <= figure < 2**64 for figure in column):
-            raise ValueError("a count of the history is no 64-bit number")
-    merges = []
-    for step, ((left, right), *figures) in enumerate(zip(pairs, *history, strict=True), 1):
-        joined = left + right.removeprefix(mark)
-        missing = [part for part in (left, right, joined) if part not in vocabulary]
-        if missing:
-            raise ValueError(f"merge {step} names {missing[0]!r}, which is no token")
-        ids = (vocabulary[left], vocabulary[right], vocabulary[joined])
-        merges.append(Merge(*ids, *figures))
-    return merges
+    lefts = [left for left, _ in pairs]
+    rights = [right for _, right in pairs]
+    tails = [right.removeprefix(mark) for right in rights] if mark else rights
+    joined = [left + tail for left, tail in zip(lefts, tails, strict=True)]
+    columns = []
+    for names in (lefts, rights, joined):
+        ids = [vocabulary.get(name) for name in names]
+        if None in ids:
+            step = ids.index(None)
+            raise ValueError(f"merge {step + 1} names {names[step]!r}, which is no token")
+        columns.append(ids)
+    for name in _COUNTS:
+        column = private.get(name, [])
+        if not isinstance(column, list) or len(column) != len(pairs):
+            raise ValueError(f"there is not one of the {name} for each merge")
+        if set(map(type, column)) - {int} or min(column, default=0) < 0:
+            raise ValueError(f"one of the {name} is no count")
+        if max(column, default=0) >= 2**64:
+            raise ValueError(f"one of the {name} does not fit 64 bits")
+        columns.append(column)
+    return list(map(Merge._make, zip(*columns, strict=True)))
 
 
 def _spell(recipe: Recipe, token: bytes) -> str:
@@ -114,10 +127,13 @@ def _spell(recipe: Recipe, token: bytes) -> str:
     return token.decode()
 
 
-def _unspell(recipe: Recipe, id_: int, text: str) -> bytes:
-    if recipe.units == "bytes" and id_ >= len(recipe.special_tokens):
-        return byte_level.unspell(text)
-    return text.encode()
+def _unspell(recipe: Recipe, spelled: list[str]) -> list[bytes]:
+    if recipe.units != "bytes":
+        return [token.encode() for token in spelled]
+    special = len(recipe.special_tokens)
+    return [token.encode() for token in spelled[:special]] + byte_level.unspell_all(
+        spelled[special:]
+    )
 
 
 def _damaged(name: str, why: str) -> TokctlError:
