@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -405,7 +404,7 @@ def _recipe(algorithm: str | None, recipe: Recipe | None) -> Recipe:
         return default_recipe(algorithm or "bpe")
     if algorithm is not None and algorithm != recipe.algorithm:
         raise TokctlError(f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}")
-    return replace(recipe)
+    return recipe
 
 
 def _from_bytes(data: bytes) -> Tokenizer:

@@ -19,12 +19,10 @@ pub struct ByCount {
     heap: BinaryHeap<Entry>,
 }
 
+/// The pair's entry as things stand.
 fn entry(pair: PairId, pairs: &mut Pairs, corpus: &Corpus) -> Entry {
-    (
-        pairs.count(pair),
-        Reverse(pairs.tie_key(pair, corpus)),
-        pair,
-    )
+    let key = pairs.tie_key(pair, corpus);
+    (pairs.count(pair), Reverse(key), pair)
 }
 
 impl ByCount {
@@ -48,14 +46,21 @@ impl Selector for ByCount {
             if !pairs.is_candidate(pair) {
                 continue;
             }
-            if pairs.count(pair) == count {
-                // No other pair can tie: its key need not be looked at.
-                let alone = self.heap.peek().is_none_or(|next| next.0 < count);
-                if alone || entry(pair, pairs, corpus) == old {
-                    return Some(pair);
-                }
+            if pairs.count(pair) < count {
+                let key = Reverse(pairs.tie_bound(pair));
+                self.heap.push((pairs.count(pair), key, pair));
+                continue;
             }
-            self.heap.push(entry(pair, pairs, corpus));
+            // The key is worked out only where another pair may tie.
+            let alone = self.heap.peek().is_none_or(|next| next.0 < count);
+            if alone {
+                return Some(pair);
+            }
+            let new = entry(pair, pairs, corpus);
+            if new == old {
+                return Some(pair);
+            }
+            self.heap.push(new);
         }
         None
     }

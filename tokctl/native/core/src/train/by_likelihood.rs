@@ -10,9 +10,10 @@
 //!
 //! On both levels an entry may stand too high and is corrected when it surfaces, but
 //! never too low: whatever lifts a score pushes a new entry, which makes older entries
-//! of the same pair or owner void.
+//! of the same pair or owner void. Tie keys in entries are bounds, too: a key is worked
+//! out only for the best pair, and only where another may tie with it.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::corpus::Corpus;
@@ -117,24 +118,27 @@ impl ByLikelihood {
             // The version goes on counting: entries of an earlier owner stay void.
             (state.owner, state.other, state.known) = (owner, other, true);
         }
+        // A pair that gained may come earlier in the scan than it did.
+        pairs.tie_key(pair, corpus);
         self.push(pair, pairs, corpus);
     }
 
     /// Pushes the pair's present entry, which makes its earlier ones void.
-    fn push(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
+    fn push(&mut self, pair: PairId, pairs: &Pairs, corpus: &Corpus) {
         let state = &mut self.pairs[pair as usize];
         state.version += 1;
         let entry = Owned {
             ratio: Fraction::new(pairs.count(pair), corpus.symbol_count(state.other), 1),
-            key: Reverse(pairs.tie_key(pair, corpus)),
+            key: Reverse(pairs.tie_bound(pair)),
             pair,
             version: state.version,
         };
         self.symbols[state.owner as usize].owned.push(entry);
     }
 
-    /// The owner's best pair as things stand; outdated entries above it are corrected.
-    fn top(&mut self, owner: u32, pairs: &mut Pairs, corpus: &Corpus) -> Option<Owned> {
+    /// The owner's best pair as things stand, but for the tie key, which is a bound.
+    /// Outdated entries above it are corrected.
+    fn top(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<Owned> {
         loop {
             let entry = *self.symbols[owner as usize].owned.peek()?;
             let state = self.pairs[entry.pair as usize];
@@ -142,7 +146,7 @@ impl ByLikelihood {
             if !void {
                 let count = pairs.count(entry.pair);
                 let ratio = Fraction::new(count, corpus.symbol_count(state.other), 1);
-                if ratio == entry.ratio && pairs.tie_key(entry.pair, corpus) == entry.key.0 {
+                if ratio == entry.ratio {
                     return Some(entry);
                 }
             }
@@ -153,15 +157,11 @@ impl ByLikelihood {
         }
     }
 
-    /// Puts the owner's present entry into the global heap.
-    fn rank(&mut self, owner: u32, pairs: &mut Pairs, corpus: &Corpus) {
-        let Some(top) = self.top(owner, pairs, corpus) else {
-            return;
-        };
-        let symbol = &mut self.symbols[owner as usize];
-        symbol.version += 1;
+    /// The owner's present entry for the global heap, if a pair is left to it.
+    fn best_of(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<Best> {
+        let top = self.top(owner, pairs, corpus)?;
         let other = self.pairs[top.pair as usize].other;
-        self.best.push(Best {
+        Some(Best {
             score: Fraction::new(
                 pairs.count(top.pair),
                 corpus.symbol_count(owner),
@@ -170,8 +170,32 @@ impl ByLikelihood {
             key: top.key,
             pair: top.pair,
             owner,
-            version: symbol.version,
-        });
+            version: self.symbols[owner as usize].version,
+        })
+    }
+
+    /// Puts the owner's present entry into the global heap; its earlier ones are void.
+    fn rank(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) {
+        self.symbols[owner as usize].version += 1;
+        if let Some(best) = self.best_of(owner, pairs, corpus) {
+            self.best.push(best);
+        }
+    }
+
+    /// May another pair have the score of `best`, which has been taken off the global heap?
+    fn may_tie(&self, best: &Best) -> bool {
+        let of_another_owner = self
+            .best
+            .peek()
+            .is_some_and(|next| next.score == best.score);
+        let owned = self.symbols[best.owner as usize].owned.as_slice();
+        // The second best in a binary heap is one of the two behind its top.
+        of_another_owner
+            || owned
+                .iter()
+                .skip(1)
+                .take(2)
+                .any(|next| next.ratio == owned[0].ratio)
     }
 }
 
@@ -181,20 +205,19 @@ impl Selector for ByLikelihood {
             if entry.version != self.symbols[entry.owner as usize].version {
                 continue;
             }
-            let Some(top) = self.top(entry.owner, pairs, corpus) else {
+            let Some(best) = self.best_of(entry.owner, pairs, corpus) else {
                 continue;
             };
-            let other = self.pairs[top.pair as usize].other;
-            let score = Fraction::new(
-                pairs.count(top.pair),
-                corpus.symbol_count(entry.owner),
-                corpus.symbol_count(other),
-            );
-            let same = (top.pair, top.key) == (entry.pair, entry.key);
-            if same && score.cmp(&entry.score) == Ordering::Equal {
-                return Some(top.pair);
+            if best != entry {
+                self.best.push(best);
+                continue;
             }
-            self.rank(entry.owner, pairs, corpus);
+            if !self.may_tie(&best) || pairs.tie_key(best.pair, corpus) == best.key.0 {
+                return Some(best.pair);
+            }
+            // Its key has grown: it stands too high on both levels.
+            self.push(best.pair, pairs, corpus);
+            self.rank(best.owner, pairs, corpus);
         }
         None
     }

@@ -24,6 +24,8 @@ struct Pair {
     disordered: bool,
     /// May it be merged at all (`max_token_length`)?
     allowed: bool,
+    /// The tie key when it was last worked out: the present one is no smaller.
+    key_bound: TieKey,
 }
 
 /// Lengths of a symbol's string in units.
@@ -135,6 +137,7 @@ impl Pairs {
                 head: 0,
                 disordered: false,
                 allowed,
+                key_bound: (0, 0),
             });
             self.gained_in.push(0);
         }
@@ -232,26 +235,35 @@ impl Pairs {
         }
     }
 
-    /// The pair's key under the tie rule, as things stand.
+    /// The pair's key under the tie rule, as things stand. It can take a look at every
+    /// word that the pair is in; [`Pairs::tie_bound`] costs nothing.
     pub fn tie_key(&mut self, id: PairId, corpus: &Corpus) -> TieKey {
-        if self.ties == Ties::LowestId {
-            let pair = &self.pairs[id as usize];
-            return (pair.left.into(), pair.right.into());
-        }
         self.order(id);
         let pair = &mut self.pairs[id as usize];
-        pair.skip_outdated(corpus);
-        match self.ties {
+        let key = match self.ties {
+            Ties::LowestId => Some((pair.left.into(), pair.right.into())),
+            Ties::FirstSeen => pair.first_place(corpus),
             Ties::RewrittenLast => pair.first_in_scan(corpus),
-            _ => pair.places.get(pair.head).map(|&place| (0, place.into())),
-        }
-        .unwrap_or((u64::MAX, u64::MAX))
+        };
+        pair.key_bound = key.unwrap_or((u64::MAX, u64::MAX));
+        pair.key_bound
+    }
+
+    /// The key that [`Pairs::tie_key`] gave last: the present one is no smaller, unless
+    /// the pair has gained occurrences since.
+    pub fn tie_bound(&self, id: PairId) -> TieKey {
+        self.pairs[id as usize].key_bound
     }
 }
 
 impl Pair {
     fn is_at(&self, place: Place, corpus: &Corpus) -> bool {
         corpus.has_pair(place, self.left, self.right)
+    }
+
+    fn first_place(&mut self, corpus: &Corpus) -> Option<TieKey> {
+        self.skip_outdated(corpus);
+        self.places.get(self.head).map(|&place| (0, place.into()))
     }
 
     /// Moves `head` to the first place where the pair still is.
@@ -267,6 +279,7 @@ impl Pair {
     /// The smallest (place of the word in the scan, place) at which the pair is. Only the
     /// first place in each word is looked at: ten megabytes can be one word.
     fn first_in_scan(&mut self, corpus: &Corpus) -> Option<TieKey> {
+        self.skip_outdated(corpus);
         let mut best = None;
         let mut outdated = 0;
         let mut at = self.head;
