@@ -1,0 +1,106 @@
+"""The README tells the truth: its commands run and print what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import shared_file
+from tokctl import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def console_steps() -> list[tuple[str, str]]:
+    """Every command with the output shown below it."""
+    steps: list[tuple[str, str]] = []
+    for block in blocks("console"):
+        joined = block.replace("\\\n", " ")
+        for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            steps.append((command.split("   #")[0].strip(), output))
+    return steps
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tour")
+    book = shared_file("corpora/treasure-island.txt")
+    (path / "treasure-island.txt").write_bytes(book.read_bytes())
+    (path / "toy.txt").write_text("low low lower lowest newest newest widest\n")
+    return path
+
+
+def test_the_tour(folder: Path) -> None:
+    """In order, each with a shell, as a reader would."""
+    shell = f'tokctl() {{ "{sys.executable}" -m tokctl "$@"; }}; less() {{ cat; }}; set -e; '
+    assert len(console_steps()) >= 10
+    for command, output in console_steps():
+        done = subprocess.run(
+            ["bash", "-c", shell + command], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        if output:
+            assert done.stdout == output, command
+
+
+def test_what_compare_prints_is_what_the_first_page_shows() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tokctl", "-q", "compare"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    shown = next(block for block in blocks("") if block.startswith("Metrics"))
+    printed = done.stdout.splitlines()
+    assert [line for line in shown.splitlines() if line not in printed] == []
+
+
+def test_the_python_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "book.txt").write_bytes((folder / "treasure-island.txt").read_bytes())
+    names: dict[str, object] = {}
+    (example,) = blocks("python")
+    exec(example, names)
+    assert names["text"] == "There is still a lot of treasure"
+    assert isinstance(names["tok"], Tokenizer)
+    assert Tokenizer.load("book.json").vocab_size == 10_000
+
+
+def test_the_first_two_commands_set_everything_up() -> None:
+    first, second = re.findall(r"^    (pip install .*)$", README, flags=re.MULTILINE)
+    assert first == "pip install . && tokctl compare"
+    assert second == "pip install -e '.[test]' && python -m pytest"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+def test_every_option_in_the_docs_exists() -> None:
+    """A page that names an option which is gone is stale."""
+    helps = ""
+    for command in ("", "train", "encode", "decode", "inspect", "compare", "corpora"):
+        arguments = [sys.executable, "-m", "tokctl", *([command] if command else []), "--help"]
+        shown = subprocess.run(
+            arguments, capture_output=True, text=True, check=True, env={"COLUMNS": "200"}
+        )
+        helps += shown.stdout
+    known = set(re.findall(r"--[a-z][a-z-]+", helps))
+    pages = [ROOT / "README.md", ROOT / "docs" / "algorithms.md", ROOT / "docs" / "model-file.md"]
+    for page in pages:
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
+        assert named <= known, f"{page.name}: {sorted(named - known)}"
