@@ -79,7 +79,7 @@ class Recipe:
     algorithm: str
     normalizers: tuple[str, ...] = ()
     pre_tokenizer: str = "gpt2"
-    units: str = "bytes"
+    units: str = "characters"
     marker: Marker = Marker()  # noqa: RUF009 (a tuple can't change)
     alphabet: str = "seen"
     score: str = "count"
@@ -141,8 +141,8 @@ class Recipe:
             )
         if (self.algorithm == "wordpiece") != (kind == "continuation"):
             raise TokctlError("WordPiece needs a continuation marker, and only WordPiece has one")
-        if self.alphabet == "bytes" and self.units != "bytes":
-            raise TokctlError("an alphabet of bytes needs byte units")
+        if (self.alphabet == "bytes") != (self.units == "bytes"):
+            raise TokctlError("a byte-level model has an alphabet of bytes, and no other has one")
         if self.segmentation == "longest-match" and self.algorithm != "wordpiece":
             raise TokctlError("only WordPiece is segmented by longest match")
 

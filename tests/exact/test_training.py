@@ -68,7 +68,7 @@ def assert_same(tokenizer: Tokenizer, expected: twin.Training) -> None:
     words=st.one_of(tied_words, odd_words),
     vocab_size=st.integers(20, 60),
     min_frequency=st.integers(1, 3),
-    special=st.sampled_from([(), ("[UNK]", "<x>")]),
+    special=st.sampled_from([(), ("[UNK]", "<x>"), ("ab", "aba", "##ab", "_aa")]),
 )
 def test_trainer_equals_twin(
     marker: str,
@@ -174,6 +174,22 @@ def test_bare_characters_are_in_the_alphabet_where_asked() -> None:
         vocab_size=4,
     )
     assert tokenizer.tokens == ["a", "b", "##a", "##b"]
+
+
+def test_a_special_token_is_never_made_by_a_merge() -> None:
+    special = replace(preset("gpt2"), special_tokens=("ab",))
+    tokenizer = Tokenizer.train_on_counts({"ab": 3, "abab": 1}, recipe=special, vocab_size=260)
+    assert 0 not in tokenizer.encode("xabab").ids
+    assert tokenizer.decode(tokenizer.encode("xab").ids, skip_special=True) == "xab"
+
+
+def test_a_special_token_that_is_a_symbol_of_the_alphabet() -> None:
+    for special in (
+        replace(preset("gpt2"), special_tokens=("a",)),
+        recipe("none", "count", "first-seen", special_tokens=("a",)),
+    ):
+        with pytest.raises(TokctlError, match="'a' is a symbol|\"a\" is a symbol"):
+            Tokenizer.train_on_counts({"ab": 3}, recipe=special, vocab_size=260)
 
 
 def test_a_vocabulary_that_is_too_small_names_the_least() -> None:

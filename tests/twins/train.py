@@ -168,7 +168,9 @@ def train(
             token = merged_token(*pair, marker_kind, marker)
             length = len(strip_marker(token, marker_kind, marker))
             too_long = max_token_length is not None and length > max_token_length
-            if count >= min_frequency and not too_long:
+            # Text is text: no merge makes a special token.
+            special = token in (special_tokens or [])
+            if count >= min_frequency and not too_long and not special:
                 candidates[pair] = count
         if not candidates:
             break

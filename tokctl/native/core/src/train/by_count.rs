@@ -65,6 +65,8 @@ impl Selector for ByCount {
         None
     }
 
+    fn refused(&mut self, _: PairId, _: &Pairs, _: &Corpus) {}
+
     fn merged(&mut self, _: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
         for &pair in gained {
             self.heap.push(entry(pair, pairs, corpus));

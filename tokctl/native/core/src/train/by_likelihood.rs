@@ -222,6 +222,10 @@ impl Selector for ByLikelihood {
         None
     }
 
+    fn refused(&mut self, pair: PairId, pairs: &Pairs, corpus: &Corpus) {
+        self.rank(self.pairs[pair as usize].owner, pairs, corpus);
+    }
+
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
         let mut owners = vec![merge.left, merge.right];
         self.symbol(merge.token);

@@ -14,13 +14,18 @@ pub fn vocabulary(counts: &Counts, options: &Options) -> Result<Vocabulary> {
     for token in &options.special_tokens {
         vocabulary.intern(token);
     }
-    for symbol in &options.initial_alphabet {
-        vocabulary.intern(symbol);
-    }
+    let special = vocabulary.len() as u32;
+    let mut alphabet = options.initial_alphabet.clone();
     if options.units == Units::Characters {
         let (bare, marked) = characters(counts, options);
-        for symbol in bare.into_iter().chain(marked) {
-            vocabulary.intern(symbol.as_bytes());
+        alphabet.extend(bare.into_iter().chain(marked).map(String::into_bytes));
+    }
+    for symbol in &alphabet {
+        if vocabulary.intern(symbol) < special {
+            return Err(Error::Invalid(format!(
+                "the special token {:?} is a symbol of the alphabet, too",
+                String::from_utf8_lossy(symbol)
+            )));
         }
     }
     let least = vocabulary.len() as u64;

@@ -74,6 +74,9 @@ trait Selector {
     /// The best pair as things stand, or None when no pair is left.
     fn next(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> Option<PairId>;
 
+    /// Takes note that the pair which was named will not be merged, now or later.
+    fn refused(&mut self, pair: PairId, pairs: &Pairs, corpus: &Corpus);
+
     /// Takes note of a merge: `left` and `right` have lost occurrences, and the pairs
     /// in `gained` are new or have won some.
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
@@ -103,6 +106,12 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
             vocabulary.token(left).expect("symbols are tokens"),
             vocabulary.token(right).expect("symbols are tokens"),
         );
+        // Text is text: no merge makes a special token, though the text spells it.
+        if options.special_tokens.contains(&string) {
+            pairs.refuse(best);
+            selector.refused(best, &pairs, &corpus);
+            continue;
+        }
         let token = vocabulary.intern(&string);
         let merge = Merge {
             left,

@@ -22,7 +22,7 @@ struct Pair {
     /// Set when a merge made a token that existed already, which can give an old pair
     /// places before those it has.
     disordered: bool,
-    /// May it be merged at all (`max_token_length`)?
+    /// May it be merged at all (`max_token_length`, special tokens)?
     allowed: bool,
     /// The tie key when it was last worked out: the present one is no smaller.
     key_bound: TieKey,
@@ -102,6 +102,11 @@ impl Pairs {
 
     pub fn count(&self, pair: PairId) -> u64 {
         self.pairs[pair as usize].count
+    }
+
+    /// The pair is not merged, however often it occurs.
+    pub fn refuse(&mut self, pair: PairId) {
+        self.pairs[pair as usize].allowed = false;
     }
 
     /// May the pair be merged as things stand?
