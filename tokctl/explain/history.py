@@ -1,0 +1,173 @@
+"""A model's merge history, with the look-ups that every explanation needs.
+
+A *step* is counted from 1, as people count; the *rank* of the same merge is one less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from tokctl import _native, byte_level
+from tokctl.errors import TokctlError
+from tokctl.recipe import Recipe
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class MergeRecord:
+    """One step of a training, its symbols by name.
+
+    Attributes:
+        count: weighted occurrences of the pair before the merge.
+        score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
+            compared; else None.
+    """
+
+    step: int
+    left: str
+    right: str
+    token: str
+    count: int
+    score: Fraction | None
+
+
+class History:
+    """What a tokenizer's merges say, looked up from every side."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        # Not the tokenizer itself: it is the key under which this is kept.
+        self.model = tokenizer.model
+        self.tokens = tokenizer.tokens
+        self.merges = tokenizer.merges
+
+    @cached_property
+    def ranks(self) -> dict[tuple[int, int], list[int]]:
+        """The ranks of each pair: more than one where the pair was merged again later."""
+        ranks: dict[tuple[int, int], list[int]] = {}
+        for rank, merge in enumerate(self.merges):
+            ranks.setdefault((merge.left, merge.right), []).append(rank)
+        return ranks
+
+    @cached_property
+    def made_by(self) -> dict[int, list[int]]:
+        """The ranks of the merges that make each token, the one it was born of first."""
+        made: dict[int, list[int]] = {}
+        for rank, merge in enumerate(self.merges):
+            made.setdefault(merge.token, []).append(rank)
+        return made
+
+    @cached_property
+    def longest(self) -> int:
+        """Characters of the longest token, its marker counted."""
+        return max(map(len, self.tokens))
+
+    @cached_property
+    def replayer(self) -> _native.Encoder:
+        """An encoder that makes the merges in the order learned, however the recipe encodes."""
+        recipe = self.model.recipe
+        special = len(recipe.special_tokens)
+        ids = range(special, len(self.tokens))
+        return _native.Encoder(
+            normalizers=[],
+            pre_tokenizer="none",
+            segmentation="replay",
+            units=recipe.units,
+            marker=recipe.marker,
+            tokens=list(zip(self.model.tokens[special:], ids, strict=True)),
+            merges=[merge[:3] for merge in self.merges],
+            unknown_id=None,
+            unknown=recipe.unknown,
+            max_input_chars=None,
+        )
+
+    def record(self, rank: int) -> MergeRecord:
+        merge = self.merges[rank]
+        score = None
+        expected = merge.left_count * merge.right_count  # 0 where a file does not know them
+        if self.model.recipe.score == "likelihood" and expected:
+            score = Fraction(merge.count, expected)
+        names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
+        return MergeRecord(rank + 1, *names, merge.count, score)
+
+
+_HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
+
+
+def history_of(tokenizer: Tokenizer) -> History:
+    """The tokenizer's history; made once, and kept as long as the tokenizer is."""
+    found = _HISTORIES.get(tokenizer)
+    if found is None:
+        found = _HISTORIES[tokenizer] = History(tokenizer)
+    return found
+
+
+def merge_records(
+    tokenizer: Tokenizer, first: int = 1, last: int | None = None
+) -> list[MergeRecord]:
+    """The merges of the steps `first` to `last`, both included; None goes on to the end.
+
+    Raises:
+        TokctlError: `first` is no step of this model. A `last` behind the end is the end.
+    """
+    history = history_of(tokenizer)
+    total = len(history.merges)
+    if total:
+        check_step(tokenizer, first, lowest=1)
+    return [history.record(rank) for rank in range(first - 1, min(last or total, total))]
+
+
+def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
+    """TokctlError where the model does not have that step."""
+    total = len(tokenizer.merges)
+    if not lowest <= step <= total:
+        merges = "1 merge" if total == 1 else f"{total:,} merges"
+        raise TokctlError(
+            f"there is no step {step}: this model has {merges}",
+            f"choose a step from {lowest} to {total}" if total else None,
+        )
+
+
+def name_symbols(
+    tokenizer: Tokenizer, data: bytes, ids: Sequence[int], lengths: Sequence[int]
+) -> list[str]:
+    """The names of a pre-token's symbols; one without an id shows as the character itself,
+    with its marker.
+
+    Args:
+        data: the pre-token.
+        lengths: the bytes of it that each symbol covers.
+    """
+    tokens = tokenizer.tokens
+    if _native.NO_ID not in ids:
+        return [tokens[id_] for id_ in ids]
+    names = []
+    at = 0
+    for id_, length in zip(ids, lengths, strict=True):
+        end = at + length
+        if id_ != _native.NO_ID:
+            names.append(tokens[id_])
+        else:
+            names.append(_unknown_name(tokenizer.recipe, data, at, end))
+        at = end
+    return names
+
+
+def _unknown_name(recipe: Recipe, data: bytes, start: int, end: int) -> str:
+    kind, mark = recipe.marker
+    if recipe.units == "bytes":
+        return byte_level.spell(data[start:end])
+    if start == end:  # a marker that is a symbol of its own
+        return mark
+    name = data[start:end].decode("utf-8", "replace")
+    if kind == "continuation" and start > 0:
+        return mark + name
+    if kind == "end-fused" and end == len(data):
+        return name + mark
+    return name

@@ -1,0 +1,107 @@
+"""The corpus state: a text's segmented pre-tokens after a number of merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokctl.explain.history import check_step, history_of, name_symbols
+from tokctl.sources import Document, check_utf8
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class StateWord:
+    """A distinct pre-token in a corpus state.
+
+    Attributes:
+        tokens: its symbols by name.
+        count: its occurrences in the text.
+        changed: the step that leads to this state has rewritten it.
+    """
+
+    tokens: tuple[str, ...]
+    count: int
+    changed: bool
+
+
+def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
+    """The segmented pre-tokens of a text, with their counts, after `step` merges.
+
+    The order is the one in which the recipe's tie rule scans them: as first seen; for
+    `rewritten-last`, words that a merge has rewritten behind the others.
+
+    Raises:
+        TokctlError: the model has no such step (0 is the state before the first merge).
+    """
+    data = tokenizer.as_bytes(text)
+    document = Document("the text", len(data), lambda: iter([data]))
+    counts = count_pre_tokens(tokenizer, [document])
+    state: dict[tuple[str, ...], int] = {}
+    for word in state_words(tokenizer, step, counts):
+        # Different pre-tokens never have the same symbols; but if a file made it so, the
+        # counts must still add up.
+        state[word.tokens] = state.get(word.tokens, 0) + word.count
+    return state
+
+
+def count_pre_tokens(
+    tokenizer: Tokenizer, documents: Sequence[Document], errors: str = "strict"
+) -> list[tuple[bytes, int]]:
+    """The distinct pre-tokens of the documents with their counts, in first-seen order.
+
+    Raises:
+        TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
+            puts U+FFFD in its place.
+    """
+    from tokctl import training
+
+    if not tokenizer.recipe.is_regex:
+        options = training.Options(vocab_size=1, errors=errors)
+        return training.count(documents, tokenizer.recipe, options)[0].items()
+    counts: dict[bytes, int] = {}
+    for document in documents:
+        blocks: Iterable[bytes] = document.blocks()
+        if tokenizer.recipe.units == "characters":
+            blocks = check_utf8(document, errors)
+        normalized, ranges = tokenizer.pre_tokens(b"".join(blocks))
+        for start, end in ranges:
+            pre_token = normalized[start:end]
+            counts[pre_token] = counts.get(pre_token, 0) + 1
+    return list(counts.items())
+
+
+def state_words(
+    tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
+) -> list[StateWord]:
+    """The corpus state of counted pre-tokens, given in first-seen order, after `step` merges.
+
+    Raises:
+        TokctlError: the model has no such step.
+    """
+    check_step(tokenizer, step)
+    replayed = _replayed(tokenizer, step, counts)
+    if tokenizer.recipe.tie_break != "rewritten-last":
+        return [word for _, word in replayed]
+    # Words that a step rewrites go to the end in the order they had. So of two words the
+    # one rewritten last is behind; rewritten by the same steps back to some point, their
+    # order is the older one; a word that is never rewritten comes first. That is the order
+    # of the lists of steps, latest first; `sorted` keeps the first-seen order of equals.
+    return [word for _, word in sorted(replayed, key=lambda pair: pair[0])]
+
+
+def _replayed(
+    tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
+) -> Iterator[tuple[list[int], StateWord]]:
+    """Each pre-token's state, and the ranks that rewrote it, latest first."""
+    replay = history_of(tokenizer).replayer.replay
+    for pre_token, count in counts:
+        ids, lengths, ranks = replay(pre_token, step)
+        names = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
+        # A rank is there once for each place that it merged.
+        latest_first = sorted(set(ranks), reverse=True)
+        changed = bool(latest_first) and latest_first[0] == step - 1
+        yield latest_first, StateWord(names, count, changed)

@@ -1,0 +1,159 @@
+"""A model at a glance: its vocabulary by kind, content and length, and the checks."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokctl.explain.history import MergeRecord, history_of
+from tokctl.explain.reach import Reach, token_text, unreachable
+from tokctl.recipe import Recipe, TrainingRecord
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+#: Longest tokens, and first and last merges, that a summary shows.
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What can be said against a vocabulary without a text.
+
+    Attributes:
+        reach: see `tokctl.explain.reach`.
+        duplicates: tokens that stand for the same text in the same place of a word, so
+            that they decode alike; tokctl's own training makes none.
+        two_places: texts that have one token with a word marker and one without.
+        remade: merges that made a token which existed already.
+    """
+
+    reach: Reach
+    duplicates: tuple[tuple[str, ...], ...]
+    two_places: int
+    remade: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A model at a glance.
+
+    Attributes:
+        special: special tokens with their ids.
+        kinds: tokens by where they come from: special, alphabet, merged.
+        places: tokens by where in a word they stand; special tokens left out.
+        contents: tokens by what they consist of; special tokens left out.
+        lengths: tokens by length without markers, in `unit`; special tokens left out.
+        longest: the longest tokens with their length, ids ascending among equals.
+    """
+
+    recipe: Recipe
+    training: TrainingRecord | None
+    vocab_size: int
+    merges: int
+    special: dict[str, int]
+    kinds: dict[str, int]
+    places: dict[str, int]
+    contents: dict[str, int]
+    unit: str
+    lengths: dict[int, int]
+    longest: tuple[tuple[str, int], ...]
+    first_merges: tuple[MergeRecord, ...]
+    last_merges: tuple[MergeRecord, ...]
+    checks: Checks
+
+
+def summarize(tokenizer: Tokenizer) -> Summary:
+    """Everything that can be said about a model without a text. Takes some time for the
+    trials of `tokctl.explain.reach`: about a second for 50,000 tokens."""
+    recipe = tokenizer.recipe
+    history = history_of(tokenizer)
+    special = len(recipe.special_tokens)
+    ids = range(special, tokenizer.vocab_size)
+    texts = {id_: token_text(tokenizer, id_) for id_ in ids}
+    merged = sum(id_ in history.made_by for id_ in ids)
+    kinds = {"special": special, "alphabet": len(ids) - merged, "merged": merged}
+    unit = "bytes" if recipe.units == "bytes" else "characters"
+    sizes = {
+        id_: len(text) if unit == "bytes" else len(text.decode()) for id_, text in texts.items()
+    }
+    longest = sorted(ids, key=lambda id_: (-sizes[id_], id_))[:SHOWN]
+    total = len(history.merges)
+    # Those shown at both ends never overlap.
+    last = range(max(SHOWN, total - SHOWN), total)
+    return Summary(
+        recipe=recipe,
+        training=tokenizer.model.training,
+        vocab_size=tokenizer.vocab_size,
+        merges=total,
+        special=tokenizer.special_ids,
+        kinds=kinds,
+        places=_most_common(Counter(place_of(tokenizer, id_) for id_ in ids)),
+        contents=_most_common(Counter(content_of(text) for text in texts.values())),
+        unit=unit,
+        lengths=dict(sorted(Counter(sizes.values()).items())),
+        longest=tuple((tokenizer.tokens[id_], sizes[id_]) for id_ in longest),
+        first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
+        last_merges=tuple(history.record(rank) for rank in last),
+        checks=_checks(tokenizer, texts),
+    )
+
+
+def _most_common(counts: Counter[str]) -> dict[str, int]:
+    return dict(counts.most_common())
+
+
+def place_of(tokenizer: Tokenizer, id_: int) -> str:
+    """Where in a word an ordinary token stands, as far as its spelling says."""
+    token = tokenizer.model.tokens[id_]
+    kind, mark = tokenizer.recipe.marker
+    if kind == "continuation":
+        return "continuation" if token.startswith(mark.encode()) else "word start"
+    if kind == "start":
+        return "word start" if token.startswith(mark.encode()) else "continuation"
+    if kind in ("end", "end-fused"):
+        return "word end" if token.endswith(mark.encode()) else "before the word end"
+    return "space before" if token[:1].isspace() else "no space before"
+
+
+def content_of(text: bytes) -> str:
+    """What a token's text consists of, white space at its edges left out."""
+    try:
+        characters = text.decode().strip()
+    except UnicodeDecodeError:
+        return "pieces of characters"
+    if not characters:
+        return "white space" if text else "the word marker"
+    kinds = {_CONTENTS[unicodedata.category(char)[0]] for char in characters}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+_CONTENTS = {
+    "L": "letters",
+    "M": "letters",
+    "N": "digits",
+    "P": "punctuation",
+    "S": "punctuation",
+    "C": "control characters",
+    "Z": "white space",
+}
+
+
+def _checks(tokenizer: Tokenizer, texts: dict[int, bytes]) -> Checks:
+    places: dict[tuple[bytes, str], list[str]] = {}
+    for id_, text in texts.items():
+        places.setdefault((text, place_of(tokenizer, id_)), []).append(tokenizer.tokens[id_])
+    for token in tokenizer.recipe.special_tokens:
+        for (text, _), names in places.items():
+            if text == token.encode() and not tokenizer.recipe.marker.text:
+                names.append(token)
+    with_text = Counter(text for text in texts.values() if text)
+    history = history_of(tokenizer)
+    return Checks(
+        reach=unreachable(tokenizer),
+        duplicates=tuple(tuple(names) for names in places.values() if len(names) > 1),
+        two_places=sum(count > 1 for count in with_text.values()),
+        remade=len(history.merges) - len(history.made_by),
+    )

@@ -1,0 +1,7 @@
+"""What `tokctl inspect` shows: on a terminal, as plain lines, as JSON."""
+
+from __future__ import annotations
+
+from tokctl.render.inspect.forms import Forms, merges, state, summary, token, word
+
+__all__ = ["Forms", "merges", "state", "summary", "token", "word"]

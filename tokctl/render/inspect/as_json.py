@@ -1,0 +1,133 @@
+"""The answers of `tokctl inspect` as plain data for JSON.
+
+Trees are given as lists of merges: a tree can be deeper than a JSON reader allows.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tokctl.explain import (
+    Explanation,
+    MatchedWord,
+    MergedWord,
+    MergeRecord,
+    StateWord,
+    Summary,
+    TokenHistory,
+)
+
+
+def text_or_bytes(data: bytes) -> dict[str, str]:
+    """`{"text": …}`, or `{"bytes": base64}` for what is not UTF-8."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"bytes": base64.b64encode(data).decode()}
+
+
+def merge(record: MergeRecord) -> dict[str, Any]:
+    """The score as a decimal, and exactly as `numerator/denominator`."""
+    data = asdict(record)
+    score = data.pop("score")
+    if score is not None:
+        data |= {"score": float(score), "exact_score": str(score)}
+    return data
+
+
+def merges(records: Sequence[MergeRecord]) -> dict[str, Any]:
+    return {"merges": [merge(record) for record in records]}
+
+
+def state(step: int, record: MergeRecord | None, words: Sequence[StateWord]) -> dict[str, Any]:
+    return {
+        "step": step,
+        "merge": record and merge(record),
+        "words": [asdict(word) for word in words],
+    }
+
+
+def word(explanation: Explanation) -> dict[str, Any]:
+    words = [
+        _merged(word) if isinstance(word, MergedWord) else _matched(word)
+        for word in explanation.words
+    ]
+    # A text from the command line can hold bytes that are not UTF-8.
+    text = explanation.text.encode("utf-8", "surrogateescape")
+    return {"word": text_or_bytes(text), "segmentation": explanation.segmentation, "words": words}
+
+
+def _merged(word: MergedWord) -> dict[str, Any]:
+    steps = [
+        {
+            "merge": merge(step.merge),
+            "places": step.places,
+            "later": [asdict(loser) for loser in step.losers],
+            "state": step.state,
+        }
+        for step in word.steps
+    ]
+    return {
+        "pre_token": text_or_bytes(word.data),
+        "symbols": word.symbols,
+        "steps": steps,
+        "not_merged": [asdict(rest) for rest in word.leftovers],
+        "tokens": word.tokens,
+        "ids": word.ids,
+    }
+
+
+def _matched(word: MatchedWord) -> dict[str, Any]:
+    return {
+        "pre_token": text_or_bytes(word.data),
+        "matches": [asdict(match) for match in word.matches],
+        "failure": word.failure and asdict(word.failure),
+        "tokens": word.tokens,
+        "ids": word.ids,
+    }
+
+
+def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
+    return {
+        "token": history.token,
+        "id": history.id,
+        "stands_for": text_or_bytes(history.data),
+        "kind": history.kind,
+        "merge": history.merge and merge(history.merge),
+        "again": [merge(record) for record in history.again],
+        "merges": [merge(record) for record in history.merges],
+        "uses": [asdict(use) for use in history.uses[:limit]],
+    }
+
+
+def summary(facts: Summary) -> dict[str, Any]:
+    checks = facts.checks
+    return {
+        "recipe": facts.recipe.to_dict(),
+        "training": facts.training and asdict(facts.training),
+        "vocab_size": facts.vocab_size,
+        "merges": facts.merges,
+        "special": facts.special,
+        "kinds": facts.kinds,
+        "places": facts.places,
+        "contents": facts.contents,
+        "lengths": {
+            "unit": facts.unit,
+            "tokens": {str(length): count for length, count in facts.lengths.items()},
+        },
+        "longest": [{"token": name, "length": length} for name, length in facts.longest],
+        "first_merges": [merge(record) for record in facts.first_merges],
+        "last_merges": [merge(record) for record in facts.last_merges],
+        "checks": {
+            "unreachable": checks.reach.unreachable,
+            "undecided": checks.reach.undecided,
+            "trials": checks.reach.trials,
+            "duplicates": checks.duplicates,
+            "holes": [],
+            "two_places": checks.two_places,
+            "remade": checks.remade,
+        },
+    }

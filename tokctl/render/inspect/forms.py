@@ -1,0 +1,75 @@
+"""Every answer in its three forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from tokctl.explain import Explanation, MergeRecord, StateWord, Summary, TokenHistory
+from tokctl.render.inspect import as_json
+from tokctl.render.inspect.merges import merges_lines, show_merges
+from tokctl.render.inspect.state import show_state, state_lines
+from tokctl.render.inspect.summary import show_summary, summary_lines
+from tokctl.render.inspect.token import show_token, token_lines
+from tokctl.render.inspect.word import show_word, word_lines
+
+#: Lines that a terminal is shown of a corpus state or of a token's uses.
+FITTING = 30
+
+
+@dataclass(frozen=True)
+class Forms:
+    """An answer: on a terminal, as lines for a pipe, and as data for JSON."""
+
+    show: Callable[[Console], None]
+    lines: Callable[[], str]
+    data: Callable[[], dict[str, Any]]
+
+
+def merges(records: Sequence[MergeRecord], total: int) -> Forms:
+    """A stretch of a history of `total` steps."""
+    return Forms(
+        lambda console: show_merges(console, records, total),
+        lambda: merges_lines(records),
+        lambda: as_json.merges(records),
+    )
+
+
+def state(
+    step: int, merge: MergeRecord | None, words: Sequence[StateWord], limit: int | None
+) -> Forms:
+    """A corpus state; `merge` is the step that led there. `limit` counts words."""
+    return Forms(
+        lambda console: show_state(console, words, merge, limit or FITTING),
+        lambda: state_lines(words[:limit]),
+        lambda: as_json.state(step, merge, words[:limit]),
+    )
+
+
+def word(explanation: Explanation) -> Forms:
+    return Forms(
+        lambda console: show_word(console, explanation),
+        lambda: word_lines(explanation),
+        lambda: as_json.word(explanation),
+    )
+
+
+def token(history: TokenHistory, limit: int | None) -> Forms:
+    """A token's past and future; `limit` counts the tokens made with it."""
+    return Forms(
+        lambda console: show_token(console, history, limit or FITTING),
+        lambda: token_lines(history, limit),
+        lambda: as_json.token(history, limit),
+    )
+
+
+def summary(name: str, facts: Summary) -> Forms:
+    """The model of the file `name` at a glance."""
+    return Forms(
+        lambda console: show_summary(console, name, facts),
+        lambda: summary_lines(name, facts),
+        lambda: as_json.summary(facts),
+    )

@@ -1,0 +1,64 @@
+"""A stretch of the merge history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokctl.explain import MergeRecord
+from tokctl.render.console import visible
+from tokctl.render.inspect.plain import as_lines, brief, named
+
+
+def merges_lines(merges: Sequence[MergeRecord], name: Callable[[str], str] = visible) -> str:
+    """Step, left, right, token, count; behind it the score where there is one. `name`
+    gives what a token is shown as."""
+    return as_lines(_fields(merge, name) for merge in merges)
+
+
+def _fields(merge: MergeRecord, name: Callable[[str], str]) -> Iterator[str]:
+    yield str(merge.step)
+    yield from map(name, (merge.left, merge.right, merge.token))
+    yield str(merge.count)
+    if merge.score is not None:
+        yield str(merge.score)
+        yield decimal(merge)
+
+
+def decimal(merge: MergeRecord) -> str:
+    """The score as a decimal of four digits; empty where there is none."""
+    return "" if merge.score is None else f"{float(merge.score):.4g}"
+
+
+def show_merges(console: Console, merges: Sequence[MergeRecord], total: int) -> None:
+    console.print(merges_table(merges))
+    if len(merges) < total:
+        console.print(Text(f"{named(len(merges), 'step')} of {total:,}", style="dim"))
+
+
+def merges_table(merges: Sequence[MergeRecord]) -> Table:
+    scored = any(merge.score is not None for merge in merges)
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("step", justify="right", no_wrap=True)
+    table.add_column("left", overflow="fold", justify="right")
+    table.add_column("right", overflow="fold")
+    table.add_column("token", overflow="fold", style="bold")
+    table.add_column("count", justify="right", no_wrap=True)
+    if scored:
+        table.add_column("score", justify="right", overflow="fold")
+        table.add_column("≈", justify="right", no_wrap=True)
+    for merge in merges:
+        score = [str(merge.score or ""), decimal(merge)] if scored else []
+        table.add_row(
+            f"{merge.step:,}",
+            brief(merge.left),
+            brief(merge.right),
+            brief(merge.token),
+            f"{merge.count:,}",
+            *score,
+        )
+    return table

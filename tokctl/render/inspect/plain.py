@@ -1,0 +1,42 @@
+"""Names of tokens, and lines for pipes: a tab between fields, no colour, no boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.text import Text
+
+from tokctl.render.console import segmentation, visible
+
+#: Characters of a token that people are shown; a token can be a whole book long.
+LONGEST_NAME = 48
+
+
+def as_lines(rows: Iterable[Iterable[str]]) -> str:
+    """One line per row. The fields must hold no tab or line feed: names go through `shown`."""
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def shown(tokens: Iterable[str]) -> str:
+    """Tokens with a space between them; what would be mistaken for one is made visible."""
+    return " ".join(visible(token) for token in tokens)
+
+
+def brief(token: str) -> str:
+    """A token for people: made visible, and cut where it is very long."""
+    if len(token) <= LONGEST_NAME:
+        return visible(token)
+    return f"{visible(token[: LONGEST_NAME - 12])}… ({len(token):,} long)"
+
+
+def brief_segmentation(tokens: Sequence[str], most: int) -> Text:
+    """Up to `most` tokens side by side, and how many more there are."""
+    text = segmentation([brief(token) for token in tokens[:most]])
+    if len(tokens) > most:
+        text.append(f" … {len(tokens) - most:,} more", style="dim")
+    return text
+
+
+def named(count: int, thing: str, things: str | None = None) -> str:
+    """`1 word`, `2 words`."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"

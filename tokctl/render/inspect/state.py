@@ -1,0 +1,69 @@
+"""A corpus state, the words that the last step changed marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokctl.explain import MergeRecord, StateWord
+from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, named, shown
+
+#: Tokens of one word that a terminal is shown.
+LONGEST = 60
+
+
+def state_lines(words: Sequence[StateWord]) -> str:
+    """Count and tokens of each word."""
+    return as_lines((str(word.count), shown(word.tokens)) for word in words)
+
+
+def show_state(
+    console: Console, words: Sequence[StateWord], merge: MergeRecord | None, limit: int
+) -> None:
+    """Up to `limit` words; `merge` is the step that led here, None before the first."""
+    console.print(_title(merge))
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, width=1)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    places = _fitting(words, limit)
+    for before, place in pairwise([-1, *places, len(words)]):
+        if place - before > 1:
+            table.add_row("", "", Text(f"… {named(place - before - 1, 'word')}", style="dim"))
+        if place < len(words):
+            table.add_row(*_row(words[place]))
+    console.print(table)
+    facts = [named(len(words), "word")]
+    if merge:
+        changed = sum(word.changed for word in words)
+        facts.append(f"{changed:,} changed by this step" + (", marked *" if changed else ""))
+    if len(places) < len(words):
+        facts.append(f"--limit {len(words)} shows all")
+    console.print(Text("; ".join(facts), style="dim"))
+
+
+def _fitting(words: Sequence[StateWord], limit: int) -> list[int]:
+    """The places of the words to show: the first ones, and half of the lines are kept for
+    words that the step has changed, which the tie rule may have put at the end."""
+    if len(words) <= limit:
+        return list(range(len(words)))
+    changed = [place for place, word in enumerate(words) if word.changed][: limit // 2]
+    first = [place for place in range(limit) if place not in changed][: limit - len(changed)]
+    return sorted([*first, *changed])
+
+
+def _row(word: StateWord) -> tuple[Text, str, Text]:
+    mark = Text("*", style="bold green") if word.changed else Text("")
+    return mark, f"{word.count:,}", brief_segmentation(word.tokens, LONGEST)
+
+
+def _title(merge: MergeRecord | None) -> Text:
+    if merge is None:
+        return Text("Before the first merge", style="bold")
+    title = Text(f"After step {merge.step:,}: ", style="bold")
+    title.append(f"{brief(merge.left)} + {brief(merge.right)} → {brief(merge.token)}")
+    return title

@@ -1,0 +1,130 @@
+"""Where a token comes from, as a tree, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from tokctl.explain import MergeTree, TokenHistory
+from tokctl.render.console import visible
+from tokctl.render.inspect.merges import decimal
+from tokctl.render.inspect.plain import as_lines, brief, named
+
+#: Nodes of a merge tree that a terminal is shown: an upper part of it, whole levels.
+NODES = 200
+
+
+def token_lines(token: TokenHistory, limit: int | None) -> str:
+    """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`, `merge`
+    (the merges it is made of, in order), `again`, `use` (step, partner, side, result)."""
+    return as_lines(_rows(token, limit))
+
+
+def _rows(token: TokenHistory, limit: int | None) -> Iterator[Iterable[str]]:
+    yield "token", visible(token.token)
+    yield "id", str(token.id)
+    yield "bytes", token.data.hex()
+    yield "kind", token.kind
+    for name, merges in (("merge", token.merges), ("again", token.again)):
+        for merge in merges:
+            names = map(visible, (merge.left, merge.right, merge.token))
+            score = [] if merge.score is None else [str(merge.score)]
+            yield name, str(merge.step), *names, str(merge.count), *score
+    for use in token.uses[:limit]:
+        yield "use", str(use.step), visible(use.partner), use.side, visible(use.result)
+
+
+def show_token(console: Console, token: TokenHistory, limit: int) -> None:
+    """The facts, the tree, and the first `limit` uses."""
+    title = Text(brief(token.token), style="bold")
+    title.append(f"  id {token.id:,}, {token.kind}", style="not bold")
+    console.print(title)
+    console.print(Text(f"{named(len(token.data), 'byte')}: {_hex(token.data)}", style="dim"))
+    if token.merge:
+        console.print()
+        console.print(_tree(token, console.width))
+    for merge in token.again:
+        console.print(
+            f"made again at step {merge.step:,}: {brief(merge.left)} + {brief(merge.right)}"
+        )
+    console.print()
+    if not token.uses:
+        console.print(Text("No other token is made with it.", style="dim"))
+        return
+    console.print(f"{named(len(token.uses), 'token')} made with it:")
+    console.print(_uses(token, limit))
+    if len(token.uses) > limit:
+        more = f"{len(token.uses) - limit:,} more: --limit {len(token.uses)} shows all"
+        console.print(Text(more, style="dim"))
+
+
+def _hex(data: bytes) -> str:
+    return data[:24].hex(" ") + (" …" if len(data) > 24 else "")
+
+
+def _tree(token: TokenHistory, width: int) -> Tree:
+    """The levels that are as wide as the terminal and have up to `NODES` nodes."""
+    # Each level takes four columns.
+    deepest = max(2, min((width - 24) // 4, _levels(token.tree)))
+    scores = {merge.step: merge for merge in token.merges}
+
+    def label(node: MergeTree) -> Text:
+        text = Text(brief(node.token), style="bold" if node.parts else "")
+        merge = scores.get(node.step or 0)
+        if merge:
+            text.append(f"  step {merge.step:,}, count {merge.count:,}", style="not bold dim")
+            if merge.score is not None:
+                text.append(f", score ≈ {decimal(merge)}", style="not bold dim")
+        return text
+
+    root = Tree(label(token.tree), guide_style="dim")
+    branches = [root]
+    for depth, node in _down_to(token.tree, deepest):
+        if depth == 0:
+            continue
+        branch = branches[depth - 1].add(label(node))
+        branches[depth:] = [branch]
+        if depth == deepest and node.parts:
+            branch.add(Text("…", style="dim"))
+    return root
+
+
+def _down_to(tree: MergeTree, deepest: int) -> Iterator[tuple[int, MergeTree]]:
+    """The nodes of the first levels, each before its parts."""
+    waiting = [(0, tree)]
+    while waiting:
+        depth, node = waiting.pop()
+        yield depth, node
+        if depth < deepest:
+            waiting += [(depth + 1, part) for part in reversed(node.parts)]
+
+
+def _levels(tree: MergeTree) -> int:
+    """How many levels below the root can be shown whole with `NODES` nodes."""
+    level: list[MergeTree] = [tree]
+    nodes = 0
+    depth = 0
+    while level and nodes + len(level) <= NODES:
+        nodes += len(level)
+        level = [part for node in level for part in node.parts]
+        depth += 1
+    return depth - 1
+
+
+def _uses(token: TokenHistory, limit: int) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("step", justify="right", no_wrap=True)
+    table.add_column("left", justify="right", overflow="fold")
+    table.add_column("right", overflow="fold")
+    table.add_column("token", overflow="fold", style="bold")
+    own = brief(token.token)
+    for use in token.uses[:limit]:
+        partner = brief(use.partner)
+        left, right = (partner, own) if use.side == "right" else (own, partner)
+        table.add_row(f"{use.step:,}", left, right, brief(use.result))
+    return table
