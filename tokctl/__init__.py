@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokctl.compare import Comparison, compare
+    from tokctl.comparison import Comparison, compare
     from tokctl.encoding import Encoding
     from tokctl.errors import TokctlError
     from tokctl.presets import default_recipe, preset
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer, load, train
 
 _HOMES = {
-    "Comparison": "tokctl.compare",
+    "Comparison": "tokctl.comparison",
     "Encoding": "tokctl.encoding",
     "Recipe": "tokctl.recipe",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
-    "compare": "tokctl.compare",
+    "compare": "tokctl.comparison",
     "default_recipe": "tokctl.presets",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.presets",
@@ -59,7 +59,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'tokctl' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    # `tokctl.compare` is a module as well as a function: the function is the public name.
     globals()[name] = value
     return value
 

@@ -15,13 +15,14 @@ from tokctl.recipe import FilledRecipe, Merge, Recipe
 
 if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
+    from tokctl.sources import Document
     from tokctl.training import Progress, Timing
 
 #: Which special tokens may be spelled in a text: `none`, `all`, or these.
 Special = str | Sequence[str]
 
 
-def train(sources: Sequence[str | Path], **options: Any) -> Tokenizer:
+def train(sources: Sequence[str | Path | Document], **options: Any) -> Tokenizer:
     """`Tokenizer.train`, as a function."""
     return Tokenizer.train(sources, **options)
 
@@ -42,7 +43,7 @@ class Tokenizer:
     @classmethod
     def train(
         cls,
-        sources: Sequence[str | Path],
+        sources: Sequence[str | Path | Document],
         *,
         vocab_size: int,
         algorithm: str | None = None,

@@ -73,7 +73,7 @@ def available_threads() -> int:
 
 
 def train(
-    sources: Sequence[str | Path] | Sequence[Document],
+    sources: Sequence[str | Path | Document],
     recipe: Recipe,
     options: Options,
     progress: Progress | None = None,
@@ -86,9 +86,8 @@ def train(
             recipe, a vocabulary below alphabet plus special tokens.
     """
     timing = timing or Timing()
-    texts = [source for source in sources if isinstance(source, Document)]
-    paths = [source for source in sources if not isinstance(source, Document)]
-    texts = [*texts, *documents(paths)]
+    opened = iter(documents([s for s in sources if not isinstance(s, Document)]))
+    texts = [s if isinstance(s, Document) else next(opened) for s in sources]
     counts, read = count(texts, recipe, options, progress)
     timing.lap("count")
     return _fill(counts, read, recipe, options, progress, timing)

@@ -132,3 +132,11 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
+
+
+def test_compare_is_a_function_however_it_is_imported() -> None:
+    import subprocess
+    import sys
+
+    code = "from tokctl import Comparison, compare; assert callable(compare), compare"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,403 @@
+"""`tokctl compare` as a person calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import pytest
+
+from tests.metrics.models import TEXT, model
+from tokctl.cli.app import run
+from tokctl.cli.world import World
+from tokctl.metrics import metric_names
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Runs `tokctl compare` in a folder with a text and two models."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    Path("low.txt").write_text(TEXT)
+    model("bpe").save("b.json")
+    model("wordpiece").save("w.json")
+
+    def called(*arguments: str, stdin: bytes = b"", terminal: bool = False) -> Done:
+        out, err = BytesIO(), StringIO()
+        world = World(BytesIO(stdin), out, err, stdin_is_terminal=terminal)
+        code = run(["compare", *arguments], world)
+        return Done(code, out.getvalue().decode(), err.getvalue())
+
+    return called
+
+
+PAGE = """\
+low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
+
+Metrics
+                              b        w
+vocabulary size             270       34
+tokens ↓                     28      14*
+bytes per token ↑         2.536   5.071*
+characters per token ↑    2.536   5.071*
+NSL ↓                     1.000   0.500*
+fertility ↓               2.333   1.167*
+continued words ↓        0.6667  0.0833*
+STRR ↑                   0.3333  0.9167*
+UNK rate ↓                  n/a   0.0000
+round trip ↑            1.0000*   0.7500
+vocabulary use ↑         0.0481  0.3235*
+↑ more is better, ↓ less is better, * best of its row
+vocabulary use is of the ids that text can become: no special ones but the unknown token
+n/a: UNK rate of b: nothing is unknown to this model: it has no unknown token
+
+Sentences, with the number of tokens
+the lowest (new) café
+b  15  t│h│e│␣low│est│␣│(│new│)│␣│c│a│f│\\xc3│\\xa9
+w   7  [UNK]│low│##est│(│new│)│[UNK]
+
+Words that are cut most differently
+word       count  b               w
+lower          2  ␣low│er         lower
+newest         1  ␣new│est        newest
+widest         1  ␣wid│est        widest
+longer         1  ␣│long│er       longer
+newer          1  ␣new│er         newer
+wide           1  ␣wid│e          wide
+(longest)      1  ␣│(│long│est│)  (│longest│)
+
+Vocabulary overlap (Jaccard index)
+        b       w
+b       –  0.0557
+w  0.0557       –
+
+Agreement on boundaries inside words (F1)
+        b       w
+b       –  0.3333
+w  0.3333       –
+"""  # noqa: RUF001
+SENTENCE = ("--sentence", "the lowest (new) café")
+BOTH = ("-m", "b.json", "-m", "w.json", "low.txt")
+
+
+def test_the_page(call: Call) -> None:
+    assert call(*BOTH, *SENTENCE) == Done(0, PAGE, "")
+
+
+def test_stdin_is_a_text(call: Call) -> None:
+    found = call(*BOTH[:4], "-", *SENTENCE, stdin=TEXT.encode())
+    assert found == Done(0, PAGE.replace("low.txt", "stdin"), "")
+
+
+def test_colour_says_nothing_new(call: Call) -> None:
+    page = call(*BOTH, *SENTENCE, "--color", "always").out
+    assert "\x1b[" in page
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", page)
+    assert [line.rstrip() for line in plain.splitlines()] == PAGE.splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_it_fits_the_width(call: Call, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for n in range(9):
+        model("bpe").save(f"model-{n}.json")
+    models = [word for n in range(9) for word in ("-m", f"model-{n}.json")]
+    page = call(*BOTH[:4], *models, "low.txt", "--sentence", "lowest newest " * 9).out
+    assert max(map(len, page.splitlines())) <= width
+    for label in ("vocabulary use", "model-8", "longest"):
+        assert label in page
+
+
+MARKDOWN = """\
+# Comparison
+
+low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
+
+| metric | b | w |
+| --- | ---: | ---: |
+| vocabulary size | 270 | 34 |
+| tokens ↓ | 28 | **14** |
+| bytes per token ↑ | 2.536 | **5.071** |
+| characters per token ↑ | 2.536 | **5.071** |
+| NSL ↓ | 1.000 | **0.500** |
+| fertility ↓ | 2.333 | **1.167** |
+| continued words ↓ | 0.6667 | **0.0833** |
+| STRR ↑ | 0.3333 | **0.9167** |
+| UNK rate ↓ | n/a | 0.0000 |
+| round trip ↑ | **1.0000** | 0.7500 |
+| vocabulary use ↑ | 0.0481 | **0.3235** |
+
+↑ more is better, ↓ less is better, **bold** is best of its row
+
+vocabulary use is of the ids that text can become: no special ones but the unknown token
+
+n/a: UNK rate of b: nothing is unknown to this model: it has no unknown token
+
+## Sentences, with the number of tokens
+
+new | \\`low\\`
+
+| model | tokens |  |
+| --- | --- | --- |
+"""
+
+
+def test_markdown(call: Call) -> None:
+    page = call(*BOTH, "--markdown", "--sentence", "new | `low`").out
+    assert page.startswith(MARKDOWN.replace("new |", "new \\|"))
+    assert "| b | 7 | `` new│␣│\\|│␣│`│low│` `` |\n" in page
+    for line in page.splitlines():
+        if line.startswith("|"):
+            assert line.replace("\\|", "").count("|") in (4, 5)
+
+
+def test_json(call: Call) -> None:
+    found = call(*BOTH, "--json", *SENTENCE)
+    assert (found.code, found.err) == (0, "")
+    document = json.loads(found.out)
+    assert found.out.count("\n") == 1
+    assert list(document) == [
+        "schema",
+        "baseline",
+        "texts",
+        "metrics",
+        "models",
+        "sentences",
+        "disagreements",
+        "overlap",
+        "agreement",
+    ]
+    assert document["schema"] == "tokctl.compare/1"
+    assert document["baseline"] == "b"
+    assert document["texts"] == [
+        {"name": "low.txt", "bytes": 71, "characters": 71, "words": 12, "lines": 4}
+    ]
+    assert [metric["name"] for metric in document["metrics"]] == metric_names()
+    first = document["models"][0]
+    assert list(first) == [
+        "name",
+        "algorithm",
+        "recipe",
+        "vocab_size",
+        "emittable_ids",
+        "exhausted",
+        "metrics",
+        "reasons",
+        "texts",
+    ]
+    assert list(first["metrics"]) == metric_names()
+    assert first["metrics"]["unk_rate"] is None
+    assert list(first["reasons"]) == ["unk_rate"]
+    assert first["texts"] == [
+        {"name": "low.txt", "metrics": first["metrics"], "reasons": first["reasons"]}
+    ]
+    assert document["models"][1]["emittable_ids"] == 34
+    assert document["sentences"][0]["segmentations"][1] == {
+        "model": "w",
+        "count": 7,
+        "tokens": ["[UNK]", "low", "##est", "(", "new", ")", "[UNK]"],
+    }
+    assert document["disagreements"][0] == {
+        "word": "lower",
+        "count": 2,
+        "weight": 2,
+        "segmentations": [
+            {"model": "b", "count": 2, "tokens": ["Ġlow", "er"]},
+            {"model": "w", "count": 1, "tokens": ["lower"]},
+        ],
+    }
+    assert document["overlap"] == [[1.0, 16 / 287], [16 / 287, 1.0]]
+    assert document["agreement"] == [[1.0, 1 / 3], [1 / 3, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("nsl > 1", 0),
+        ("nsl >= 1", 1),
+        ("nsl<0.5", 0),
+        (" nsl <= 5e-1 ", 1),
+        ("tokens > 27", 1),
+        ("round_trip < 0.75", 0),
+        ("unk_rate > 0", 0),
+        ("tokens > -1", 1),
+    ],
+)
+def test_conditions(call: Call, condition: str, code: int) -> None:
+    assert call(*BOTH, "-q", "--fail-if", condition).code == code
+
+
+def test_what_a_condition_says(call: Call) -> None:
+    conditions = ("--fail-if", "nsl < 0.7", "--fail-if", "unk_rate >= 0", "--fail-if", "nsl > 9")
+    found = call(*BOTH, *SENTENCE, *conditions)
+    assert found == Done(
+        1,
+        PAGE,
+        "note: not checked: unk_rate >= 0 for b: it is n/a: nothing is unknown to this model: "
+        "it has no unknown token\n"
+        "error: nsl < 0.7 for w: it is 0.5; unk_rate >= 0 for w: it is 0\n",
+    )
+
+
+def test_a_baseline_of_another_file(call: Call) -> None:
+    found = call("-m", "w.json", "--baseline", "b.json", "low.txt", *SENTENCE)
+    assert found == Done(0, PAGE, "")
+    # It is not checked: its NSL is 1.
+    arguments = ("-m", "w.json", "--baseline", "b.json", "low.txt", "--fail-if", "nsl >= 1")
+    assert call(*arguments).code == 0
+
+
+@pytest.mark.parametrize("baseline", ["w", "w.json", "./w.json"])
+def test_a_baseline_among_the_models(call: Call, baseline: str) -> None:
+    found = call(*BOTH, "--baseline", baseline, "--json")
+    models = json.loads(found.out)["models"]
+    assert [entry["name"] for entry in models] == ["b", "w"]
+    assert [entry["metrics"]["nsl"] for entry in models] == [2.0, 1.0]
+    assert call(*BOTH, "--baseline", baseline, "--fail-if", "nsl == 1").code == 2
+
+
+def test_models_of_one_name_keep_their_paths(call: Call) -> None:
+    Path("old").mkdir()
+    model("bpe").save("old/b.json")
+    found = call("-m", "b.json", "-m", "old/b.json", "low.txt", "--json")
+    assert [entry["name"] for entry in json.loads(found.out)["models"]] == ["b.json", "old/b.json"]
+
+
+def test_training_first(call: Call, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    found = call("low.txt", "--vocab", "300", "--algo", "wordpiece,bpe", "--json")
+    assert [entry["name"] for entry in json.loads(found.out)["models"]] == ["wordpiece", "bpe"]
+    assert found.err == (
+        "training wordpiece and bpe with 300 ids on low.txt; nothing is kept\n"
+        "note: wordpiece has 34 ids: no pair was left to merge; with a smaller --vocab more "
+        "words are split\n"
+        "note: bpe has 279 ids: no pair was left to merge; with a smaller --vocab more words "
+        "are split\n"
+    )
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_bundled_sample() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tokctl", "compare"],
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("the-lamplighters-atlas.txt: 41,522 characters, 7,831 words")
+    assert "\x1b" not in done.stdout
+    first, second, *notes = done.stderr.splitlines()
+    assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
+    assert second.startswith("training bpe and wordpiece with 10,000 ids on the-lamplighters-atlas")
+    assert [note.split(":")[0] for note in notes] == ["note", "note"]
+
+
+def test_several_texts(call: Call) -> None:
+    Path("new.txt").write_text("new newer\n")
+    page = call(*BOTH, "new.txt").out
+    assert page.startswith("2 texts: 81 characters, 14 words, 5 lines.")
+    assert "Bytes per token, by text\n             b      w\nlow.txt  2.536  5.071\n" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.txt"], "error: can't read no.txt: No such file or directory\nhint: "),
+        (["-m", "no.json", "low.txt"], "error: can't read the model no.json: No such file"),
+        (["-m", "low.txt", "low.txt"], "error: low.txt is no model file, or a damaged one"),
+        (["-m", "b.json", "-m", "b.json"], "error: the model b.json is given twice\n"),
+        (["--fail-if", "nsl"], "error: 'nsl' is no condition\nhint: write METRIC OP NUMBER"),
+        (["--fail-if", "nsl > 1 > 2"], "error: 'nsl > 1 > 2' is no condition\n"),
+        (["--fail-if", "nsl > nan"], "error: 'nsl > nan' is no condition\n"),
+        (
+            ["--fail-if", "fertilty > 2"],
+            "error: no metric is called 'fertilty'\nhint: did you mean fertility? the metrics "
+            "are: tokens, bytes_per_token, characters_per_token, nsl, fertility, "
+            "continued_words, strr, unk_rate, round_trip, vocabulary_use\n",
+        ),
+        (["--algo", "bep"], "error: no algorithm is called 'bep'\nhint: choose one of: bpe, "),
+        (["-m", "b.json", "--algo", "bpe"], "error: --algo and --vocab are for training"),
+        (["--json", "--markdown"], "error: --json and --markdown are two outputs\n"),
+        (["--baseline", "x"], "error: the baseline 'x' is no model of this comparison, and no"),
+        (["--errors", "ignore"], "error: --errors can't be 'ignore'\n"),
+        (["-", "-"], "error: stdin (-) is named twice\n"),
+        (["--vocab", "9", "low.txt"], "training bpe and wordpiece with 9 ids on low.txt"),
+    ],
+)
+def test_errors(call: Call, arguments: list[str], message: str) -> None:
+    found = call(*arguments)
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(message)
+
+
+def test_models_that_agree(call: Call) -> None:
+    model("bpe").save("c.json")
+    page = call("-m", "b.json", "-m", "c.json", "low.txt", "--sentence", "").out
+    assert "tokens\n\nb  0\nc  0\n\nWords that are cut most differently\nnone (" in page
+    assert "*" not in page.split("Sentences")[0].replace("* best", "")
+
+
+def test_one_model_is_compared_with_nothing(call: Call) -> None:
+    found = call("-m", "b.json", "low.txt")
+    assert found.code == 0
+    assert "Vocabulary overlap" not in found.out
+
+
+def test_a_text_without_words(call: Call) -> None:
+    Path("dna.txt").write_text("ACGT" * 99 + "\n")
+    found = call("-m", "b.json", "dna.txt", "--fail-if", "fertility > 1")
+    reason = "the text has fewer than one space per 20 characters"
+    assert f"n/a: fertility, continued words, STRR: {reason}\n" in found.out
+    assert found.err == f"note: not checked: fertility > 1 for b: it is n/a: {reason}\n"
+    assert found.code == 0
+
+
+def test_stdin_that_is_a_terminal(call: Call) -> None:
+    found = call("-", terminal=True)
+    assert found.code == 2
+    assert found.err.startswith("error: there is no text: stdin is a terminal\n")
+
+
+def test_text_that_is_not_utf8(call: Call) -> None:
+    Path("bad.txt").write_bytes(b"low\nl\xffow\n")
+    found = call("-m", "b.json", "-m", "w.json", "bad.txt")
+    assert found == Done(
+        2,
+        "",
+        "error: bad.txt: line 2, byte 5 is not UTF-8, and this model reads characters\n"
+        "hint: use --errors replace to put U+FFFD in its place, or a byte-level model\n",
+    )
+    assert call("-m", "b.json", "bad.txt").code == 0
+    assert call("-m", "b.json", "-m", "w.json", "bad.txt", "--errors", "replace").code == 0
+
+
+def test_names_cannot_command_a_terminal(call: Call) -> None:
+    Path("a\x1b[31m.txt").write_text(TEXT)
+    model("bpe").save("b\x1b[31m.json")
+    found = call("-m", "b\x1b[31m.json", "a\x1b[31m.txt", "--sentence", "\x1b[31mlow")
+    assert "\x1b" not in found.out
+    assert found.out.startswith("a\\x1b[31m.txt: 71 characters")
+
+
+def test_help_fits_and_names_every_metric(call: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--help").code == 0
+    page = capsys.readouterr().out
+    for name in metric_names():
+        assert name in page

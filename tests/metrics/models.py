@@ -1,0 +1,50 @@
+"""Small models of every kind, for comparing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from tokctl.presets import BPE, BPE_CHARACTERS, default_recipe, preset
+from tokctl.recipe import Marker, Recipe
+from tokctl.sources import Document
+from tokctl.tokenizer import Tokenizer
+
+TEXT = """low lower newest widest longer
+low low lower new
+
+newer wide (longest)
+"""
+
+RECIPES: dict[str, tuple[Recipe, int]] = {
+    "bpe": (BPE, 270),
+    "characters": (BPE_CHARACTERS, 30),
+    "end": (
+        replace(
+            BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("end", "_"), unk_token=None
+        ),
+        30,
+    ),
+    "fused": (
+        replace(BPE_CHARACTERS, pre_tokenizer="bert", marker=Marker("end-fused", "</w>")),
+        40,
+    ),
+    "notebook-bpe": (preset("notebook-bpe"), 30),
+    "notebook-wordpiece": (preset("notebook-wordpiece"), 40),
+    "pattern": (replace(BPE, pre_tokenizer=r"regex:\w+|\W+"), 270),
+    "wordpiece": (default_recipe("wordpiece"), 34),
+    "wordpiece-char": (replace(default_recipe("wordpiece"), unknown="char"), 34),
+}
+
+
+def document(text: str | bytes, name: str = "text") -> Document:
+    """A text in memory as a source."""
+    data = text.encode() if isinstance(text, str) else text
+    return Document(name, len(data), lambda: iter([data]))
+
+
+@cache
+def model(name: str) -> Tokenizer:
+    """The model of that name, trained on `TEXT`."""
+    recipe, size = RECIPES[name]
+    return Tokenizer.train([document(TEXT)], vocab_size=size, recipe=recipe)

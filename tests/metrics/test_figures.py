@@ -1,0 +1,203 @@
+"""Each metric on examples worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.metrics.models import model
+from tokctl.metrics import (
+    METRICS,
+    NOTHING,
+    Absent,
+    Counts,
+    boundary_f1,
+    canonical,
+    emittable,
+    jaccard,
+)
+from tokctl.metrics.agreement import inner_offsets, internal_boundaries
+from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
+from tokctl.metrics.overlap import canonical_vocabulary
+from tokctl.metrics.round_trip import round_trip
+from tokctl.metrics.unknown import unk_rate
+from tokctl.metrics.vocabulary import vocabulary_use
+from tokctl.metrics.words import continued_words, fertility, strr
+from tokctl.presets import BPE, BPE_CHARACTERS, WORDPIECE, preset
+from tokctl.recipe import FilledRecipe, Marker
+
+
+def test_compression() -> None:
+    # "naïve fox" is 10 bytes and 9 characters; say na ïve Ġfox.
+    assert bytes_per_token(10, 3) == 10 / 3
+    assert characters_per_token(9, 3) == 3
+    assert nsl(3, 4) == 0.75
+    assert isinstance(bytes_per_token(0, 0), Absent)
+    assert isinstance(nsl(3, 0), Absent)
+
+
+def test_words() -> None:
+    # "the lowest tree" as the | low ##est | tre ##e.
+    assert fertility(5, 3, 15, 2) == 5 / 3
+    assert continued_words(2, 3, 15, 2) == 2 / 3
+    assert strr(1, 3, 15, 2) == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("words", "characters", "spaces", "absent"),
+    [
+        (5, 100, 5, False),  # one in 20 exactly
+        (5, 101, 5, True),
+        (1, 7, 1, False),  # "lowest\n"
+        (1, 6, 0, True),  # "lowest": no space at all
+        (2, 400, 350, True),  # two words of 25 characters, far apart
+        (0, 0, 0, True),
+        (0, 9, 9, True),
+    ],
+)
+def test_a_text_without_spaces_has_no_words(
+    words: int, characters: int, spaces: int, absent: bool
+) -> None:
+    figures = [f(1, words, characters, spaces) for f in (fertility, continued_words, strr)]
+    assert [isinstance(figure, Absent) for figure in figures] == [absent] * 3
+
+
+def test_the_reason_is_given() -> None:
+    assert fertility(6, 1, 30, 0) == Absent("the text has fewer than one space per 20 characters")
+    assert fertility(0, 0, 0, 0) == Absent("the text has no words")
+
+
+def test_unknown() -> None:
+    assert unk_rate(1, 4, reads_everything=False) == 0.25
+    assert unk_rate(0, 4, reads_everything=False) == 0
+    assert isinstance(unk_rate(0, 4, reads_everything=True), Absent)
+    assert isinstance(unk_rate(0, 0, reads_everything=False), Absent)
+
+
+def test_round_trip() -> None:
+    assert round_trip(3, 4) == 0.75
+    assert isinstance(round_trip(0, 0), Absent)
+
+
+def test_vocabulary_use() -> None:
+    assert vocabulary_use(3, 4) == 0.75
+    recipe = replace(WORDPIECE, special_tokens=("[PAD]", "[UNK]", "[CLS]"))
+    # a, ##b and [UNK]; [PAD] and [CLS] are never in ordinary text.
+    filled = FilledRecipe(recipe, [b"[PAD]", b"[UNK]", b"[CLS]", b"a", b"##b"])
+    assert emittable(filled) == 3
+    assert emittable(replace(filled, recipe=replace(recipe, unk_token=None))) == 2
+
+
+END = replace(BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("end-fused", "</w>"))
+START = replace(BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("start", "▁"))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "token", "form"),
+    [
+        (BPE, b" the", ("start", b"the")),
+        (BPE, b"the", ("inside", b"the")),
+        (BPE, b" ", ("start", b"")),
+        (BPE, b"  the", ("start", b" the")),
+        (BPE, b"\n", ("inside", b"\n")),
+        (BPE_CHARACTERS, b" the", ("start", b"the")),
+        (replace(BPE, pre_tokenizer=r"regex:\s?\w+"), b" the", ("start", b"the")),
+        (preset("notebook-bpe"), "Ġthe".encode(), ("start", b"the")),
+        (preset("notebook-bpe"), b"the", ("inside", b"the")),
+        (START, "▁the".encode(), ("start", b"the")),
+        (START, "▁".encode(), ("start", b"")),
+        (WORDPIECE, b"the", ("start", b"the")),
+        (WORDPIECE, b"##the", ("inside", b"the")),
+        (END, b"the</w>", ("end", b"the")),
+        (END, b"the", ("open", b"the")),
+        (replace(END, marker=Marker("end", "_")), b"the_", ("end", b"the")),
+        (replace(END, marker=Marker("end", "_")), b"_", ("end", b"")),
+        (replace(END, marker=Marker()), b"the", ("any", b"the")),
+    ],
+)
+def test_canonical_form(recipe, token: bytes, form: tuple[str, bytes]) -> None:  # type: ignore[no-untyped-def]
+    assert canonical(recipe, token) == form
+
+
+def test_jaccard() -> None:
+    first = {("start", b"the"), ("inside", b"the"), ("start", b"a")}
+    assert jaccard(first, {("start", b"the"), ("end", b"a")}) == 1 / 4
+    assert jaccard(first, first) == 1
+    assert isinstance(jaccard(set(), set()), Absent)
+
+
+def test_overlap_across_markers() -> None:
+    byte_level = FilledRecipe(BPE, [b" the", b"ing", b"the"])
+    wordpiece = FilledRecipe(WORDPIECE, [b"[UNK]", b"the", b"##ing", b"##the"])
+    notebook = FilledRecipe(preset("notebook-bpe"), ["Ġthe".encode(), b"ing", b"the"])
+    forms = {canonical_vocabulary(model) for model in (byte_level, wordpiece, notebook)}
+    assert forms == {frozenset({("start", b"the"), ("inside", b"ing"), ("inside", b"the")})}
+
+
+def test_boundaries_inside_words() -> None:
+    # "abc def": words (0, 3) and (4, 7); a|bc| def against ab|c |d|ef.
+    inner = inner_offsets(7, [(0, 3), (4, 7)])
+    first = internal_boundaries(7, inner, [0, 1, 3], [1, 3, 7])
+    second = internal_boundaries(7, inner, [0, 2, 4, 5], [2, 4, 5, 7])
+    assert first == 1 << 8
+    assert second == 1 << 16 | 1 << 40
+    assert boundary_f1(0, 1, 2) == 0
+    assert boundary_f1(1, 1, 2) == 2 / 3
+    assert isinstance(boundary_f1(0, 0, 0), Absent)
+
+
+def test_counts_add_up() -> None:
+    one = Counts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, frozenset({1, 2}))
+    assert one + NOTHING == one
+    two = Counts(2, 4, 6, 8, 10, 12, 14, 16, 18, 20, frozenset({1, 2, 3}))
+    assert one + replace(one, used_ids=frozenset({3})) == two
+
+
+@pytest.mark.parametrize(
+    ("figure", "written"),
+    [
+        (0.0, "0.0000"),
+        (1e-9, "<0.0001"),
+        (0.5, "0.5000"),
+        (0.99999, ">0.9999"),
+        (1.0, "1.0000"),
+        (Absent("why"), "n/a"),
+    ],
+)
+def test_a_share_is_never_rounded_to_none_or_all(figure: float | Absent, written: str) -> None:
+    share = next(metric for metric in METRICS if metric.kind == "share")
+    assert share.written(figure) == written
+
+
+def test_every_metric_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    for metric in METRICS:
+        better = "higher" if metric.higher_is_better else "lower"
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{metric.name}` |")]
+        assert len(rows) == 1, metric.name
+        assert f"| {better} |" in rows[0]
+        assert f"**`{metric.name}`**" in page, f"{metric.name}: when does it mislead?"
+    for name in ("overlap", "agreement"):
+        assert f"| `{name}` |" in page
+        assert f"**`{name}`**" in page
+
+
+def test_the_figures_come_from_the_counts() -> None:
+    counts = Counts(120, 100, 20, 21, 7, 14, 40, 4, 10, 5, frozenset(range(11)))
+    wordpiece = model("wordpiece").model
+    baseline = replace(counts, tokens=50)
+    found = {metric.name: metric.figure(wordpiece, counts, baseline) for metric in METRICS}
+    assert found == {
+        "tokens": 40,
+        "bytes_per_token": 3.0,
+        "characters_per_token": 2.5,
+        "nsl": 0.8,
+        "fertility": 40 / 21,
+        "continued_words": 2 / 3,
+        "strr": 1 / 3,
+        "unk_rate": 0.1,
+        "round_trip": 0.5,
+        "vocabulary_use": 11 / 34,
+    }

@@ -1,0 +1,61 @@
+"""Which models are compared: names for files, the baseline among them, algorithms to train."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tokctl.errors import TokctlError
+from tokctl.presets import default_recipe
+
+
+def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str]:
+    """A name for each model file: what it is called without `.json`, or the whole path
+    where several would have the same name, or one that is taken.
+
+    Raises:
+        TokctlError: a file is given twice.
+    """
+    if twice := [path for path, times in Counter(paths).items() if times > 1]:
+        raise TokctlError(f"the model {twice[0]} is given twice")
+    short = [Path(path).name.removesuffix(".json") for path in paths]
+    times = Counter([*short, *taken])
+    return {
+        path if times[name] > 1 else name: path for name, path in zip(short, paths, strict=True)
+    }
+
+
+def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
+    """The name of the model that `baseline` names: by its name, or by its file.
+
+    Args:
+        names: all models with their files; empty for a model without one.
+
+    Returns:
+        None where it is the file of another model.
+
+    Raises:
+        TokctlError: it is neither a model nor a file.
+    """
+    for name, path in names.items():
+        if baseline == name or (path and _same(baseline, path)):
+            return name
+    if not Path(baseline).exists():
+        raise TokctlError(
+            f"the baseline {baseline!r} is no model of this comparison, and no file either",
+            f"name a file, or one of: {', '.join(names)}",
+        )
+    return None
+
+
+def _same(first: str, second: str) -> bool:
+    return first == second or Path(first).resolve() == Path(second).resolve()
+
+
+def split_algorithms(values: Sequence[str]) -> list[str]:
+    """The algorithms of `--algo`, which may be repeated and may hold commas."""
+    names = [name.strip() for value in values for name in value.split(",")]
+    for name in names:
+        default_recipe(name)
+    return list(dict.fromkeys(names))

@@ -1,0 +1,149 @@
+"""Sentences to show, and the words that models disagree on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from tokctl import _native
+from tokctl.comparison.results import Disagreement, Sample, Segmentation
+from tokctl.comparison.texts import Text
+from tokctl.encoding import Encoding
+from tokctl.tokenizer import Tokenizer
+
+SENTENCES = 3
+SHORTEST, LONGEST = 40, 120  # characters of a sentence that is picked
+_WINDOW = 1 << 15  # bytes that are searched from a place on
+_ENDS = ".!?\u3002\uff01\uff1f"
+#: A sentence and its end. What has no end is matched, too, to its last character, so that
+#: a long text without any is not searched again from each of its characters.
+_SENTENCE = re.compile(rf"[^{_ENDS}]+([{_ENDS}]+[\"'\u201d\u2019»)\]\u300d\u300f]*)?")
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
+DISAGREEMENTS = 10
+#: The most frequent words decide; the rest can hardly outweigh them.
+_WORDS_COMPARED = 20_000
+_LONGEST_WORD = 100  # bytes; longer ones don't fit a table
+
+
+def pick_sentences(texts: Sequence[Text]) -> list[str]:
+    """A few sentences of 40 to 120 characters, spread over the texts.
+
+    The same texts give the same sentences. Runs of white space become one space. Where
+    there are no such sentences (code, lists), stretches of text are taken.
+    """
+    total = sum(len(text.data) for text in texts)
+    found: list[str] = []
+    for number in range(SENTENCES):
+        place = total * (2 * number + 1) // (2 * SENTENCES)
+        for text in texts:
+            if place < len(text.data):
+                candidates = _candidates(text.data, place)
+                found += [next((c for c in candidates if c not in found), "")]
+                break
+            place -= len(text.data)
+    return [sentence for sentence in found if sentence]
+
+
+def _candidates(data: bytes, place: int) -> Iterator[str]:
+    # In a short text the places lie so close that a window takes in all of it.
+    start = place if len(data) - place > _WINDOW // 8 else max(0, len(data) - _WINDOW // 8)
+    window = data[start : start + _WINDOW].decode("utf-8", "replace")
+    if start:  # most likely in the middle of a sentence and of a character
+        match = _SENTENCE.match(window)
+        skipped = match.end() if match and match[1] else 0
+        window = window[skipped:].lstrip("\ufffd")
+    sentences = [
+        " ".join(match.group().split())
+        for paragraph in _PARAGRAPH_END.split(window)
+        for match in _SENTENCE.finditer(paragraph)
+        if match[1]
+    ]
+    lines = [" ".join(line.split()) for line in window.splitlines()[bool(start) :]]
+    rest = " ".join(window.split())
+    sentences.sort(key=_is_half_a_quotation)
+    for candidate in [*sentences, *lines, rest[:80].strip()]:
+        fits = SHORTEST <= len(candidate) <= LONGEST or candidate == rest[:80].strip()
+        if fits and candidate and candidate.isprintable() and "\ufffd" not in candidate:
+            yield candidate
+
+
+def _is_half_a_quotation(text: str) -> bool:
+    return text.count("“") != text.count("”") or text.count('"') % 2 == 1
+
+
+def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
+    """The sentence as each model cuts it."""
+    cuts = (segmentation(name, model, sentence.encode()) for name, model in models.items())
+    return Sample(sentence, tuple(cuts))
+
+
+def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
+    """A text as one model cuts it."""
+    encoding = tokenizer.encode(text)
+    return Segmentation(name, tuple(encoding.tokens), tuple(_shown(tokenizer, encoding)))
+
+
+def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
+    if tokenizer.recipe.units == "characters":
+        return encoding.tokens
+    tokens = tokenizer.model.tokens
+    return [
+        spelled if id_ == _native.NO_ID else tokens[id_].decode("utf-8", "backslashreplace")
+        for id_, spelled in zip(encoding.raw_ids, encoding.tokens, strict=True)
+    ]
+
+
+def disagreements(
+    models: Mapping[str, Tokenizer], texts: Sequence[Text], threads: int
+) -> list[Disagreement]:
+    """The words that models cut most differently, the weightiest first.
+
+    A word is encoded as it stands behind a space. Ties go to the word seen first. Words
+    that are not UTF-8, and those of more than 100 bytes, are left out.
+    """
+    pairs = list(combinations(range(len(models)), 2))
+    if not pairs:
+        return []
+    weighed = []
+    for word, count in _frequent_words(texts, threads):
+        text = b" " + word
+        cuts = [_inner_cuts(model, text) for model in models.values()]
+        if differing := sum(len(cuts[i] ^ cuts[j]) for i, j in pairs):
+            weighed.append((count * differing, count, word))
+    weighed.sort(key=lambda entry: -entry[0])
+    return [
+        Disagreement(
+            word.decode(),
+            count,
+            weight,
+            tuple(segmentation(name, model, b" " + word) for name, model in models.items()),
+        )
+        for weight, count, word in weighed[:DISAGREEMENTS]
+    ]
+
+
+def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, int]]:
+    counter = _native.Counter("whitespace", [], threads)
+    for text in texts:
+        counter.feed(text.data)
+        counter.end_document()
+    words = [entry for entry in counter.finish(1).items() if len(entry[0]) <= _LONGEST_WORD]
+    words.sort(key=lambda entry: -entry[1])
+    return [entry for entry in words[:_WORDS_COMPARED] if _is_utf8(entry[0])]
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _inner_cuts(tokenizer: Tokenizer, text: bytes) -> set[int]:
+    """The boundaries strictly inside a word that a space precedes."""
+    from tokctl.comparison.measuring import segment
+
+    starts, ends = segment(tokenizer, text)
+    return {offset for offset in (*starts, *ends) if 1 < offset < len(text)}

@@ -1,0 +1,67 @@
+"""The texts of a comparison, whole in memory, and where they may be cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokctl.errors import TokctlError
+from tokctl.recipe import Recipe
+from tokctl.sources import Document, check_utf8, documents
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text in memory."""
+
+    name: str
+    data: bytes
+
+    def document(self) -> Document:
+        """The text as a source of training."""
+        return Document(self.name, len(self.data), lambda: iter([self.data]))
+
+
+def read_texts(
+    sources: Sequence[str | Path] | Sequence[Document], *, characters: bool, errors: str
+) -> list[Text]:
+    """Reads files and documents, each once.
+
+    Args:
+        characters: some model reads characters, so that the texts must be UTF-8.
+        errors: `strict`, or `replace`: then all models get the same text, with U+FFFD.
+
+    Raises:
+        TokctlError: unreadable text; text that is not UTF-8, naming file, line and byte.
+    """
+    if errors not in ("strict", "replace"):
+        raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
+    paths = [source for source in sources if not isinstance(source, Document)]
+    opened = iter(documents(paths))
+    texts = []
+    for given in sources:
+        source = given if isinstance(given, Document) else next(opened)
+        blocks = check_utf8(source, errors) if characters else source.blocks()
+        texts.append(Text(source.name, b"".join(blocks)))
+    return texts
+
+
+#: A line end between two visible ASCII characters.
+_SAFE_CUT = re.compile(rb"[!-~]\n(?=[!-~])")
+
+
+def pieces(text: bytes, recipes: Sequence[Recipe], size: int = 1 << 22) -> Iterator[bytes]:
+    """The text in pieces of about `size` bytes that these recipes segment as the whole.
+
+    A piece ends behind a line end between two visible characters, which every named
+    pre-tokenizer cuts at in any case. Other recipes get the text whole.
+    """
+    named = ("whitespace", "bert", "gpt2-words", "gpt2")
+    start = 0
+    if all(recipe.pre_tokenizer in named and not recipe.normalizers for recipe in recipes):
+        while len(text) - start > size and (cut := _SAFE_CUT.search(text, start + size)):
+            yield text[start : cut.end()]
+            start = cut.end()
+    yield text[start:]

@@ -1,0 +1,137 @@
+"""Metrics of a model on a text: one module per family, each a function of counts.
+
+`METRICS` lists those that give one figure per model, in the order of the tables;
+`docs/metrics.md` explains them. Overlap and agreement, of two models, stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tokctl.metrics.agreement import boundary_f1
+from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
+from tokctl.metrics.counts import NOTHING, Counts
+from tokctl.metrics.figure import Absent, Figure
+from tokctl.metrics.overlap import canonical, canonical_vocabulary, jaccard
+from tokctl.metrics.round_trip import round_trip
+from tokctl.metrics.unknown import unk_rate
+from tokctl.metrics.vocabulary import emittable, vocabulary_use
+from tokctl.metrics.words import continued_words, fertility, strr
+from tokctl.recipe import FilledRecipe
+
+__all__ = [
+    "METRICS",
+    "NOTHING",
+    "Absent",
+    "Counts",
+    "Figure",
+    "Metric",
+    "boundary_f1",
+    "canonical",
+    "canonical_vocabulary",
+    "emittable",
+    "jaccard",
+    "metric_names",
+]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure per model.
+
+    Attributes:
+        name: in JSON and in conditions.
+        label: in tables.
+        higher_is_better: False where less is better.
+        kind: `count`, `ratio`, or `share` (0 to 1).
+        figure: from (model, its counts, the baseline's counts on the same text).
+    """
+
+    name: str
+    label: str
+    higher_is_better: bool
+    kind: str
+    figure: Callable[[FilledRecipe, Counts, Counts], Figure]
+
+    def written(self, figure: Figure) -> str:
+        """The figure for people: a share is never rounded to 0 or 1 unless it is that."""
+        if isinstance(figure, Absent):
+            return "n/a"
+        if self.kind == "count":
+            return f"{figure:,.0f}"
+        if self.kind == "ratio":
+            return f"{figure:.3f}"
+        if 0 < figure < 0.0001:
+            return "<0.0001"
+        if 0.9999 < figure < 1:
+            return ">0.9999"
+        return f"{figure:.4f}"
+
+
+def _reads_everything(model: FilledRecipe) -> bool:
+    return model.recipe.unk_token is None and model.recipe.alphabet == "bytes"
+
+
+def _of_words(
+    formula: Callable[[int, int, int, int], Figure], counted: str
+) -> Callable[[FilledRecipe, Counts, Counts], Figure]:
+    def figure(_model: FilledRecipe, counts: Counts, _baseline: Counts) -> Figure:
+        return formula(getattr(counts, counted), counts.words, counts.characters, counts.spaces)
+
+    return figure
+
+
+METRICS = (
+    Metric("tokens", "tokens", False, "count", lambda _m, n, _b: n.tokens),
+    Metric(
+        "bytes_per_token",
+        "bytes per token",
+        True,
+        "ratio",
+        lambda _m, n, _b: bytes_per_token(n.bytes, n.tokens),
+    ),
+    Metric(
+        "characters_per_token",
+        "characters per token",
+        True,
+        "ratio",
+        lambda _m, n, _b: characters_per_token(n.characters, n.tokens),
+    ),
+    Metric("nsl", "NSL", False, "ratio", lambda _m, n, b: nsl(n.tokens, b.tokens)),
+    Metric("fertility", "fertility", False, "ratio", _of_words(fertility, "tokens")),
+    Metric(
+        "continued_words",
+        "continued words",
+        False,
+        "share",
+        _of_words(continued_words, "split_words"),
+    ),
+    Metric("strr", "STRR", True, "share", _of_words(strr, "whole_words")),
+    Metric(
+        "unk_rate",
+        "UNK rate",
+        False,
+        "share",
+        lambda m, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=_reads_everything(m)),
+    ),
+    Metric(
+        "round_trip",
+        "round trip",
+        True,
+        "share",
+        lambda _m, n, _b: round_trip(n.exact_lines, n.lines),
+    ),
+    Metric(
+        "vocabulary_use",
+        "vocabulary use",
+        True,
+        "share",
+        lambda m, n, _b: vocabulary_use(len(n.used_ids), emittable(m)),
+    ),
+)
+
+
+def metric_names() -> list[str]:
+    """The names that a condition may use."""
+    return [metric.name for metric in METRICS]
