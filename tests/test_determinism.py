@@ -59,9 +59,7 @@ def run(arguments: list[str], folder: Path, stdin: bytes | None, seed: int) -> s
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "wordpiece"])
-def test_processes_files_and_stdin_do_not_show(
-    algorithm: str, text: Path, tmp_path: Path
-) -> None:
+def test_processes_files_and_stdin_do_not_show(algorithm: str, text: Path, tmp_path: Path) -> None:
     options = ["--algo", algorithm, "--vocab", "1000"]
     digests = {run([*options, str(text)], tmp_path, None, seed) for seed in range(8)}
     digests.add(run([*options, "--threads", "1", str(text)], tmp_path, None, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -55,12 +56,15 @@ def test_the_tour(folder: Path) -> None:
 
 
 def test_what_compare_prints_is_what_the_first_page_shows() -> None:
+    # pytest sets COLUMNS, which is honoured.
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
         [sys.executable, "-m", "tokctl", "-q", "compare"],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
+        env=environ,
     )
     shown = next(block for block in blocks("") if block.startswith("Metrics"))
     printed = done.stdout.splitlines()

@@ -65,17 +65,20 @@ def run(arguments: Sequence[str], world: World) -> int:
     # Only the command that is called is imported; help and completion need them all.
     called = [word for word in arguments if word in COMMANDS][:1]
     help_of_all = not called or arguments[0] != called[0]
-    app = build(COMMANDS if help_of_all else called)
     try:
+        app = build(COMMANDS if help_of_all else called)
         code = app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
         world.stdout.flush()
         return int(code or ExitCode.DONE)
     except typer.Exit as stop:
         return int(stop.exit_code)
     except BaseException as error:
-        if world.debug and isinstance(error, Exception):
-            raise
-        return _report(error, world, arguments)
+        cause = error.error if isinstance(error, options.PastTyper) else error
+        if world.debug:
+            import traceback
+
+            traceback.print_exception(cause, file=world.stderr)
+        return _report(cause, world, arguments)
 
 
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
@@ -88,10 +91,11 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, TokctlError):
         world.report(error)
         return error.exit_code
-    if isinstance(error, typer.TyperException):
+    # A mistake in the command line; the class is Typer's or Click's, as the version has it.
+    if format_message := getattr(error, "format_message", None):
         command = next((word for word in arguments if word in COMMANDS), None)
         usage = f"tokctl {command} --help" if command else "tokctl --help"
-        message = error.format_message().rstrip(".")
+        message = format_message().rstrip(".")
         if not message:  # the help has been shown, for want of a command
             return ExitCode.BAD_INPUT
         world.report(TokctlError(message[:1].lower() + message[1:], f"see: {usage}"))
@@ -100,7 +104,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         world.report(TokctlError("out of memory", "give it less text at a time"))
         return ExitCode.BAD_INPUT
     if isinstance(error, OSError):
-        world.report(TokctlError(f"{error.strerror or error}", _os_hint(error)))
+        world.report(_os_error(error))
         return ExitCode.BAD_INPUT
     if isinstance(error, SystemExit):
         raise error
@@ -114,9 +118,14 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     return ExitCode.BAD_INPUT
 
 
-def _os_hint(error: OSError) -> str | None:
-    # Data goes to stdout; what fails elsewhere has been named where it failed.
-    return "the output could not be written" if error.filename is None else str(error.filename)
+def _os_error(error: OSError) -> TokctlError:
+    reason = error.strerror or str(error)
+    if error.filename is not None:
+        return TokctlError(f"{error.filename!s}: {reason}", "check that file")
+    # Input that can't be read has been named where it failed; what is left is stdout.
+    return TokctlError(
+        f"can't write to stdout: {reason}", "what was written so far is not complete"
+    )
 
 
 def _terminated(_signal: int, _frame: object) -> NoReturn:
@@ -133,5 +142,6 @@ def main() -> NoReturn:
         world.stdout.flush()
     except OSError:
         # Nobody reads any more; Python's own flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

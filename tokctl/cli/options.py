@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -52,6 +52,21 @@ def apply(world: World, *, color: str | None, quiet: bool, verbose: bool, debug:
     world.debug |= debug
 
 
+class PastTyper(BaseException):
+    """Carries an error past Typer, which would end the process in its own way."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def choose(option: str, value: str, allowed: Sequence[str]) -> str:
+    """The value; TokctlError where the option does not take it."""
+    if value not in allowed:
+        raise TokctlError(f"{option} can't be {value!r}", f"choose one of: {', '.join(allowed)}")
+    return value
+
+
 def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command with the options above added. It is called with the world first."""
     signature = inspect.signature(command, eval_str=True)
@@ -66,7 +81,10 @@ def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None
     def wrapped(*, context: typer.Context, **values: Any) -> int | None:
         world: World = context.obj
         apply(world, **{name: values.pop(name) for name in _GLOBALS})
-        return command(world, **values)
+        try:
+            return command(world, **values)
+        except (KeyboardInterrupt, EOFError, OSError) as error:
+            raise PastTyper(error) from error
 
     keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]

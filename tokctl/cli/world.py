@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, TextIO
+from io import BufferedReader, BufferedWriter, RawIOBase, StringIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 @dataclass
@@ -37,13 +42,15 @@ class World:
     @classmethod
     def real(cls) -> World:
         """The process's own streams."""
+        # Python has None for a stream that was closed before the start (`<&-`).
+        stdin, stdout, stderr = sys.stdin, sys.stdout, sys.stderr
         return cls(
-            stdin=sys.stdin.buffer,
-            stdout=sys.stdout.buffer,
-            stderr=sys.stderr,
-            stdin_is_terminal=sys.stdin.isatty(),
-            stdout_is_terminal=sys.stdout.isatty(),
-            stderr_is_terminal=sys.stderr.isatty(),
+            stdin=stdin.buffer if stdin else BufferedReader(_Closed("stdin")),
+            stdout=stdout.buffer if stdout else BufferedWriter(_Closed("stdout")),
+            stderr=stderr or StringIO(),
+            stdin_is_terminal=bool(stdin) and stdin.isatty(),
+            stdout_is_terminal=bool(stdout) and stdout.isatty(),
+            stderr_is_terminal=bool(stderr) and stderr.isatty(),
             environ=os.environ,
         )
 
@@ -70,6 +77,25 @@ class World:
         if error.hint:
             self.stderr.write(f"{cyan}hint:{off} {visible(error.hint)}\n")
         self.stderr.flush()
+
+
+class _Closed(RawIOBase):
+    """A standard stream that was closed before the start: using it is an error."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: Buffer) -> int:
+        raise TokctlError(f"{self._name} is closed", "name a file, or pipe text in")
+
+    def write(self, _data: Buffer) -> int:
+        raise OSError(errno.EBADF, f"{self._name} is closed")
 
 
 def visible(text: str) -> str:

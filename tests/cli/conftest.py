@@ -1,0 +1,48 @@
+"""Small models and an empty folder to work in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tokctl import Tokenizer, preset
+from tokctl.presets import BPE, BPE_CHARACTERS, WORDPIECE
+from tokctl.recipe import Recipe
+
+TEXT = """low low low low low lower lower newest newest newest newest newest newest
+widest widest widest longer, and a sea-chest of treasure; a naïve café in 東京 🙂
+"""
+
+RECIPES: dict[str, Recipe] = {
+    "bytes": replace(BPE, special_tokens=("<|end|>",)),
+    "regex": replace(BPE, name="custom", pre_tokenizer=r"regex:\w+|\W"),
+    "characters": BPE_CHARACTERS,
+    "wordpiece": WORDPIECE,
+    "no-unknown": preset("notebook-bpe"),
+}
+SIZES = {"bytes": 280, "regex": 280, "characters": 60, "wordpiece": 60, "no-unknown": 60}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: empty, and a test's own."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("TOKCTL_MODEL", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    return here
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model file for each of `RECIPES`."""
+    made = tmp_path_factory.mktemp("models")
+    text = made / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    for name, recipe in RECIPES.items():
+        tokenizer = Tokenizer.train([text], vocab_size=SIZES[name], recipe=recipe)
+        tokenizer.save(made / f"{name}.json")
+    return {name: made / f"{name}.json" for name in RECIPES}

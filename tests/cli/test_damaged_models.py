@@ -1,0 +1,101 @@
+"""A model file that is cut off or has wrong bytes is an error, or still a model: never a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.run import Result, process, tokctl
+
+Models = dict[str, Path]
+
+HINT = "hint: train it again, or copy it again from where it came\n"
+
+
+def tried(data: bytes) -> list[Result]:
+    """Both commands with a model file of these bytes."""
+    Path("m.json").write_bytes(data)
+    return [
+        tokctl("encode", "-m", "m.json", stdin=b"low lower <|end|> \xc3\xa9\n"),
+        tokctl("encode", "-m", "m.json", "--json", stdin=b"low lower\n"),
+        tokctl("decode", "-m", "m.json", stdin=b"1 2 3 50\n"),
+    ]
+
+
+def check(results: list[Result]) -> None:
+    for done in results:
+        assert done.code in (0, 2)
+        assert "should not have happened" not in done.err, done.err
+        assert done.code == 0 or done.err.startswith("error: ")
+
+
+@given(st.data(), st.sampled_from(["bytes", "characters", "wordpiece", "no-unknown", "regex"]))
+def test_truncated_anywhere(models: Models, data: st.DataObject, name: str) -> None:
+    whole = models[name].read_bytes()
+    length = data.draw(st.integers(0, len(whole) - 2))
+    for done in tried(whole[:length]):
+        assert done.code == 2
+        assert done.err.startswith("error: m.json is no model file, or a damaged one: ")
+        assert done.err.endswith(HINT)
+
+
+@given(st.data(), st.sampled_from(["bytes", "characters", "wordpiece", "no-unknown", "regex"]))
+def test_wrong_bytes(models: Models, data: st.DataObject, name: str) -> None:
+    content = bytearray(models[name].read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    check(tried(bytes(content)))
+
+
+@given(st.data(), st.sampled_from(["bytes", "characters", "wordpiece", "no-unknown"]))
+def test_wrong_digits(models: Models, data: st.DataObject, name: str) -> None:
+    """Other numbers leave the JSON whole: ids, counts, versions."""
+    content = bytearray(models[name].read_bytes())
+    digits = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
+    for place in data.draw(st.lists(st.sampled_from(digits), min_size=1, max_size=4)):
+        content[place] = data.draw(st.sampled_from(b"0123456789-.e"))
+    check(tried(bytes(content)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[]", b"null", b"{}", b'{"model": []}', b"\xff\xfe", b"{" * 100_000, b"[" * 900_000],
+)
+def test_other_files(data: bytes) -> None:
+    for done in tried(data):
+        assert done.code == 2
+        assert done.err.startswith("error: m.json is no model file, or a damaged one: ")
+
+
+def test_other_libraries_models() -> None:
+    for done in tried(b'{"model": {"type": "BPE"}}'):
+        assert done.err == (
+            "error: m.json was not written by tokctl\n"
+            "hint: reading tokenizers of other libraries is not built yet; "
+            "train one with tokctl train\n"
+        )
+
+
+def test_missing_models() -> None:
+    missing = tokctl("encode", "-m", "nosuch.json", stdin=b"")
+    assert (missing.code, missing.err) == (
+        2,
+        "error: can't read the model nosuch.json: No such file or directory\n"
+        "hint: train one first: tokctl train book.txt\n",
+    )
+    folder = tokctl("encode", "-m", ".", stdin=b"")
+    assert (folder.code, folder.err.splitlines()[0]) == (
+        2,
+        "error: . is a folder, not a model file",
+    )
+
+
+def test_the_process_has_no_traceback_either(models: Models) -> None:
+    Path("m.json").write_bytes(models["bytes"].read_bytes()[:-100])
+    done = process("encode", "-m", "m.json", stdin=b"low\n")
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith("error: m.json is no model file") and done.err.endswith(HINT)

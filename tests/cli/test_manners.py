@@ -1,0 +1,117 @@
+"""Start-up, help, colour, progress bars, and options before and after the command."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import process, tokctl
+from tokctl.cli import progress
+from tokctl.cli.world import World
+
+Models = dict[str, Path]
+
+COMMANDS = ("train", "encode", "decode", "corpora list", "corpora path", "corpora fetch")
+
+
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_start_up_imports_no_more_than_it_needs(models: Models, command: str) -> None:
+    code = (
+        "import sys; from tokctl.cli.app import main\n"
+        "try: main()\n"
+        "finally: print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, "-m", str(models["bytes"])],
+        input=b"1\n",
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    loaded = set(done.stderr.decode().split())
+    assert not loaded & {"rich", "regex", "numpy", "tqdm", "concurrent"}
+    assert "tokctl" in loaded
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_80_columns(command: str) -> None:
+    done = process(*command.split(), "--help", env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.decode().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    text = [line.rstrip() for line in lines]
+    assert " Examples:" in text
+    examples = text[text.index(" Examples:") + 2 :]
+    assert examples[0].startswith("   ") and "tokctl" in examples[0]
+    assert any("--color" in line for line in text)
+
+
+def test_global_options_before_and_after(models: Models) -> None:
+    given = {"stdin": b"low lower\n"}
+    after = tokctl("train", "-q", "--vocab", "260", "-o", "a.json", **given)
+    before = tokctl("-q", "train", "--vocab", "260", "-o", "a.json", **given)
+    assert after == before == (0, b"a.json\n", "")
+    assert tokctl("--color", "pink", "encode", "-m", models["bytes"], **given).err == (
+        "error: --color can't be 'pink'\nhint: choose auto, always or never\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("world", "arguments", "coloured"),
+    [
+        ({}, (), False),
+        ({"stderr_is_terminal": True}, (), True),
+        ({"stderr_is_terminal": True, "environ": {"NO_COLOR": "1"}}, (), False),
+        ({"stderr_is_terminal": True, "environ": {"TERM": "dumb"}}, (), False),
+        ({"stderr_is_terminal": True}, ("--color", "never"), False),
+        ({"environ": {"NO_COLOR": "1"}}, ("--color", "always"), True),
+    ],
+)
+def test_colour(world: dict[str, object], arguments: tuple[str, ...], coloured: bool) -> None:
+    failed = tokctl("encode", *arguments, stdin=b"", **world)
+    assert ("\x1b[" in failed.err) == coloured
+    trained = tokctl("train", "--vocab", "260", *arguments, stdin=b"low lower", **world)
+    assert ("\x1b[" in trained.err) == coloured
+    assert trained.out == b"stdin.bpe.json\n"
+
+
+def bars(**world: object) -> str:
+    shown = io.StringIO()
+    settings = {"stderr_is_terminal": True, **world}
+    with progress.Bars(World(io.BytesIO(), io.BytesIO(), shown, **settings)) as told:  # type: ignore[arg-type]
+        told("count", 500_000, 1_000_000)
+        told("merge", 300, 10_000)
+        told("merge", 5_000, 10_000)
+    return shown.getvalue()
+
+
+def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bars() == ""  # too fast to be worth one
+    monkeypatch.setattr(progress, "_DELAY", 0)
+    shown = bars()
+    assert "reading" in shown and "merging" in shown and "10000" in shown
+    assert shown.endswith("\r")
+    assert bars(quiet=True) == bars(stderr_is_terminal=False) == ""
+    assert bars(environ={"TERM": "dumb"}) == ""
+
+
+def test_file_names_can_hold_anything(models: Models) -> None:
+    name = "bell\a\x1b[31m"
+    Path(name).write_bytes(b"low \xff")
+    done = tokctl("encode", "-m", models["wordpiece"], name)
+    assert done.err.startswith(r"error: bell\x07\x1b[31m: line 1, byte 4 is not UTF-8")
+    counted = tokctl("encode", "-m", models["bytes"], "--count", name)
+    assert counted.out.endswith(rb" bell\x07\x1b[31m" + b"\n")
+    odd = b"odd-\xff".decode("utf-8", "surrogateescape")
+    try:
+        Path(odd).write_bytes(b"low lower")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    trained = tokctl("train", "-q", "--vocab", "260", odd)
+    assert trained == (0, b"odd-\xff.bpe.json\n", "")
+    in_json = tokctl("encode", "-m", models["bytes"], "--count", "--json", odd)
+    assert b'"name":{"bytes":"b2RkLf8="}' in in_json.out

@@ -1,0 +1,207 @@
+"""Everything that train refuses: exit code 2, what is wrong, what to do, and nothing written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import error, names, process, tokctl
+
+BYTES_HINT = "leave the marker out, or train on characters (--chars)"
+MARKER_HINT = "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none"
+PATTERN_HINT = "patterns are those of Python's regex package; quote them for the shell"
+ELSEWHERE = "choose another place with -o PATH"
+SPELLING = "give it a spelling that no text has: <|endoftext|>, [SEP], …"
+NOT_WORDPIECE = "leave it out, or add --algo wordpiece"
+NOT_LONGEST = "leave it out, or add --segment longest-match"
+TEXT = b"low lower lowest\n"
+
+CASES = [
+    ("nosuch.txt", "can't read nosuch.txt: No such file or directory",
+     "there is no such file in . or at that path; check the spelling"),
+    ("text.txt nosuch", "can't read nosuch: No such file or directory",
+     "there is no such file in . or at that path; check the spelling"),
+    ("folder", "folder is a folder", "name the files in it: folder/*.txt"),
+    ("- -", "stdin (-) is named twice", "it can be read only once"),
+    ("", "there is no text: stdin is a terminal",
+     "name a file, or pipe text in: cat book.txt | tokctl …"),
+    ("empty.txt", "there is nothing to train on: no pre-token was found",
+     "the text is empty or blank, or --min-count is higher than every count"),
+    ("text.txt --min-count 9", "there is nothing to train on: no pre-token was found",
+     "the text is empty or blank, or --min-count is higher than every count"),
+    ("text.txt --vocab 255",
+     "a vocabulary of 255 is too small: the alphabet and the special tokens need 256",
+     "ask for 256 or more: --vocab 256"),
+    ("text.txt --vocab 256 --special <s>",
+     "a vocabulary of 256 is too small: the alphabet and the special tokens need 257",
+     "ask for 257 or more: --vocab 257"),
+    ("text.txt --vocab 7 --algo wordpiece",
+     "a vocabulary of 7 is too small: the alphabet and the special tokens need 8",
+     "ask for 8 or more: --vocab 8"),
+    ("text.txt --nosuch", "no such option: --nosuch", "see: tokctl train --help"),
+    ("text.txt --preset gtp2", "no preset is called 'gtp2'", "did you mean gpt2?"),
+    ("text.txt --preset zzz", "no preset is called 'zzz'",
+     "the presets are: gpt2, notebook-bpe, notebook-wordpiece"),
+    ("text.txt --preset gpt2 --algo wordpiece", "the preset gpt2 is bpe, not wordpiece",
+     "leave --algo or --preset out"),
+    ("text.txt --algo unigram", "no algorithm is called 'unigram'",
+     "choose one of: bpe, wordpiece"),
+    ("text.txt --pretokenize regex:(",
+     "the pattern '(' does not compile: missing ) at position 1", PATTERN_HINT),
+    ("text.txt --pretokenize regex:", "the pattern is empty",
+     r"give one behind the colon: regex:\w+|\W+"),
+    ("text.txt --pretokenize nosuch", "no pre-tokenizer is called 'nosuch'",
+     "choose one of: whitespace, bert, gpt2-words, gpt2, none, regex:PATTERN"),
+    ("text.txt --pretokenize whitespace",
+     "the pre-tokenizer 'whitespace' drops spaces, so a byte-level model could not give the "
+     "text back", "use gpt2, none or regex:PATTERN, or train on characters (--chars)"),
+    ("text.txt --marker end:_",
+     "a byte-level model has no word marker: its tokens hold the spaces themselves", BYTES_HINT),
+    ("text.txt --chars --marker end", "--marker can't be 'end'", MARKER_HINT),
+    ("text.txt --chars --marker none:x", "--marker can't be 'none:x'", MARKER_HINT),
+    ("text.txt --chars --marker between:x", "--marker can't be 'between:x'", MARKER_HINT),
+    ("text.txt --chars --marker continuation:##",
+     "bpe can't have a continuation marker", "choose: none, end, end-fused, start"),
+    ("text.txt --algo wordpiece --marker none", "wordpiece can't have a none marker",
+     "choose: continuation:TEXT"),
+    ("text.txt --algo wordpiece --bytes",
+     "wordpiece reads characters, and can't be trained on bytes",
+     "leave --bytes out, or take --algo bpe"),
+    ("text.txt --score count", "--score is for wordpiece, and this is bpe", NOT_WORDPIECE),
+    ("text.txt --segment merges", "--segment is for wordpiece, and this is bpe", NOT_WORDPIECE),
+    ("text.txt --unknown char", "--unknown is for wordpiece, and this is bpe", NOT_WORDPIECE),
+    ("text.txt --max-input-chars 5", "--max-input-chars is for wordpiece, and this is bpe",
+     NOT_WORDPIECE),
+    ("text.txt --algo wordpiece --segment merges --unknown char",
+     "--unknown is for longest match, and this model replays its merges", NOT_LONGEST),
+    ("text.txt --preset notebook-wordpiece --max-input-chars 5",
+     "--max-input-chars is for longest match, and this model replays its merges", NOT_LONGEST),
+    ("text.txt --algo wordpiece --segment x", "--segment can't be 'x'",
+     "choose one of: longest-match, merges"),
+    ("text.txt --algo wordpiece --score x", "--score can't be 'x'",
+     "choose one of: count, likelihood"),
+    ("text.txt --tie-break x", "--tie-break can't be 'x'",
+     "choose one of: first-seen, rewritten-last, lowest-id"),
+    ("text.txt --errors x", "--errors can't be 'x'", "choose one of: strict, replace"),
+    ("text.txt --unk-token [UNK]",
+     "a byte-level model knows every byte: no token is ever unknown to it",
+     "leave --unk-token out, or train on characters (--chars)"),
+    ("text.txt --special l", "the special token 'l' is spelled like a symbol of the alphabet",
+     SPELLING),
+    ("text.txt --algo wordpiece --special ##l",
+     "the special token '##l' is spelled like a symbol of the alphabet", SPELLING),
+    ("text.txt --vocab 300 --special Ġlow",
+     "the special token 'Ġlow' is spelled like a token that the text has made", SPELLING),
+    ("bad.txt --chars",
+     "bad.txt: line 2, byte 7 is not UTF-8, and this model reads characters",
+     "use --errors replace to put U+FFFD in its place, or a byte-level model"),
+    ("text.txt -o folder", "can't write folder: it is a folder", "name a file in it"),
+    ("text.txt -o no/m.json", "can't write no/m.json: there is no folder no",
+     "make it first: mkdir -p no"),
+    ("text.txt -o text.txt", "can't write text.txt: it is one of the files to read", ELSEWHERE),
+    ("text.txt -o folder/../text.txt",
+     "can't write folder/../text.txt: it is one of the files to read", ELSEWHERE),
+    ("text.txt -o -", "the model can't go to stdout", "name a file: -o PATH"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message", "hint"), CASES, ids=[case[0] for case in CASES])
+def test_refused(folder: Path, line: str, message: str, hint: str | None) -> None:
+    Path("text.txt").write_bytes(TEXT)
+    Path("bad.txt").write_bytes(b"low\nlow\xff low\n")
+    Path("empty.txt").write_bytes(b"")
+    Path("folder").mkdir()
+    before = names(folder)
+    assert tokctl("train", *line.split()) == (2, b"", error(message, hint))
+    assert names(folder) == before
+    assert Path("text.txt").read_bytes() == TEXT
+
+
+@pytest.mark.parametrize("option", ["--vocab", "--min-count", "--min-frequency", "--threads"])
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5"])
+def test_numbers_from_one_up(option: str, number: str) -> None:
+    done = tokctl("train", option, number, stdin=TEXT)
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith(f"error: invalid value for '{option}': ")
+    assert done.err.endswith("\nhint: see: tokctl train --help\n")
+
+
+def test_an_empty_special_token() -> None:
+    done = tokctl("train", "--special", "", stdin=TEXT)
+    hint = "for no unknown token: --unk-token ''"
+    assert done == (2, b"", error("a special token can't be empty", hint))
+
+
+@pytest.mark.parametrize("value", [b"\xff".decode("utf-8", "surrogateescape")])
+@pytest.mark.parametrize("option", ["--special", "--unk-token", "--marker", "--pretokenize"])
+def test_arguments_that_are_not_utf8(folder: Path, option: str, value: str) -> None:
+    done = tokctl("train", "--chars", option, value, stdin=TEXT)
+    message = r"the argument '\udcff' is not UTF-8"
+    assert done == (2, b"", error(message, "a model file holds UTF-8 text only"))
+    assert names(folder) == []
+
+
+def test_a_file_that_can_be_opened_but_not_read() -> None:
+    if not Path("/proc/self/mem").exists():
+        pytest.skip("there is no /proc here")
+    done = tokctl("train", "/proc/self/mem")
+    assert done == (2, b"", error("can't read /proc/self/mem: Input/output error", None))
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[None]:
+    """Root may read and write anything, so somebody else does what follows."""
+    if os.geteuid() != 0:
+        yield
+        return
+    tokctl("train", "nosuch")  # imports what is needed, from where others may not look
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_without_the_right_to_read(folder: Path) -> None:
+    Path("text.txt").write_bytes(TEXT)
+    Path("text.txt").chmod(0)
+    with nobody():
+        done = tokctl("train", "text.txt")
+    message = "can't read text.txt: Permission denied"
+    assert done == (2, b"", error(message, "check its permissions: ls -l"))
+    assert names(folder) == ["text.txt"]
+
+
+def test_without_the_right_to_write(folder: Path) -> None:
+    Path("text.txt").write_bytes(TEXT)
+    Path("closed").mkdir(mode=0o555)
+    with nobody():
+        done = tokctl("train", "-o", "closed/m.json", "text.txt")
+    assert done == (2, b"", error("can't write closed/m.json: Permission denied", ELSEWHERE))
+    assert names(folder / "closed") == []
+
+
+def test_nothing_is_read_when_the_output_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokctl import training
+
+    def never(*_: object) -> None:
+        raise AssertionError("the text was read")
+
+    monkeypatch.setattr(training, "count", never)
+    Path("text.txt").write_bytes(TEXT)
+    for output in ("no/m.json", ".", "text.txt", "text.txt/m.json"):
+        assert tokctl("train", "-o", output, "text.txt").code == 2
+
+
+def test_debug_shows_the_traceback() -> None:
+    done = process("--debug", "train", "nosuch")
+    assert done.err.startswith("Traceback ")
+    assert done.err.endswith(
+        "error: can't read nosuch: No such file or directory\n"
+        "hint: there is no such file in . or at that path; check the spelling\n"
+    )
+    assert done.code == 2

@@ -1,0 +1,117 @@
+"""`tokctl corpora`: the named texts."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tokctl.cli import options
+from tokctl.cli.world import World
+
+if TYPE_CHECKING:
+    from tokctl.sources.corpora import Corpus
+
+EXAMPLES = """Examples:
+
+  tokctl corpora list
+  tokctl train $(tokctl corpora path sample)
+  tokctl train $(tokctl corpora fetch treasure-island)
+
+Fetched texts are kept in $TOKCTL_CACHE, else in ~/.cache/tokctl."""
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="As the list has it.", show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Facts as JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    corpora = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    corpora.command("list", epilog=EXAMPLES, short_help="Show every named text.")(
+        options.with_globals(list_)
+    )
+    corpora.command("path", epilog=EXAMPLES)(options.with_globals(path_))
+    corpora.command("fetch", epilog=EXAMPLES, short_help="Download a text, and print its path.")(
+        options.with_globals(fetch)
+    )
+    help_ = "The bundled sample, and known texts in the public domain."
+    app.add_typer(corpora, name="corpora", help=help_, epilog=EXAMPLES)
+
+
+def list_(world: World, json: Json = False) -> None:
+    """Show every named text: name, kind, bytes, path (empty: not here yet) and
+    title, with a tab between; on a terminal a table.
+    """
+    from tokctl.sources.corpora import list_corpora
+
+    corpora = list_corpora()
+    if json:
+        _write_json(world, [_facts(corpus) for corpus in corpora])
+    elif world.stdout_is_terminal:
+        from tokctl.render.console import console
+        from tokctl.render.summary import show_corpora
+
+        shown = io.TextIOWrapper(world.stdout, encoding="utf-8", write_through=True)
+        try:
+            show_corpora(console(shown, color=world.wants_color(True), is_terminal=True), corpora)
+        finally:
+            shown.detach()
+    else:
+        for corpus in corpora:
+            where = os.fsencode(corpus.path) if corpus.path else b""
+            facts = f"{corpus.name}\t{corpus.kind}\t{corpus.bytes}\t".encode()
+            world.stdout.write(facts + where + f"\t{corpus.title}\n".encode())
+
+
+def path_(world: World, name: Name, json: Json = False) -> None:
+    """Print the path of a text that is on this machine."""
+    from tokctl.sources.corpora import corpus_path
+
+    _show_path(world, name, corpus_path(name), json=json)
+
+
+def fetch(world: World, name: Name, json: Json = False) -> None:
+    """Download a text, check its checksum, and print its path. What is here already is
+    not downloaded again.
+    """
+    from tokctl.cli.progress import Bars
+    from tokctl.sources.corpora import fetch_corpus
+
+    with Bars(world) as bars:
+        path = fetch_corpus(name, progress=lambda done, total: bars("fetch", done, total))
+    _show_path(world, name, path, json=json)
+
+
+def _show_path(world: World, name: str, path: Path, *, json: bool) -> None:
+    if json:
+        from tokctl.sources.corpora import list_corpora
+
+        found = next(corpus for corpus in list_corpora() if corpus.name == name)
+        _write_json(world, _facts(found))
+    else:
+        world.stdout.write(os.fsencode(path) + b"\n")
+
+
+def _facts(corpus: Corpus) -> dict[str, Any]:
+    from tokctl.cli.forms import text_or_bytes
+
+    return {
+        "name": corpus.name,
+        "title": corpus.title,
+        "kind": corpus.kind,
+        "path": text_or_bytes(os.fsencode(corpus.path)) if corpus.path else None,
+        "address": corpus.address,
+        "bytes": corpus.bytes,
+        "sha256": corpus.sha256,
+        "licence": corpus.licence,
+    }
+
+
+def _write_json(world: World, value: Any) -> None:
+    import orjson
+
+    world.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))

@@ -1,0 +1,170 @@
+"""`tokctl decode`: ids to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokctl.cli import options, streams
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+EXAMPLES = """Examples:
+
+  echo 262 640 | tokctl decode -m book.json
+  tokctl decode -m book.json --from bin -o corpus.txt ids.bin
+  cat a.txt | tokctl encode -m M | tokctl decode -m M | cmp - a.txt
+
+The last prints nothing, whatever a.txt holds, where M is a byte-level
+model: what comes back is identical. Other models lose what their
+pre-tokenizer drops. What several files hold is written one behind the
+other, with nothing in between."""
+
+SHORT = "Turn ids back into text."
+
+FORMS = ("ids", "jsonl", "bin")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("decode", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(decode))
+
+
+def decode(
+    world: World,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="What encode has written; - is stdin, as is no file.",
+            show_default=False,
+        ),
+    ] = None,
+    model: streams.Model = None,
+    form: Annotated[
+        str,
+        typer.Option("--from", metavar="ids|jsonl|bin", help="The form that encode has written."),
+    ] = "ids",
+    skip_special: Annotated[
+        bool, typer.Option("--skip-special", help="Leave special tokens out.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as --from jsonl.")] = False,
+    output: streams.Output = None,
+) -> None:
+    """Turn ids back into text: one line of ids in, one line of text out. The
+    last line ends with a line feed only if the input's does.
+    """
+    options.choose("--from", form, FORMS)
+    if json:
+        if form == "bin":
+            raise TokctlError("--json is --from jsonl, and --from is bin", "leave one of them out")
+        form = "jsonl"
+    if output is not None and output != "-":
+        streams.check_output(output, files)
+    tokenizer = streams.load_model(world, model)
+    texts = streams.documents(world, files)
+    decoders = {"ids": _from_ids, "jsonl": _from_jsonl, "bin": _from_bin}
+    with streams.output(world, output) as out:
+        write = streams.Writer(out)
+        for text in texts:
+            for block in decoders[form](tokenizer, text.name, text.blocks(), skip_special):
+                write(block)
+
+
+def _from_ids(
+    tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], skip_special: bool
+) -> Iterator[bytes]:
+    from tokctl._native import CoreError
+
+    line = 1
+    for block in streams.whole_lines(blocks):
+        try:
+            yield tokenizer.decoder.lines(block, line, skip_special)
+        except CoreError as error:
+            message, kind, _ = error.args
+            hint = _known_ids(tokenizer)
+            if kind == "not-an-id":
+                hint += "; from text to ids: tokctl encode"
+            raise TokctlError(f"{name}: {message}", hint) from None
+        line += block.count(b"\n")
+
+
+def _from_jsonl(
+    tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], skip_special: bool
+) -> Iterator[bytes]:
+    number = 0
+    for block in streams.whole_lines(blocks):
+        decoded = []
+        for line in BytesIO(block):  # a line ends at a line feed, and nowhere else
+            number += 1
+            decoded.append(_of_object(tokenizer, f"{name}: line {number}", line, skip_special))
+            decoded.append(b"\n" if line.endswith(b"\n") else b"")
+        yield b"".join(decoded)
+
+
+def _of_object(tokenizer: Tokenizer, place: str, line: bytes, skip_special: bool) -> bytes:
+    import orjson
+
+    hint = 'each line is an object with ids: {"ids": [1, 2]}'
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise TokctlError(f"{place} is no JSON: {error}", hint) from None
+    ids = found.get("ids") if isinstance(found, dict) else None
+    if not isinstance(ids, list):
+        raise TokctlError(f'{place} has no list of "ids"', hint)
+    for position, id_ in enumerate(ids, 1):
+        if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
+            what = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
+            raise TokctlError(f"{place}, number {position}: {what}", _known_ids(tokenizer))
+    return tokenizer.decode_bytes(ids, skip_special=skip_special)
+
+
+def _from_bin(
+    tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], skip_special: bool
+) -> Iterator[bytes]:
+    from tokctl.cli.forms import bin_width
+
+    width = bin_width(tokenizer)
+    if tokenizer.recipe.marker.kind != "none":
+        # A token's neighbours decide about the space between them: all at once.
+        blocks = [b"".join(blocks)]
+    rest = b""
+    done = 0
+    for block in blocks:
+        data = rest + block if rest else block
+        whole = len(data) - len(data) % width
+        rest = data[whole:]
+        yield _of_numbers(tokenizer, name, data[:whole], width, done, skip_special)
+        done += whole
+    if rest:
+        raise TokctlError(
+            f"{name}: {done + len(rest)} bytes are no whole number of ids of {width} bytes each",
+            "is it cut off, or not what tokctl encode --as bin writes with this model?",
+        )
+
+
+def _of_numbers(
+    tokenizer: Tokenizer, name: str, data: bytes, width: int, offset: int, skip_special: bool
+) -> bytes:
+    from tokctl._native import CoreError
+    from tokctl.cli.forms import unpacked
+
+    ids = unpacked(data, width)
+    try:
+        return tokenizer.decoder.decode(list(ids), skip_special)
+    except CoreError:
+        place = next(at for at, id_ in enumerate(ids) if id_ >= tokenizer.vocab_size)
+        raise TokctlError(
+            f"{name}: byte {offset + place * width}: id {ids[place]} is outside the vocabulary",
+            _known_ids(tokenizer),
+        ) from None
+
+
+def _known_ids(tokenizer: Tokenizer) -> str:
+    return f"this model's ids are 0 to {tokenizer.vocab_size - 1}"

@@ -1,0 +1,141 @@
+"""What encode and decode share: the model, the texts that come in, the bytes that go out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.sources import Document
+    from tokctl.tokenizer import Tokenizer
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="FILE",
+        help="The model file; without it, the one that $TOKCTL_MODEL names.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write to this file, whole or not at all; stdout without it.",
+        show_default=False,
+    ),
+]
+
+
+def load_model(world: World, path: str | None) -> Tokenizer:
+    """The model of `--model`, else of `$TOKCTL_MODEL`."""
+    path = path or world.environ.get("TOKCTL_MODEL")
+    if not path:
+        raise TokctlError(
+            "no model is given",
+            "name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt",
+        )
+    from tokctl.tokenizer import Tokenizer
+
+    return Tokenizer.load(path)
+
+
+def documents(world: World, files: Sequence[str] | None) -> list[Document]:
+    """The texts that the arguments name, checked; stdin where they name none."""
+    from tokctl import sources
+
+    return sources.documents(
+        files or [sources.STDIN], stdin=world.stdin, stdin_is_terminal=world.stdin_is_terminal
+    )
+
+
+def check_output(path: str, files: Sequence[str] | None) -> None:
+    """TokctlError where `path` surely can't be written, or is one of the files to read.
+
+    Nothing is left behind. Found out before the work, so that nobody waits for nothing.
+    """
+    hint = "choose another place with -o PATH"
+    try:
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
+        if Path(path).exists() and not Path(path).is_file():
+            return  # a device or a pipe
+        if not target.parent.is_dir():
+            # Where a link points nowhere, the folder is that of its target.
+            folder = Path(path).parent
+            folder = target.parent if folder.is_dir() else folder
+            raise TokctlError(
+                f"can't write {path}: there is no folder {folder}",
+                f"make it first: mkdir -p {folder}",
+            )
+        if target.exists():
+            sources = [Path(file) for file in files or () if file != "-"]
+            if any(source.exists() and target.samefile(source) for source in sources):
+                raise TokctlError(f"can't write {path}: it is one of the files to read", hint)
+        # What the rights of the folder say is not all: trying it is.
+        import tempfile
+
+        with tempfile.TemporaryFile(dir=target.parent, prefix=f".{target.name}."[:80]):
+            pass
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TokctlError(f"can't write {path}: {reason}", hint) from None
+
+
+@contextlib.contextmanager
+def output(world: World, path: str | None) -> Iterator[BinaryIO]:
+    """Where the data goes: the file at `path`, or stdout (`-` or None)."""
+    if path is None or path == "-":
+        yield world.stdout
+        return
+    from tokctl.files import whole_file
+
+    with whole_file(path) as file:
+        yield file
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks, cut so that each but the last ends behind a line feed.
+
+    A line over many blocks is joined once: the time is linear however long it is.
+    """
+    waiting: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            waiting.append(block)
+            continue
+        yield b"".join((*waiting, block[:end])) if waiting or end < len(block) else block
+        waiting = [block[end:]] if end < len(block) else []
+    if waiting:
+        yield b"".join(waiting)
+
+
+class Writer:
+    """Writes at once: output comes as input comes.
+
+    Attributes:
+        line_is_open: what was written last stands on a line that has no end yet. The
+            caller keeps it.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.line_is_open = False
+
+    def __call__(self, data: bytes) -> None:
+        if data:
+            self.stream.write(data)
+            self.stream.flush()
