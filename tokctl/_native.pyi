@@ -58,6 +58,7 @@ def train(
     marker: tuple[str, str],
     vocab_size: int,
     special_tokens: list[bytes],
+    reserved: list[bytes],
     initial_alphabet: list[bytes],
     bare_characters: bool,
     min_frequency: int,

@@ -27,14 +27,14 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     try:
-        target = Path(os.path.realpath(path))
-        status = target.stat() if target.exists() else None
+        status = _status(path)
         if status and stat.S_ISDIR(status.st_mode):
             raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
         if status and not stat.S_ISREG(status.st_mode):
-            with target.open("wb") as device:
+            with path.open("wb") as device:
                 yield device
             return
+        target = Path(os.path.realpath(path))
         with _temporary(target) as (file, name):
             yield file
             file.flush()
@@ -44,11 +44,20 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             name.replace(target)
             with contextlib.suppress(OSError):
                 _sync_folder(target.parent)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise TokctlError(
-            f"can't write {path}: {reason}", "choose another place with -o PATH"
+            f"can't write {path}: {error.strerror or error}", "choose another place with -o PATH"
         ) from None
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What stands at `path`, links followed; None where nothing does."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+    except ValueError as error:  # a NUL in the name
+        raise TokctlError(f"can't write {str(path)!r}: {error}") from None
 
 
 @contextlib.contextmanager

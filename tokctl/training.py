@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from tokctl import _native
-from tokctl.byte_level import IN_ID_ORDER
+from tokctl.byte_level import BYTES, IN_ID_ORDER, unspell
 from tokctl.errors import TokctlError
 from tokctl.pretokenizers import split
 from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
@@ -90,7 +90,7 @@ def train(
     texts = [s if isinstance(s, Document) else next(opened) for s in sources]
     counts, read = count(texts, recipe, options, progress)
     timing.lap("count")
-    return _fill(counts, read, recipe, options, progress, timing)
+    return fill(counts, read, recipe, options, progress, timing)
 
 
 def train_on_counts(
@@ -114,12 +114,12 @@ def train_on_counts(
         size += len(encoded)
         if times >= options.min_count:
             counter.add(encoded, times)
-    read = _Read(documents=1, bytes=size, digest=digest.hexdigest())
-    return _fill(counter.finish(1), read, recipe, options, progress, Timing())
+    read = Read(documents=1, bytes=size, digest=digest.hexdigest())
+    return fill(counter.finish(1), read, recipe, options, progress, Timing())
 
 
 @dataclass
-class _Read:
+class Read:
     """What went through the counter."""
 
     documents: int
@@ -132,7 +132,7 @@ def count(
     recipe: Recipe,
     options: Options,
     progress: Progress | None = None,
-) -> tuple[_native.Counts, _Read]:
+) -> tuple[_native.Counts, Read]:
     """Counts the pre-tokens of all documents, in first-seen order."""
     threads = options.threads or available_threads()
     native = "none" if recipe.is_regex else recipe.pre_tokenizer
@@ -171,7 +171,7 @@ def count(
     if len(digests) > 1:
         lines = "".join(f"{digest}\n" for digest in digests)
         digests = [hashlib.sha256(lines.encode()).hexdigest()]
-    return counts, _Read(len(texts), done, digests[0] if digests else "")
+    return counts, Read(len(texts), done, digests[0] if digests else "")
 
 
 def _count_by_pattern(recipe: Recipe, text: bytes, counts: dict[bytes, int]) -> None:
@@ -182,9 +182,9 @@ def _count_by_pattern(recipe: Recipe, text: bytes, counts: dict[bytes, int]) -> 
         counts[pre_token] = counts.get(pre_token, 0) + 1
 
 
-def _fill(
+def fill(
     counts: _native.Counts,
-    read: _Read,
+    read: Read,
     recipe: Recipe,
     options: Options,
     progress: Progress | None,
@@ -205,6 +205,7 @@ def _fill(
             marker=recipe.marker,
             vocab_size=options.vocab_size,
             special_tokens=[token.encode() for token in recipe.special_tokens],
+            reserved=_reserved(recipe),
             initial_alphabet=IN_ID_ORDER if recipe.alphabet == "bytes" else [],
             bare_characters=recipe.alphabet == "characters",
             min_frequency=options.min_frequency,
@@ -232,8 +233,17 @@ def _fill(
     return FilledRecipe(recipe, trained.tokens, merges, record)
 
 
+def _reserved(recipe: Recipe) -> list[bytes]:
+    """What a model file would spell as a special token is spelled: for a byte-level model
+    with the special token `Ġt` that is a space and a t."""
+    if recipe.units != "bytes":
+        return []
+    return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
+
+
 def _explained(error: _native.CoreError) -> TokctlError:
     message, kind, details = error.args
     if kind == "vocabulary-too-small":
         return TokctlError(message, f"ask for {details[1]} or more: --vocab {details[1]}")
-    return TokctlError(message)
+    hint = "choose another special token" if "special token" in message else None
+    return TokctlError(message, hint)

@@ -62,11 +62,8 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
 
 def run(arguments: Sequence[str], world: World) -> int:
     """Runs one command line and returns its exit code; errors are reported to the world."""
-    # Only the command that is called is imported; help and completion need them all.
-    called = [word for word in arguments if word in COMMANDS][:1]
-    help_of_all = not called or arguments[0] != called[0]
     try:
-        app = build(COMMANDS if help_of_all else called)
+        app = build(_needed(arguments))
         code = app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
         world.stdout.flush()
         return int(code or ExitCode.DONE)
@@ -79,6 +76,19 @@ def run(arguments: Sequence[str], world: World) -> int:
 
             traceback.print_exception(cause, file=world.stderr)
         return _report(cause, world, arguments)
+
+
+def _needed(arguments: Sequence[str]) -> Sequence[str]:
+    """The commands to import: the one that is called; all of them for help, completion and
+    what is no command."""
+    for place, word in enumerate(arguments):
+        if word in COMMANDS:
+            return [word]
+        if word in ("-h", "--help") or not (
+            word.startswith("-") or arguments[place - 1 : place] == ["--color"]
+        ):
+            break
+    return COMMANDS
 
 
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:

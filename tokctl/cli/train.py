@@ -112,9 +112,8 @@ def train(
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
         counts, read = training.count(texts, recipe, asked, bars)
         timing.lap("count")
-        model = training._fill(counts, read, recipe, asked, bars, timing)
+        model = training.fill(counts, read, recipe, asked, bars, timing)
     tokenizer = Tokenizer(model)
-    _check_spelling(tokenizer)
     tokenizer.save(path)
     timing.lap("write")
     _report(world, tokenizer, timing, counts if show_steps else None, show_steps)
@@ -144,22 +143,6 @@ def _check_size(recipe: Recipe, vocab: int) -> None:
             f"the alphabet and the special tokens need {least}",
             f"ask for {least} or more: --vocab {least}",
         )
-
-
-def _check_spelling(tokenizer: Tokenizer) -> None:
-    """TokctlError where text has made a token that is spelled like a special one.
-
-    A model file has one id for a spelling, and text must never become a special token.
-    """
-    special = tokenizer.recipe.special_tokens
-    made = {tokenizer.tokens[merge.token] for merge in tokenizer.merges}
-    made.update(tokenizer.tokens[len(special) :])
-    for token in special:
-        if token in made:
-            raise TokctlError(
-                f"the special token {token!r} is spelled like a token that the text has made",
-                "give it a spelling that no text has: <|endoftext|>, [SEP], …",
-            )
 
 
 def _report(

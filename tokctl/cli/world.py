@@ -46,7 +46,7 @@ class World:
         stdin, stdout, stderr = sys.stdin, sys.stdout, sys.stderr
         return cls(
             stdin=stdin.buffer if stdin else BufferedReader(_Closed("stdin")),
-            stdout=stdout.buffer if stdout else BufferedWriter(_Closed("stdout")),
+            stdout=_buffered(stdout.buffer) if stdout else BufferedWriter(_Closed("stdout")),
             stderr=stderr or StringIO(),
             stdin_is_terminal=bool(stdin) and stdin.isatty(),
             stdout_is_terminal=bool(stdout) and stdout.isatty(),
@@ -77,6 +77,12 @@ class World:
         if error.hint:
             self.stderr.write(f"{cyan}hint:{off} {visible(error.hint)}\n")
         self.stderr.flush()
+
+
+def _buffered(stream: BinaryIO) -> BinaryIO:
+    """The stream, or a buffer around it: with PYTHONUNBUFFERED it is the bare file, which
+    may write less than it is given."""
+    return BufferedWriter(stream) if isinstance(stream, RawIOBase) else stream
 
 
 class _Closed(RawIOBase):

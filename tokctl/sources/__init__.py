@@ -60,10 +60,11 @@ def _file(path: Path) -> Document:
 
     def blocks() -> Iterator[bytes]:
         try:
-            with path.open("rb", buffering=0) as file:
-                yield from read_blocks(file)
+            file = path.open("rb", buffering=0)
         except OSError as error:
-            raise TokctlError(f"can't read {path}: {_reason(error)}") from None
+            raise TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(error)) from None
+        with file:
+            yield from _named_blocks(str(path), file)
 
     return Document(str(path), size, blocks)
 
@@ -75,7 +76,16 @@ def _stdin(stream: BinaryIO | None, is_terminal: bool | None) -> Document:
             "there is no text: stdin is a terminal",
             "name a file, or pipe text in: cat book.txt | tokctl …",
         )
-    return Document("stdin", None, lambda: read_blocks(source))
+    return Document("stdin", None, lambda: _named_blocks("stdin", source))
+
+
+def _named_blocks(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    try:
+        yield from read_blocks(stream)
+    except OSError as error:
+        raise TokctlError(
+            f"can't read {name} to its end: {_reason(error)}", "check the disk or the pipe"
+        ) from None
 
 
 def read_blocks(stream: BinaryIO, size: int = BLOCK_SIZE) -> Iterator[bytes]:

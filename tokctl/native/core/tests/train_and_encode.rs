@@ -21,6 +21,7 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         marker,
         vocab_size,
         special_tokens: Vec::new(),
+        reserved: Vec::new(),
         initial_alphabet: Vec::new(),
         bare_characters: false,
         min_frequency: 1,

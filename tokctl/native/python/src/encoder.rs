@@ -158,9 +158,14 @@ impl Encoder {
         width: usize,
         special: Option<&SpecialTokens>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let ids = self.ids(py, text, special)?;
-        let packed = py.detach(|| pack(&ids, width)).map_err(to_python)?;
-        Ok((PyBytes::new(py, &packed), ids.len()))
+        let special = special.map(|special| &special.0);
+        let (packed, count) = detached(py, |interrupt| {
+            let mut ids = Vec::new();
+            self.0
+                .ids_with_special(text, special, &mut ids, interrupt)?;
+            Ok((pack(&ids, width)?, ids.len()))
+        })?;
+        Ok((PyBytes::new(py, &packed), count))
     }
 
     fn tokens(&self, py: Python<'_>, text: &[u8]) -> PyResult<Columns> {
@@ -253,16 +258,19 @@ fn columns(tokens: Vec<Token>) -> Columns {
 }
 
 fn pack(ids: &[u32], width: usize) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::with_capacity(ids.len() * width);
-    for &id in ids {
-        match width {
-            4 => bytes.extend_from_slice(&id.to_le_bytes()),
-            _ => {
-                let short = u16::try_from(id)
-                    .map_err(|_| Error::TooLarge(format!("id {id} does not fit 16 bits")))?;
-                bytes.extend_from_slice(&short.to_le_bytes());
-            }
-        }
+    if ids.contains(&NO_ID) {
+        return Err(Error::Invalid("a character of the text has no id".into()));
     }
-    Ok(bytes)
+    let fits = |id: u32| {
+        u16::try_from(id).map_err(|_| Error::TooLarge(format!("id {id} does not fit 16 bits")))
+    };
+    match width {
+        2 => ids
+            .iter()
+            .map(|&id| fits(id).map(u16::to_le_bytes))
+            .collect::<Result<Vec<_>, _>>()
+            .map(|ids| ids.concat()),
+        4 => Ok(ids.iter().flat_map(|id| id.to_le_bytes()).collect()),
+        _ => Err(Error::Invalid(format!("ids can't be {width} bytes wide"))),
+    }
 }

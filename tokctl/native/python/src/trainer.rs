@@ -56,7 +56,7 @@ impl Training {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
-    initial_alphabet, bare_characters, min_frequency, max_token_length, progress))]
+    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -67,6 +67,7 @@ pub fn train(
     marker: (String, String),
     vocab_size: u64,
     special_tokens: Vec<Vec<u8>>,
+    reserved: Vec<Vec<u8>>,
     initial_alphabet: Vec<Vec<u8>>,
     bare_characters: bool,
     min_frequency: u64,
@@ -84,6 +85,7 @@ pub fn train(
         marker: options::marker(marker)?,
         vocab_size,
         special_tokens,
+        reserved,
         initial_alphabet,
         bare_characters,
         min_frequency,

@@ -21,9 +21,9 @@ pub fn vocabulary(counts: &Counts, options: &Options) -> Result<Vocabulary> {
         alphabet.extend(bare.into_iter().chain(marked).map(String::into_bytes));
     }
     for symbol in &alphabet {
-        if vocabulary.intern(symbol) < special {
+        if vocabulary.intern(symbol) < special || options.reserved.contains(symbol) {
             return Err(Error::Invalid(format!(
-                "the special token {:?} is a symbol of the alphabet, too",
+                "a special token is spelled like {:?}, a symbol of the alphabet",
                 String::from_utf8_lossy(symbol)
             )));
         }

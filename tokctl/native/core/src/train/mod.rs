@@ -39,6 +39,9 @@ pub struct Options {
     /// Ids wanted in all: special tokens, alphabet and merged tokens.
     pub vocab_size: u64,
     pub special_tokens: Vec<Vec<u8>>,
+    /// More strings that no token may have: those that a model file would spell like a
+    /// special token.
+    pub reserved: Vec<Vec<u8>>,
     /// Symbols that are in the alphabet whether they occur or not.
     pub initial_alphabet: Vec<Vec<u8>>,
     /// Puts every character in the alphabet in its bare form too, as Hugging Face does.
@@ -107,7 +110,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
             vocabulary.token(right).expect("symbols are tokens"),
         );
         // Text is text: no merge makes a special token, though the text spells it.
-        if options.special_tokens.contains(&string) {
+        if options.special_tokens.contains(&string) || options.reserved.contains(&string) {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;

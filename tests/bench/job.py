@@ -1,0 +1,137 @@
+"""What the driver asks of a worker, and what it gets back: plain data that travels as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: The pattern of GPT-2, for the peers that take one.
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+SPECIAL = "<|endoftext|>"
+#: Encoded before the clock starts, for what a library imports when it is first called.
+WARM_UP = "a"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One contender in one round.
+
+    Attributes:
+        peer, task: the function `task` of `tests.bench.peers.<peer>`.
+        text: path of the text.
+        threads: that the peer may use.
+        again: passes behind the first, in the same process; fewer where they take long.
+        vocab: ids wanted in all, for a training.
+        model: path of a model file, for encoding and decoding.
+        ids: path of the ids to decode, 32 bits each.
+        folder: for what the job writes; its own, empty.
+    """
+
+    peer: str
+    task: str
+    text: str
+    folder: str
+    threads: int = 1
+    again: int = 0
+    vocab: int = 0
+    model: str = ""
+    ids: str = ""
+
+    def read_text(self) -> str:
+        return self.read_bytes().decode()
+
+    def read_bytes(self) -> bytes:
+        return Path(self.text).read_bytes()
+
+    def read_ids(self) -> array[int]:
+        return ids_from_bytes(Path(self.ids).read_bytes())
+
+
+class Outcome(NamedTuple):
+    """What a pass came to.
+
+    digest: of the result; empty where there is nothing comparable.
+    tokens: a trained vocabulary without special tokens, each as bytes; None elsewhere.
+    memory: peak of a process that the pass started, in bytes; None where it started none.
+    """
+
+    digest: str
+    tokens: list[bytes] | None = None
+    memory: int | None = None
+
+
+class Task(NamedTuple):
+    """Something ready to be timed.
+
+    run: the timed part; what it returns goes to `outcome`, outside the timed part.
+    """
+
+    run: Callable[[], Any]
+    outcome: Callable[[Any], Outcome]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one worker measured.
+
+    Attributes:
+        first: seconds of the first pass.
+        again: seconds of the passes behind it.
+        memory: peak resident memory when the first pass was done, in bytes: the
+            interpreter, the library, text and result included.
+        digests: of each pass that was looked at.
+        error: why there is nothing else, or None.
+    """
+
+    first: float = 0.0
+    again: tuple[float, ...] = ()
+    memory: int = 0
+    digests: tuple[str, ...] = ()
+    tokens: frozenset[str] | None = None
+    error: str | None = None
+
+
+def short(data: bytes) -> str:
+    """The digest that the tables show: 16 hexadecimal digits of SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def ids_to_bytes(ids: Iterable[int]) -> bytes:
+    """32 bits each, little-endian."""
+    numbers = array("I", ids)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def ids_from_bytes(data: bytes) -> array[int]:
+    numbers = array("I")
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def ids_outcome(ids: Iterable[int]) -> Outcome:
+    return Outcome(short(ids_to_bytes(ids)))
+
+
+def array_outcome(ids: Any) -> Outcome:
+    """Of a NumPy array of 32-bit ids."""
+    return Outcome(short(ids.astype("<u4").tobytes()))
+
+
+def text_outcome(text: str | bytes) -> Outcome:
+    return Outcome(short(text.encode() if isinstance(text, str) else text))
+
+
+def merges_outcome(merges: Iterable[tuple[bytes, bytes]], alphabet: Iterable[bytes]) -> Outcome:
+    """Of a byte-level merge list; the alphabet counts for the vocabulary alone."""
+    pairs = list(merges)
+    lines = "".join(f"{left.hex()} {right.hex()}\n" for left, right in pairs)
+    return Outcome(short(lines.encode()), [*alphabet, *(left + right for left, right in pairs)])

@@ -1,0 +1,107 @@
+"""Hugging Face `tokenizers`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tests.bench.job import (
+    SPECIAL,
+    WARM_UP,
+    Job,
+    Outcome,
+    Task,
+    ids_outcome,
+    merges_outcome,
+    text_outcome,
+)
+from tests.bench.processes import run, stdout_outcome
+
+
+def train_bpe(job: Job) -> Task:
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+
+    def train() -> Tokenizer:
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = byte_level
+        trainer = trainers.BpeTrainer(
+            vocab_size=job.vocab,
+            initial_alphabet=byte_level.alphabet(),
+            special_tokens=[SPECIAL],
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator([job.read_text()], trainer)
+        return tokenizer
+
+    def outcome(trained: Tokenizer) -> Outcome:
+        from tokctl.byte_level import unspell
+
+        merges = json.loads(trained.to_str())["model"]["merges"]
+        pairs = ((unspell(left), unspell(right)) for left, right in merges)
+        return merges_outcome(pairs, (bytes([byte]) for byte in range(256)))
+
+    return Task(train, outcome)
+
+
+def train_wordpiece(job: Job) -> Task:
+    def train() -> Tokenizer:
+        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=job.vocab, special_tokens=["[UNK]"], show_progress=False
+        )
+        tokenizer.train_from_iterator([job.read_text()], trainer)
+        return tokenizer
+
+    def outcome(trained: Tokenizer) -> Outcome:
+        vocabulary = trained.get_vocab()
+        del vocabulary["[UNK]"]
+        return Outcome("", [token.encode() for token in vocabulary])
+
+    return Task(train, outcome)
+
+
+def _encode(job: Job, tokenizer: Tokenizer) -> Task:
+    text = job.read_text()
+
+    def encode() -> list[int]:
+        # The fast one leaves offsets out.
+        ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+        return ids
+
+    tokenizer.encode_batch_fast([WARM_UP])
+    return Task(encode, ids_outcome)
+
+
+def encode_list(job: Job) -> Task:
+    return _encode(job, Tokenizer.from_file(job.model))
+
+
+def encode_wordpiece(job: Job) -> Task:
+    """With its own scanner in place of the pattern in the model file: faster here."""
+    tokenizer = Tokenizer.from_file(job.model)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return _encode(job, tokenizer)
+
+
+def decode(job: Job) -> Task:
+    tokenizer, ids = Tokenizer.from_file(job.model), job.read_ids().tolist()
+    tokenizer.decode(ids[:1])
+    return Task(lambda: tokenizer.decode(ids, skip_special_tokens=False), text_outcome)
+
+
+_ENCODE_ONE_LINE = """
+import sys
+from tokenizers import Tokenizer
+tokenizer = Tokenizer.from_file(sys.argv[1])
+for line in sys.stdin:
+    print(*tokenizer.encode(line.rstrip("\\n")).ids)
+"""
+
+
+def process_encode(job: Job) -> Task:
+    line = job.read_bytes()
+    command = [sys.executable, "-c", _ENCODE_ONE_LINE, job.model]
+    return Task(lambda: run(command, line), stdout_outcome)

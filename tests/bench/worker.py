@@ -1,0 +1,78 @@
+"""One job in one process: `python -m tests.bench.worker JOB.json RESULT.json`.
+
+It imports next to nothing itself, so that its memory is that of the peer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from tests.bench.job import Job, Task
+
+#: Passes behind the first end when they have taken this long, in seconds.
+ENOUGH = 3.0
+
+
+def peak_memory() -> int:
+    """Peak resident memory of this process, in bytes.
+
+    `ru_maxrss` would start from the size of the process that started this one, on Linux;
+    `VmHWM` is this program's own.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def work(job: Job) -> dict[str, Any]:
+    """Times the job and looks at its result."""
+    task: Task = getattr(import_module(f"tests.bench.peers.{job.peer}"), job.task)(job)
+    start = perf_counter()
+    result = task.run()
+    first = perf_counter() - start
+    memory = peak_memory()
+    outcome = task.outcome(result)
+    digests = [outcome.digest]
+    again: list[float] = []
+    while len(again) < job.again and sum(again) < ENOUGH:
+        del result  # or two results would be in memory at a time
+        start = perf_counter()
+        result = task.run()
+        again.append(perf_counter() - start)
+    if again:
+        last = task.outcome(result)
+        digests.append(last.digest)
+        outcome = outcome._replace(memory=last.memory)
+    tokens = outcome.tokens
+    return {
+        "first": first,
+        "again": again,
+        "memory": memory if outcome.memory is None else outcome.memory,
+        "digests": digests,
+        "tokens": None if tokens is None else [token.hex() for token in tokens],
+    }
+
+
+def main() -> None:
+    asked, answer = (Path(argument) for argument in sys.argv[1:])
+    job = Job(**json.loads(asked.read_text(encoding="utf-8")))
+    try:
+        result = work(job)
+    except Exception as error:  # the report says why there is no figure
+        result = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+    answer.write_text(json.dumps(result), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
