@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
@@ -46,3 +47,19 @@ def no_id_error(what: str) -> TokctlError:
         f"{what} is not in the model's alphabet, and it has no unknown token",
         "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
     )
+
+
+def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Byte offsets as character offsets; a cut inside a character widens to all of it."""
+    from tokctl.pretokenizers import byte_offsets
+
+    starts: list[int] = []
+    ends: list[int] = []
+    bounds = byte_offsets(text)
+    for number, (start, end) in enumerate(pairwise(bounds)):
+        width = end - start
+        starts += [number] * width
+        # The end of a stretch that covers any byte of a character lies behind it.
+        ends += [number + 1] * width
+    starts.append(len(text))
+    return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl import _native, byte_level
-from tokctl.encoding import Encoding, no_id_error
+from tokctl.encoding import Encoding, character_offsets, no_id_error
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Merge, Recipe
 
@@ -235,7 +234,7 @@ class Tokenizer:
         pieces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
         offsets = list(zip(starts, ends, strict=True))
         if isinstance(text, str) and len(text) != len(data):
-            offsets = _character_offsets(text, offsets)
+            offsets = character_offsets(text, offsets)
         return Encoding(ids, names, pieces, offsets, words)
 
     def _columns(
@@ -412,19 +411,3 @@ def _from_bytes(data: bytes) -> Tokenizer:
     from tokctl import formats
 
     return Tokenizer(formats.parse(data, "a pickled tokenizer"))
-
-
-def _character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Byte offsets as character offsets; a cut inside a character widens to all of it."""
-    from tokctl.pretokenizers import byte_offsets
-
-    starts: list[int] = []
-    ends: list[int] = []
-    bounds = byte_offsets(text)
-    for number, (start, end) in enumerate(pairwise(bounds)):
-        width = end - start
-        starts += [number] * width
-        # The end of a stretch that covers any byte of a character lies behind it.
-        ends += [number + 1] * width
-    starts.append(len(text))
-    return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]
