@@ -44,6 +44,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             name.replace(target)
             with contextlib.suppress(OSError):
                 _sync_folder(target.parent)
+    except BrokenPipeError:
+        raise  # nobody reads any more: no error of the writer's
     except OSError as error:
         raise TokctlError(
             f"can't write {path}: {error.strerror or error}", "choose another place with -o PATH"

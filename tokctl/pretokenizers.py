@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -46,28 +47,27 @@ def split(name: str, text: bytes) -> list[tuple[int, int]]:
         return _native.pre_tokens(name, text)
     # A byte that is not UTF-8 is a character of its own, as for the native scanners.
     characters = text.decode("utf-8", "surrogateescape")
-    ranges = _matches_and_gaps(compile_pattern(name), characters)
+    ranges = list(matches_and_gaps(name, characters))
     if len(characters) == len(text):
         return ranges
     starts = byte_offsets(characters)
     return [(starts[start], starts[end]) for start, end in ranges]
 
 
-def _matches_and_gaps(pattern: Any, text: str) -> list[tuple[int, int]]:
-    ranges = []
+def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
+    """The pre-tokens of `regex:PATTERN` as character ranges, one after the other."""
     done = 0
-    for match in pattern.finditer(text):
+    for match in compile_pattern(name).finditer(text):
         start, end = match.span()
         # A pattern with look-behind or \K can match behind what is done already.
         if end <= start or start < done:
             continue
         if start > done:
-            ranges.append((done, start))
-        ranges.append((start, end))
+            yield done, start
+        yield start, end
         done = end
     if done < len(text):
-        ranges.append((done, len(text)))
-    return ranges
+        yield done, len(text)
 
 
 def byte_offsets(text: str) -> list[int]:

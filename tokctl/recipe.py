@@ -181,7 +181,10 @@ class Recipe:
             raise TokctlError(f"the recipe has a field {min(unknown)!r} that this tokctl lacks")
         values = dict(data)
         try:
-            values["marker"] = Marker(data["marker"]["kind"], data["marker"]["text"])
+            marker = Marker(data["marker"]["kind"], data["marker"]["text"])
+            if not all(isinstance(part, str) for part in marker):
+                raise TypeError("marker")
+            values["marker"] = marker
             values["normalizers"] = _strings(data["normalizers"])
             values["special_tokens"] = _strings(data["special_tokens"])
             texts = set(known) - {"marker", "normalizers", "special_tokens", "max_input_chars"}
@@ -227,6 +230,21 @@ class TrainingRecord:
     min_frequency: int
     max_token_length: int | None
     exhausted: bool
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
+        """The record as `dataclasses.asdict` wrote it; TypeError where a field is wrong."""
+        record = cls(**data)
+        for entry in fields(cls):
+            value = getattr(record, entry.name)
+            if entry.name in ("sha256", "exhausted"):
+                fits = type(value) is {"sha256": str, "exhausted": bool}[entry.name]
+            else:
+                fits = type(value) is int and 0 <= value < 2**64
+                fits = fits or (value is None and entry.name == "max_token_length")
+            if not fits:
+                raise TypeError(entry.name)
+        return record
 
 
 @dataclass(frozen=True)

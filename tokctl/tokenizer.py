@@ -114,6 +114,7 @@ class Tokenizer:
 
     @property
     def recipe(self) -> Recipe:
+        """How text becomes tokens."""
         return self.model.recipe
 
     @property
@@ -128,12 +129,21 @@ class Tokenizer:
 
     @property
     def special_ids(self) -> dict[str, int]:
+        """The ids of the special tokens, in id order."""
         return self.model.special_ids
 
     @property
     def unk_id(self) -> int | None:
+        """The id of the unknown token, if the recipe has one."""
         token = self.recipe.unk_token
         return None if token is None else self.special_ids[token]
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why Hugging Face refuses this tokenizer's file; None where it loads it."""
+        from tokctl import formats
+
+        return formats.obstacle(self.recipe)
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -191,6 +201,8 @@ class Tokenizer:
         In a str for a byte-level model, lone surrogates stand for bytes that are not
         UTF-8 (Python's `surrogateescape`).
         """
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
         if isinstance(text, bytes):
             if self.recipe.units == "characters":
                 self._check_utf8(text)
@@ -307,6 +319,10 @@ class Tokenizer:
         Raises:
             TokctlError: as `encode`; also where a character has no id.
         """
+        if isinstance(texts, (str, bytes)):
+            raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
+        if threads < 1:
+            raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
         data = [self.as_bytes(text) for text in texts]
         if self.recipe.is_regex:
             batch = [self._columns(text, special)[0] for text in data]
@@ -332,6 +348,7 @@ class Tokenizer:
 
     @cached_property
     def decoder(self) -> _native.Decoder:
+        """The native decoder."""
         special = len(self.recipe.special_tokens)
         flags = [id_ < special for id_ in range(self.vocab_size)]
         return _native.Decoder(self.recipe.marker, self.model.tokens, flags)
@@ -341,10 +358,10 @@ class Tokenizer:
         try:
             return self.decoder.decode(list(ids), skip_special)
         except (_native.CoreError, OverflowError, TypeError) as error:
-            message = error.args[0] if isinstance(error, _native.CoreError) else f"no id: {error}"
-            raise TokctlError(
-                str(message), f"this model's ids are 0 to {self.vocab_size - 1}"
-            ) from None
+            message = "one of them is no whole number from 0 to 2^32 - 1"
+            if isinstance(error, _native.CoreError):
+                message = str(error.args[0])
+            raise TokctlError(message, f"this model's ids are 0 to {self.vocab_size - 1}") from None
 
     def decode(
         self, ids: Sequence[int], *, skip_special: bool = False, errors: str = "strict"
@@ -362,7 +379,10 @@ class Tokenizer:
         """The text that token strings stand for; they need not be in the vocabulary."""
         if self.recipe.units == "bytes":
             special = self.special_ids
-            encoded = [t.encode() if t in special else byte_level.unspell(t) for t in tokens]
+            try:
+                encoded = [t.encode() if t in special else byte_level.unspell(t) for t in tokens]
+            except ValueError as error:
+                raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
         else:
             encoded = [token.encode() for token in tokens]
         return self._as_text(self.decoder.decode_tokens(encoded), errors)

@@ -12,7 +12,7 @@ from time import perf_counter
 from tokctl import _native
 from tokctl.byte_level import BYTES, IN_ID_ORDER, unspell
 from tokctl.errors import TokctlError
-from tokctl.pretokenizers import split
+from tokctl.pretokenizers import matches_and_gaps
 from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
 from tokctl.sources import Document, check_utf8, documents
 
@@ -45,7 +45,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "min_count", "min_frequency", "max_token_length", "threads"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < 2**63:
+            if value is not None and not (type(value) is int and 0 < value < 2**63):
                 raise TokctlError(f"{name} can't be {value}", "it is a number from 1 up")
         if self.errors not in ("strict", "replace"):
             raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
@@ -81,11 +81,16 @@ def train(
 ) -> FilledRecipe:
     """Trains on files (`-` is stdin) or documents; each is one text.
 
+    A document is read block by block, but with a pattern (`regex:`), which can match
+    anything, it is read whole.
+
     Raises:
         TokctlError: unreadable or empty sources, text that is not UTF-8 for a character
             recipe, a vocabulary below alphabet plus special tokens.
     """
     timing = timing or Timing()
+    if isinstance(sources, (str, Path, Document)):
+        sources = [sources]
     opened = iter(documents([s for s in sources if not isinstance(s, Document)]))
     texts = [s if isinstance(s, Document) else next(opened) for s in sources]
     counts, read = count(texts, recipe, options, progress)
@@ -151,7 +156,7 @@ def count(
             if progress:
                 progress("count", done, total)
 
-    by_pattern: dict[bytes, int] = {}
+    by_pattern: dict[str, int] = {}
     for text in texts:
         digest = hashlib.sha256()
         watch = Document(text.name, text.size, lambda t=text, d=digest: watched(t.blocks(), d))  # type: ignore[misc]
@@ -165,7 +170,7 @@ def count(
         digests.append(digest.hexdigest())
     for pre_token, times in by_pattern.items():
         if times >= options.min_count:
-            counter.add(pre_token, times)
+            counter.add(pre_token.encode("utf-8", "surrogateescape"), times)
     # A pattern's counts are filtered above; `add` must not see them twice.
     counts = counter.finish(1 if recipe.is_regex else options.min_count)
     if len(digests) > 1:
@@ -174,11 +179,12 @@ def count(
     return counts, Read(len(texts), done, digests[0] if digests else "")
 
 
-def _count_by_pattern(recipe: Recipe, text: bytes, counts: dict[bytes, int]) -> None:
+def _count_by_pattern(recipe: Recipe, text: bytes, counts: dict[str, int]) -> None:
     if recipe.normalizers:
         raise TokctlError("a recipe with regex: and a normalizer can't be trained yet")
-    for start, end in split(recipe.pre_tokenizer, text):
-        pre_token = text[start:end]
+    characters = text.decode("utf-8", "surrogateescape")
+    for start, end in matches_and_gaps(recipe.pre_tokenizer, characters):
+        pre_token = characters[start:end]
         counts[pre_token] = counts.get(pre_token, 0) + 1
 
 

@@ -369,12 +369,6 @@ def test_a_text_without_words(call: Call) -> None:
     assert found.code == 0
 
 
-def test_stdin_that_is_a_terminal(call: Call) -> None:
-    found = call("-", terminal=True)
-    assert found.code == 2
-    assert found.err.startswith("error: there is no text: stdin is a terminal\n")
-
-
 def test_text_that_is_not_utf8(call: Call) -> None:
     Path("bad.txt").write_bytes(b"low\nl\xffow\n")
     found = call("-m", "b.json", "-m", "w.json", "bad.txt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.run import Result, process, tokctl
+from tokctl import TokctlError, Tokenizer, formats
 
 Models = dict[str, Path]
 
@@ -99,3 +101,48 @@ def test_the_process_has_no_traceback_either(models: Models) -> None:
     done = process("encode", "-m", "m.json", stdin=b"low\n")
     assert (done.code, done.out) == (2, b"")
     assert done.err.startswith("error: m.json is no model file") and done.err.endswith(HINT)
+
+
+EDITS = {
+    "a count that is text": ("model.tokctl.training.bytes", "zzz"),
+    "no digest": ("model.tokctl.training.sha256", None),
+    "a negative number": ("model.tokctl.training.documents", -1),
+    "a flag that is text": ("model.tokctl.training.exhausted", "maybe"),
+    "a marker that is a number": ("model.tokctl.recipe.marker", {"kind": "none", "text": 5}),
+    "a list that is null": ("model.tokctl.recipe.special_tokens", None),
+    "another version": ("version", "9"),
+    "no pre-tokenizer": ("pre_tokenizer", None),
+    "an added token": ("added_tokens", [{"id": 300, "content": "foo"}]),
+    "another model": ("model.type", "Unigram"),
+    "another unknown token": ("model.unk_token", "zzz"),
+    "a float for an id": ("model.vocab.!", 1.0),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_by_hand(edit: str, tmp_path: Path) -> None:
+    """What other libraries read and what tokctl reads can't disagree in silence."""
+    place, value = EDITS[edit]
+    tokenizer = Tokenizer.train_on_counts({"ab": 2}, vocab_size=257)
+    document = json.loads(formats.serialize(tokenizer.model))
+    *parents, last = place.split(".")
+    inner = document
+    for name in parents:
+        inner = inner[name]
+    inner[last] = value
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(TokctlError, match="is no model file, or a damaged one") as caught:
+        Tokenizer.load(path)
+    assert "Error" not in caught.value.message
+
+
+def test_a_format_of_the_future(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train_on_counts({"ab": 2}, vocab_size=257)
+    document = json.loads(formats.serialize(tokenizer.model))
+    document["model"]["tokctl"]["format"] = 2
+    path = tmp_path / "future.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(TokctlError, match="has format 2, and this tokctl reads 1") as caught:
+        Tokenizer.load(path)
+    assert caught.value.hint and "another version" in caught.value.hint

@@ -234,7 +234,7 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
         (
             (),
             "there is no text: stdin is a terminal",
-            "name a file, or pipe text in: cat book.txt | tokctl …",
+            "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
         ),
     ],
 )

@@ -287,6 +287,8 @@ def test_summary(bpe: str) -> None:
         "moved to the end (rewritten-last)\n"
         "encoded\tmerges by rank, the earliest learned first\n"
         "unknown\tan error: there is no unknown token\n"
+        "elsewhere\tHugging Face refuses it: without an unknown token it drops characters that "
+        "have no token, in silence\n"
         "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
         "counted\t17 pre-tokens, 5 distinct\n"
         "asked for\t21 ids\n"

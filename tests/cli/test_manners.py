@@ -115,3 +115,50 @@ def test_file_names_can_hold_anything(models: Models) -> None:
     assert trained == (0, b"odd-\xff.bpe.json\n", "")
     in_json = tokctl("encode", "-m", models["bytes"], "--count", "--json", odd)
     assert b'"name":{"bytes":"b2RkLf8="}' in in_json.out
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    run = f'tokctl() {{ "{sys.executable}" -m tokctl "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", run], cwd=folder, capture_output=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokctl train --help | head -1 >/dev/null; exit ${PIPESTATUS[0]}",
+        "tokctl train text.txt -o a.json 2>&1 >/dev/null | head -1; exit ${PIPESTATUS[0]}",
+        "tokctl train text.txt -o a.json 2>/dev/full",
+        "tokctl train -q text.txt -o /dev/stdout | head -c 10; exit ${PIPESTATUS[0]}",
+    ],
+)
+def test_nobody_listens(line: str, folder: Path) -> None:
+    """A closed pipe ends a command quietly, and messages that can't be shown stop nothing."""
+    (folder / "text.txt").write_bytes(b"low lower lowest " * 50)
+    assert shell(line, folder).returncode == 0
+
+
+def test_a_model_on_stdout_is_nothing_but_the_model(folder: Path) -> None:
+    (folder / "text.txt").write_bytes(b"low lower lowest " * 50)
+    done = shell("tokctl train -q text.txt -o /dev/stdout | cat", folder)
+    assert done.returncode == 0 and done.stdout.endswith(b"}}}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokctl encode -m m.json text.txt -o m.json",
+        "echo 65 | tokctl decode -m m.json -o m.json",
+        "export TOKCTL_MODEL=m.json; echo a | tokctl encode -o m.json",
+        "tokctl encode -m m.json -o text.txt < text.txt",
+        "tokctl train -o text.txt < text.txt",
+    ],
+)
+def test_output_never_replaces_what_is_read(line: str, folder: Path) -> None:
+    (folder / "text.txt").write_bytes(b"low lower lowest " * 50)
+    assert shell("tokctl train -q text.txt -o m.json", folder).returncode == 0
+    before = {name: (folder / name).read_bytes() for name in ("text.txt", "m.json")}
+    done = shell(line, folder)
+    assert done.returncode == 2 and b"it is one of the files to read\nhint: " in done.stderr
+    assert {name: (folder / name).read_bytes() for name in before} == before

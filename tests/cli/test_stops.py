@@ -171,7 +171,7 @@ def test_output_comes_as_input_comes(models: Models) -> None:
 
 
 def test_a_terminal_on_stdin_is_no_hang(models: Models, folder: Path) -> None:
-    hint = "name a file, or pipe text in: cat book.txt | tokctl …"
+    hint = "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type"
     expected = error("there is no text: stdin is a terminal", hint).encode()
     for arguments in (
         ("train",),

@@ -28,7 +28,7 @@ CASES = [
     ("folder", "folder is a folder", "name the files in it: folder/*.txt"),
     ("- -", "stdin (-) is named twice", "it can be read only once"),
     ("", "there is no text: stdin is a terminal",
-     "name a file, or pipe text in: cat book.txt | tokctl …"),
+     "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type"),
     ("empty.txt", "there is nothing to train on: no pre-token was found",
      "the text is empty or blank, or --min-count is higher than every count"),
     ("text.txt --min-count 9", "there is nothing to train on: no pre-token was found",

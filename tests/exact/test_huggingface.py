@@ -208,6 +208,12 @@ REFUSED = {
     "unknown characters": replace(default_recipe("wordpiece"), unknown="char"),
     "merges": replace(default_recipe("wordpiece"), segmentation="replay"),
     "end marker": replace(default_recipe("bpe", characters=True), marker=Marker("end", "_")),
+    "a special token that is a word": replace(
+        default_recipe("wordpiece"), special_tokens=("[UNK]", "MASK")
+    ),
+    "a special token in one piece": replace(
+        default_recipe("wordpiece"), pre_tokenizer="whitespace"
+    ),
     "their patterns differ": replace(preset("gpt2"), pre_tokenizer=r"regex:^\w+"),
 }
 

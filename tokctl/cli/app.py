@@ -117,6 +117,8 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         world.report(_os_error(error))
         return ExitCode.BAD_INPUT
     if isinstance(error, SystemExit):
+        if error.code == 1:  # Typer's answer to a closed pipe, when it shows the help
+            return ExitCode.DONE
         raise error
     what = f"{type(error).__name__}: {error}"
     world.report(
@@ -146,6 +148,8 @@ def _terminated(_signal: int, _frame: object) -> NoReturn:
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
     signal.signal(signal.SIGTERM, _terminated)
+    if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
+        del os.environ["COLUMNS"]
     world = World.real()
     code = run(sys.argv[1:], world)
     try:

@@ -201,7 +201,7 @@ def _read(world: World, paths: Sequence[str], errors: str) -> list[Text]:
         # Where it is installed is nobody's business.
         opened = [replace(text, name=sample.name) for text in documents([sample])]
     else:
-        opened = documents(paths, stdin=world.stdin, stdin_is_terminal=world.stdin_is_terminal)
+        opened = documents(paths, stdin=world.stdin)
         opened = [replace(text, name=visible(text.name)) for text in opened]
     return read_texts(opened, characters=False, errors=errors)
 

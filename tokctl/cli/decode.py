@@ -40,7 +40,7 @@ def decode(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE",
+            metavar="[FILE]...",
             help="What encode has written; - is stdin, as is no file.",
             show_default=False,
         ),
@@ -65,7 +65,8 @@ def decode(
             raise TokctlError("--json is --from jsonl, and --from is bin", "leave one of them out")
         form = "jsonl"
     if output is not None and output != "-":
-        streams.check_output(output, files)
+        model = streams.model_path(world, model)
+        streams.check_output(world, output, files, model)
     tokenizer = streams.load_model(world, model)
     texts = streams.documents(world, files)
     decoders = {"ids": _from_ids, "jsonl": _from_jsonl, "bin": _from_bin}

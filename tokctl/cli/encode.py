@@ -53,7 +53,7 @@ def encode(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE", help="Texts; - is stdin, as is no file.", show_default=False
+            metavar="[FILE]...", help="Texts; - is stdin, as is no file.", show_default=False
         ),
     ] = None,
     model: streams.Model = None,
@@ -71,7 +71,8 @@ def encode(
         bool,
         typer.Option(
             "--count",
-            help="Instead, count: tokens, bytes and name of each file, and the total.",
+            help="Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
+            "make no tokens, but with --whole.",
             rich_help_panel=_FORM,
         ),
     ] = False,
@@ -139,7 +140,8 @@ def encode(
     if form == "bin" and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
     if output is not None and not to_stdout:
-        streams.check_output(output, files)
+        model = streams.model_path(world, model)
+        streams.check_output(world, output, files, model)
     tokenizer = streams.load_model(world, model)
     texts = streams.documents(world, files)
 

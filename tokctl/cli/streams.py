@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
@@ -38,34 +39,47 @@ Output = Annotated[
 ]
 
 
-def load_model(world: World, path: str | None) -> Tokenizer:
-    """The model of `--model`, else of `$TOKCTL_MODEL`."""
+def model_path(world: World, path: str | None) -> str:
+    """The path of `--model`, else of `$TOKCTL_MODEL`."""
     path = path or world.environ.get("TOKCTL_MODEL")
     if not path:
         raise TokctlError(
             "no model is given",
             "name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt",
         )
+    return path
+
+
+def load_model(world: World, path: str | None) -> Tokenizer:
+    """The model of `--model`, else of `$TOKCTL_MODEL`."""
     from tokctl.tokenizer import Tokenizer
 
-    return Tokenizer.load(path)
+    return Tokenizer.load(model_path(world, path))
 
 
 def documents(world: World, files: Sequence[str] | None) -> list[Document]:
     """The texts that the arguments name, checked; stdin where they name none."""
     from tokctl import sources
 
-    return sources.documents(
-        files or [sources.STDIN], stdin=world.stdin, stdin_is_terminal=world.stdin_is_terminal
-    )
+    if not files and world.stdin_is_terminal:
+        raise TokctlError(
+            "there is no text: stdin is a terminal",
+            "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
+        )
+    return sources.documents(files or [sources.STDIN], stdin=world.stdin)
 
 
-def check_output(path: str, files: Sequence[str] | None) -> None:
-    """TokctlError where `path` surely can't be written, or is one of the files to read.
+def check_output(
+    world: World, path: str, files: Sequence[str] | None, model: str | None = None
+) -> None:
+    """TokctlError where `path` surely can't be written, or is one of the files to read: the
+    texts, what stdin is redirected from, the model.
 
     Nothing is left behind. Found out before the work, so that nobody waits for nothing.
     """
     hint = "choose another place with -o PATH"
+    if not path:
+        raise TokctlError("-o is empty", hint)
     try:
         target = Path(path).resolve()
         if target.is_dir():
@@ -81,8 +95,11 @@ def check_output(path: str, files: Sequence[str] | None) -> None:
                 f"make it first: mkdir -p {folder}",
             )
         if target.exists():
-            sources = [Path(file) for file in files or () if file != "-"]
-            if any(source.exists() and target.samefile(source) for source in sources):
+            named = [*(files or ["-"]), *([model] if model else [])]
+            sources = [Path(name).stat() for name in named if name != "-" and Path(name).exists()]
+            if "-" in named:
+                sources += _status(world.stdin)
+            if any(os.path.samestat(target.stat(), source) for source in sources):
                 raise TokctlError(f"can't write {path}: it is one of the files to read", hint)
         # What the rights of the folder say is not all: trying it is.
         import tempfile
@@ -92,6 +109,18 @@ def check_output(path: str, files: Sequence[str] | None) -> None:
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
         reason = getattr(error, "strerror", None) or str(error)
         raise TokctlError(f"can't write {path}: {reason}", hint) from None
+
+
+def is_same_file(stream: BinaryIO, path: str) -> bool:
+    """Is `path` another name of what the stream writes to, such as `/dev/stdout`?"""
+    return any(os.path.samestat(status, Path(path).stat()) for status in _status(stream))
+
+
+def _status(stream: BinaryIO) -> list[os.stat_result]:
+    try:
+        return [os.fstat(stream.fileno())]
+    except (OSError, ValueError):  # no file is behind it
+        return []
 
 
 @contextlib.contextmanager

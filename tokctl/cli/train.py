@@ -11,7 +11,7 @@ import typer
 
 from tokctl.cli import options, recipes, streams
 from tokctl.cli import train_options as given
-from tokctl.cli.world import World
+from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def train(
     options.choose("--errors", errors, ("strict", "replace"))
     texts = streams.documents(world, files)
     path = _path(output, files, recipe)
-    streams.check_output(path, files)
+    streams.check_output(world, path, files)
 
     from tokctl import training
     from tokctl.cli.progress import Bars
@@ -117,12 +117,14 @@ def train(
     tokenizer.save(path)
     timing.lap("write")
     _report(world, tokenizer, timing, counts if show_steps else None, show_steps)
+    if why := tokenizer.obstacle:
+        world.say(f"note: Hugging Face refuses this file: {visible(why)}")
     if json:
         import orjson
 
         facts = _facts(tokenizer, path, timing)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
-    else:
+    elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
 
 
@@ -131,7 +133,7 @@ def _path(output: str | None, files: list[str] | None, recipe: Recipe) -> str:
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
     first = files[0] if files else "-"
     stem = "stdin" if first == "-" else Path(first).stem
-    return output or f"{stem}.{recipe.algorithm}.json"
+    return f"{stem}.{recipe.algorithm}.json" if output is None else output
 
 
 def _check_size(recipe: Recipe, vocab: int) -> None:

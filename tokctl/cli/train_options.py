@@ -140,7 +140,7 @@ MaxInputChars = Annotated[
 Files = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FILE",
+        metavar="[FILE]...",
         help="Texts, each one document; - is stdin, as is no file.",
         show_default=False,
     ),

@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from io import BufferedReader, BufferedWriter, RawIOBase, StringIO
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from tokctl.errors import TokctlError
 
@@ -47,7 +47,7 @@ class World:
         return cls(
             stdin=stdin.buffer if stdin else BufferedReader(_Closed("stdin")),
             stdout=_buffered(stdout.buffer) if stdout else BufferedWriter(_Closed("stdout")),
-            stderr=stderr or StringIO(),
+            stderr=cast(TextIO, _Messages(stderr)) if stderr else StringIO(),
             stdin_is_terminal=bool(stdin) and stdin.isatty(),
             stdout_is_terminal=bool(stdout) and stdout.isatty(),
             stderr_is_terminal=bool(stderr) and stderr.isatty(),
@@ -83,6 +83,41 @@ def _buffered(stream: BinaryIO) -> BinaryIO:
     """The stream, or a buffer around it: with PYTHONUNBUFFERED it is the bare file, which
     may write less than it is given."""
     return BufferedWriter(stream) if isinstance(stream, RawIOBase) else stream
+
+
+class _Messages(TextIOBase):
+    """stderr. That nobody reads what is said there, or that its disk is full, is no reason
+    to stop the work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        # What waits in the buffer goes nowhere, now and at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
 
 
 class _Closed(RawIOBase):

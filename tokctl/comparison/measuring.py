@@ -24,7 +24,8 @@ def measure(tokenizer: Tokenizer, text: bytes, threads: int) -> Counts:
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
     found = tokenizer.encoder.measure(text, ranges, unknown_id)
     (words, whole, split), (characters, spaces), (tokens, unknown, used) = found
-    lines = text.split(b"\n")
+    # A line ends at a line feed, with or without a carriage return before it.
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
     if not lines[-1]:
         lines.pop()
     return Counts(

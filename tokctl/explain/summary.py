@@ -63,6 +63,7 @@ class Summary:
     first_merges: tuple[MergeRecord, ...]
     last_merges: tuple[MergeRecord, ...]
     checks: Checks
+    obstacle: str | None
 
 
 def summarize(tokenizer: Tokenizer) -> Summary:
@@ -98,6 +99,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
         last_merges=tuple(history.record(rank) for rank in last),
         checks=_checks(tokenizer, texts),
+        obstacle=tokenizer.obstacle,
     )
 
 

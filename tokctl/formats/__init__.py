@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokctl.errors import TokctlError
-from tokctl.recipe import FilledRecipe
+from tokctl.recipe import FilledRecipe, Recipe
 
 #: No vocabulary comes near this; a larger file is read by mistake.
 LARGEST_FILE = 1 << 30
@@ -49,3 +49,10 @@ def serialize(model: FilledRecipe) -> bytes:
     from tokctl.formats import tokenizer_json
 
     return tokenizer_json.write(model)
+
+
+def obstacle(recipe: Recipe) -> str | None:
+    """Why Hugging Face refuses the model file of this recipe; None where it loads it."""
+    from tokctl.formats import huggingface
+
+    return huggingface.obstacle(recipe)

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import regex
-
-from tokctl.pretokenizers import PATTERNS
+from tokctl.pretokenizers import PATTERNS, split
 from tokctl.recipe import Recipe
 
 #: Larger than any word; the format knows no "no limit".
 _NO_LIMIT = 2**53 - 1
 
 
-def document(
-    recipe: Recipe, spelled: list[str], pairs: list[tuple[str, str]]
-) -> dict[str, Any] | None:
-    """The document without tokctl's own key, or None where ids would differ.
+def obstacle(recipe: Recipe) -> str | None:
+    """Why the format can't express the recipe: what would give other ids there. None where
+    it can."""
+    kind, mark = recipe.marker
+    if recipe.units == "characters" and recipe.unk_token is None:
+        return "without an unknown token it drops characters that have no token, in silence"
+    if kind in ("start", "end"):
+        return f"it has no word marker that is a symbol of its own ({mark})"
+    if recipe.algorithm == "wordpiece":
+        if recipe.segmentation != "longest-match":
+            return "its WordPiece does not replay merges"
+        if recipe.unknown != "word":
+            return "its WordPiece knows no unknown characters, only unknown words"
+        if token := next(filter(partial(_matches_text, recipe), recipe.special_tokens), None):
+            return f"its WordPiece would find the special token {token} in ordinary text"
+    elif recipe.segmentation != "merges":
+        return "its BPE merges by rank only"
+    if recipe.is_regex and not _pattern_is_portable(recipe.pre_tokenizer):
+        return "its regular expressions may read the pattern differently"
+    return None
 
-    `spelled` are the tokens by id, as the format writes them; `pairs` the merges.
-    """
-    model = _model(recipe, spelled, pairs)
-    if model is None or not _pattern_is_portable(recipe):
-        return None
+
+def _matches_text(recipe: Recipe, token: str) -> bool:
+    """May the text of a special token stand inside one pre-token? Their longest match looks
+    it up in the vocabulary like any other word."""
+    text = token.removeprefix(recipe.marker.text).encode()
+    return recipe.is_regex or len(split(recipe.pre_tokenizer, text)) == 1
+
+
+def frame(recipe: Recipe) -> dict[str, Any]:
+    """The document for a recipe that the format can express, without vocabulary and merges."""
     return {
         "version": "1.0",
         "truncation": None,
@@ -43,30 +63,18 @@ def document(
         "pre_tokenizer": _pre_tokenizer(recipe),
         "post_processor": None,
         "decoder": _decoder(recipe),
-        "model": model,
+        "model": _model(recipe),
     }
 
 
-def _model(
-    recipe: Recipe, spelled: list[str], pairs: list[tuple[str, str]]
-) -> dict[str, Any] | None:
-    vocabulary = {token: id_ for id_, token in enumerate(spelled)}
-    if recipe.units == "characters" and recipe.unk_token is None:
-        # There a character without a token is dropped or breaks the encoding; here it
-        # is an error that names it.
-        return None
+def _model(recipe: Recipe) -> dict[str, Any]:
     if recipe.algorithm == "wordpiece":
-        if recipe.segmentation != "longest-match" or recipe.unknown != "word":
-            return None
         return {
             "type": "WordPiece",
             "unk_token": recipe.unk_token,
             "continuing_subword_prefix": recipe.marker.text,
             "max_input_chars_per_word": recipe.max_input_chars or _NO_LIMIT,
-            "vocab": vocabulary,
         }
-    if recipe.marker.kind not in ("none", "end-fused") or recipe.segmentation != "merges":
-        return None
     return {
         "type": "BPE",
         "dropout": None,
@@ -76,8 +84,6 @@ def _model(
         "fuse_unk": False,
         "byte_fallback": False,
         "ignore_merges": False,
-        "vocab": vocabulary,
-        "merges": pairs,
     }
 
 
@@ -140,8 +146,7 @@ def _decoder(recipe: Recipe) -> dict[str, Any]:
 # Constructs that mean the same in the `regex` package and in Oniguruma, which Hugging
 # Face uses. Left out, because they differ: ^ $ \w \b (?i) (?m) (?s), nested and combined
 # classes, a possessive interval, back references and named groups.
-_PORTABLE = regex.compile(
-    r"""
+_PORTABLE = r"""
     (?: \\[pP]\{(?:L|Lu|Ll|Lt|Lm|Lo|M|Mn|Mc|N|Nd|Nl|No|P|S|Z|Zs)\}
       | \\[sSdnrt]
       | \\[^A-Za-z0-9]
@@ -155,12 +160,11 @@ _PORTABLE = regex.compile(
       | [*+?] [+?]?
       | \{\d+(?:,\d*)?\} \??+ (?!\+)
     )*+
-    """,
-    regex.VERBOSE,
-)
+    """
 
 
-def _pattern_is_portable(recipe: Recipe) -> bool:
-    if not recipe.is_regex:
-        return True
-    return _PORTABLE.fullmatch(recipe.pre_tokenizer.removeprefix("regex:")) is not None
+def _pattern_is_portable(name: str) -> bool:
+    import regex
+
+    matcher = regex.compile(_PORTABLE, regex.VERBOSE)
+    return matcher.fullmatch(name.removeprefix("regex:")) is not None

@@ -14,6 +14,7 @@ import orjson
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
+from tokctl.formats import huggingface
 from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
 
 #: Version of what stands under `model.tokctl`.
@@ -25,8 +26,6 @@ _COUNTS = ("counts", "left_counts", "right_counts")
 
 def write(model: FilledRecipe) -> bytes:
     """The model file's bytes: UTF-8, one line, the same for the same model."""
-    from tokctl.formats import huggingface
-
     recipe = model.recipe
     spelled = [_spell(recipe, token) for token in model.tokens]
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
@@ -35,16 +34,21 @@ def write(model: FilledRecipe) -> bytes:
     columns = zip(*(merge[3:] for merge in model.merges), strict=True)
     private.update(zip(_COUNTS, columns, strict=False))
     pairs = [(spelled[merge.left], spelled[merge.right]) for merge in model.merges]
-    document = huggingface.document(recipe, spelled, pairs)
-    if document is None:
-        document = {
-            "version": PRIVATE_VERSION,
-            "model": {"vocab": {token: id_ for id_, token in enumerate(spelled)}},
-        }
-    if recipe.algorithm != "bpe" or document["version"] == PRIVATE_VERSION:
+    document = _frame(recipe)
+    document["model"]["vocab"] = {token: id_ for id_, token in enumerate(spelled)}
+    if document["model"].get("type") == "BPE":
+        document["model"]["merges"] = pairs
+    else:
         private["merges"] = pairs
     document["model"]["tokctl"] = private
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _frame(recipe: Recipe) -> dict[str, Any]:
+    """The document but for the vocabulary, the merges and what is tokctl's own."""
+    if huggingface.obstacle(recipe) is None:
+        return huggingface.frame(recipe)
+    return {"version": PRIVATE_VERSION, "model": {}}
 
 
 def read(data: bytes, name: str) -> FilledRecipe:
@@ -61,18 +65,42 @@ def read(data: bytes, name: str) -> FilledRecipe:
             f"{name} was not written by tokctl",
             "reading tokenizers of other libraries is not built yet; train one with tokctl train",
         )
+    if isinstance(model["tokctl"], dict) and model["tokctl"].get("format", FORMAT) != FORMAT:
+        raise TokctlError(
+            f"{name} has format {model['tokctl']['format']!r}, and this tokctl reads {FORMAT}",
+            "it was written by another version of tokctl: install that one, or a newer one",
+        )
     try:
-        return _filled(model)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _damaged(name, f"{type(error).__name__}: {error}") from None
+        filled = _filled(model)
+        _check_frame(document, filled.recipe)
+    except KeyError as error:
+        raise _damaged(name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise _damaged(name, "a field is of another type than it should be") from None
+    except (ValueError, OverflowError) as error:
+        raise _damaged(name, str(error)) from None
     except TokctlError as error:
         raise _damaged(name, error.message) from None
+    return filled
+
+
+def _check_frame(document: dict[str, Any], recipe: Recipe) -> None:
+    """ValueError where what other libraries read and the recipe are not the same."""
+    frame = _frame(recipe)
+    model = frame.pop("model")
+    found = {key: value for key, value in document.items() if key != "model"}
+    inner = {key: document["model"].get(key) for key in model}
+    for expected, given in ((frame, found), (model, inner)):
+        for key in expected.keys() | given.keys():
+            if expected.get(key, given) != given.get(key, expected):
+                raise ValueError(
+                    f"its {key!r} is not that of its recipe (it was changed by hand, or by a "
+                    "library that does not know the recipe)"
+                )
 
 
 def _filled(model: dict[str, Any]) -> FilledRecipe:
     private = model["tokctl"]
-    if private["format"] != FORMAT:
-        raise ValueError(f"format {private['format']!r} needs another version of tokctl")
     recipe = Recipe.from_dict(private["recipe"])
     vocabulary = model["vocab"]
     spelled = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -88,7 +116,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
         recipe,
         _unspell(recipe, spelled),
         merges,
-        TrainingRecord(**training) if training else None,
+        TrainingRecord.from_dict(training) if training else None,
     )
 
 

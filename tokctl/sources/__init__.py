@@ -33,21 +33,21 @@ def documents(
     paths: Sequence[str | Path],
     *,
     stdin: BinaryIO | None = None,
-    stdin_is_terminal: bool | None = None,
 ) -> list[Document]:
     """The documents that `paths` name, each checked before anything is read.
 
-    `-` is stdin. Raises TokctlError for what is missing, is a folder or can't be read.
+    `-` is stdin, the process's own unless another is given. Raises TokctlError for what is
+    missing, is a folder or can't be read.
     """
     if sum(str(path) == STDIN for path in paths) > 1:
         raise TokctlError("stdin (-) is named twice", "it can be read only once")
-    return [
-        _stdin(stdin, stdin_is_terminal) if str(path) == STDIN else _file(Path(path))
-        for path in paths
-    ]
+    return [_stdin(stdin) if str(path) == STDIN else _file(path) for path in paths]
 
 
-def _file(path: Path) -> Document:
+def _file(name: str | Path) -> Document:
+    if not str(name):
+        raise TokctlError("the name of a file is empty", "look for an unset variable")
+    path = Path(name)
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -69,13 +69,8 @@ def _file(path: Path) -> Document:
     return Document(str(path), size, blocks)
 
 
-def _stdin(stream: BinaryIO | None, is_terminal: bool | None) -> Document:
+def _stdin(stream: BinaryIO | None) -> Document:
     source = sys.stdin.buffer if stream is None else stream
-    if source.isatty() if is_terminal is None else is_terminal:
-        raise TokctlError(
-            "there is no text: stdin is a terminal",
-            "name a file, or pipe text in: cat book.txt | tokctl …",
-        )
     return Document("stdin", None, lambda: _named_blocks("stdin", source))
 
 

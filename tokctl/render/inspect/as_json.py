@@ -108,6 +108,7 @@ def summary(facts: Summary) -> dict[str, Any]:
     return {
         "recipe": facts.recipe.to_dict(),
         "training": facts.training and asdict(facts.training),
+        "obstacle": facts.obstacle,
         "vocab_size": facts.vocab_size,
         "merges": facts.merges,
         "special": facts.special,

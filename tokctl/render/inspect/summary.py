@@ -42,6 +42,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     special = ", ".join(f"{brief(token)} ({id_})" for token, id_ in summary.special.items())
     yield "special", special or "none"
     yield from recipe_facts(recipe)
+    refused = f"Hugging Face refuses it: {visible(summary.obstacle or '')}".replace("␣", " ")
+    yield "elsewhere", refused if summary.obstacle else "Hugging Face loads it, with the same ids"
     if summary.training:
         yield from training_facts(summary.training)
 
