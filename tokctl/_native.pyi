@@ -14,6 +14,8 @@ __all__ = [
     "Encoder",
     "SpecialTokens",
     "Training",
+    "last_cut",
+    "normalize",
     "pre_tokens",
     "train",
 ]
@@ -65,6 +67,8 @@ def train(
     max_token_length: int | None,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
+def normalize(names: list[str], text: bytes) -> bytes: ...
+def last_cut(name: str, text: bytes, from_: int) -> int | None: ...
 def pre_tokens(name: str, text: bytes) -> list[tuple[int, int]]: ...
 
 @final

@@ -151,17 +151,17 @@ class Recipe:
             raise TokctlError("a special token is given twice")
         if "" in self.special_tokens:
             raise TokctlError("a special token can't be empty")
+        for token in self.special_tokens:
+            try:
+                token.encode()
+            except UnicodeEncodeError:
+                raise TokctlError(f"the special token {token!r} is not UTF-8") from None
         if self.unk_token is not None and self.unk_token not in self.special_tokens:
             raise TokctlError(f"the unknown token {self.unk_token!r} is no special token")
 
     @property
     def is_regex(self) -> bool:
         return self.pre_tokenizer.startswith("regex:")
-
-    @property
-    def is_lossless(self) -> bool:
-        """True where decode(encode(x)) = x for every byte string x."""
-        return self.units == "bytes" and not self.normalizers
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Recipe:
         """This recipe with more special tokens, behind those it has."""

@@ -114,7 +114,12 @@ def train_on_counts(
     for word, times in words.items():
         if times < 0 or times >= 2**63 or not word:
             raise TokctlError(f"the word {word!r} can't have the count {times}")
-        encoded = word.encode() if isinstance(word, str) else word
+        try:
+            encoded = word.encode() if isinstance(word, str) else word
+            if recipe.units == "characters":
+                encoded.decode()
+        except UnicodeError:
+            raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
         digest.update(b"%s\t%d\n" % (encoded, times))
         size += len(encoded)
         if times >= options.min_count:
@@ -180,8 +185,7 @@ def count(
 
 
 def _count_by_pattern(recipe: Recipe, text: bytes, counts: dict[str, int]) -> None:
-    if recipe.normalizers:
-        raise TokctlError("a recipe with regex: and a normalizer can't be trained yet")
+    text = _native.normalize(list(recipe.normalizers), text)
     characters = text.decode("utf-8", "surrogateescape")
     for start, end in matches_and_gaps(recipe.pre_tokenizer, characters):
         pre_token = characters[start:end]

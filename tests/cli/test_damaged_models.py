@@ -137,6 +137,22 @@ def test_edited_by_hand(edit: str, tmp_path: Path) -> None:
     assert "Error" not in caught.value.message
 
 
+def test_a_byte_level_model_without_a_byte(tmp_path: Path) -> None:
+    document = json.loads(
+        formats.serialize(Tokenizer.train_on_counts({"ab": 2}, vocab_size=257).model)
+    )
+    model = document["model"]
+    tokens = [token for token in model["vocab"] if token not in ("t", "ab")]
+    model["vocab"] = {token: id_ for id_, token in enumerate(tokens)}
+    model["merges"] = []
+    for name in ("counts", "left_counts", "right_counts"):
+        model["tokctl"][name] = []
+    path = tmp_path / "hole.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(TokctlError, match="not every byte has a token"):
+        Tokenizer.load(path)
+
+
 def test_a_format_of_the_future(tmp_path: Path) -> None:
     tokenizer = Tokenizer.train_on_counts({"ab": 2}, vocab_size=257)
     document = json.loads(formats.serialize(tokenizer.model))

@@ -268,3 +268,26 @@ def test_the_source_is_not_overwritten(models: Models) -> None:
         message = f"can't write {output}: it is one of the files to read"
         assert done == (2, b"", error(message, "choose another place with -o PATH"))
     assert Path("a.txt").read_bytes() == b"low\n"
+
+
+@pytest.mark.parametrize("name", ["bytes", "regex", "wordpiece"])
+def test_whole_texts_in_pieces(
+    models: Models, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text is cut where no pre-token is cut: the ids are those of the whole."""
+    from tokctl import Tokenizer, sources
+
+    text = ("low  lower\n\n newest\u3000 widest 東京 caf\u00e9\r\n\tlonger" * 40).encode()
+    (folder / "text.txt").write_bytes(text)
+    whole = Tokenizer.load(models[name]).encode(text).ids
+    for size in (1, 7, 64):
+        monkeypatch.setattr(
+            sources, "read_blocks", lambda stream, n=size: iter(lambda: stream.read(n), b"")
+        )
+        model = str(models[name])
+        ids = tokctl("encode", "-m", model, "--whole", "text.txt")
+        assert ids.out.split() == [b"%d" % id_ for id_ in whole]
+        packed = tokctl("encode", "-m", model, "--as", "bin", "text.txt")
+        assert packed.out == b"".join(id_.to_bytes(2, "little") for id_ in whole)
+        counted = tokctl("encode", "-m", model, "--count", "--whole", "text.txt")
+        assert counted.out.split()[0] == b"%d" % len(whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -154,6 +155,21 @@ def test_special_tokens_are_text_unless_allowed() -> None:
     assert tokenizer.decode([257, 0, 257], skip_special=True) == "abab"
     with pytest.raises(TokctlError, match="no special token"):
         tokenizer.encode(text, special="<x>")
+
+
+def test_every_special_token_is_skipped_where_asked() -> None:
+    two = replace(preset("gpt2"), special_tokens=("<a>", "<b>"))
+    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=two, vocab_size=259)
+    ids = tokenizer.encode("<b>ab<a>", special="all").ids
+    assert ids == [1, 258, 0]
+    assert tokenizer.decode(ids, skip_special=True) == "ab"
+
+
+def test_a_special_token_that_broken_bytes_look_like(tmp_path: Path) -> None:
+    broken = replace(preset("gpt2"), special_tokens=("\ufffd", "\ufffd\ufffd"))
+    tokenizer = Tokenizer.train_on_counts({b"\xff\xff": 2}, recipe=broken, vocab_size=259)
+    tokenizer.save(tmp_path / "model.json")
+    assert Tokenizer.load(tmp_path / "model.json").model == tokenizer.model
 
 
 def test_text_that_no_token_stands_for() -> None:

@@ -243,6 +243,13 @@ def test_a_recipe_that_they_lack_is_refused_by_them(name: str) -> None:
         (r"(a)\1", False),
         (r"(?P<x>a)", False),
         (r"\p{Han}", False),
+        (r"[a-z]*", False),
+        (r"a+|(?:b?c?)|d", False),
+        (r"(?:ab){0,3}", False),
+        (r"(?=\n)", False),
+        (r"a|", False),
+        (r" ?(?:ab)*c", True),
+        (r"(?:a|bc){2,}", True),
     ],
 )
 def test_which_patterns_mean_the_same_there(pattern: str, portable: bool) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.twins import train as twin
@@ -210,6 +210,69 @@ def test_a_vocabulary_that_is_too_small_names_the_least() -> None:
             {"abc": 1}, recipe=recipe("none", "count", "first-seen"), vocab_size=2
         )
     assert caught.value.hint is not None and "--vocab 3" in caught.value.hint
+
+
+@pytest.mark.parametrize("marker", ["continuation", "end-fused", "end"])
+@pytest.mark.parametrize("score", ["count", "likelihood"])
+@given(
+    words=st.dictionaries(
+        st.text(alphabet="ab#_</w>", min_size=2, max_size=12),
+        st.integers(1, 3),
+        min_size=30,
+        max_size=60,
+    )
+)
+@settings(max_examples=20)
+def test_many_words_with_the_markers_own_characters(
+    marker: str, score: str, words: dict[str, int]
+) -> None:
+    """A merge can make a token that exists already, and give an old pair new places."""
+    for ties in TIE_BREAKS:
+        tokenizer = Tokenizer.train_on_counts(
+            words, recipe=recipe(marker, score, ties), vocab_size=140
+        )
+        expected = twin.train(
+            words,
+            vocab_size=140,
+            marker_kind=MARKERS[marker].kind,
+            marker=MARKERS[marker].text,
+            criterion=score,
+            ties=ties,
+        )
+        assert_same(tokenizer, expected)
+
+
+@pytest.mark.parametrize(
+    "words", [{"aaaa": 2**63 - 1, "b": 1}, {"aa": 2**63 - 1, "ab": 2**63 - 1, "ba": 2**63 - 1}]
+)
+def test_counts_that_64_bits_can_not_hold_are_refused(words: dict[str, int]) -> None:
+    with pytest.raises(TokctlError, match="symbols, and counts have 64 bits"):
+        Tokenizer.train_on_counts(words, vocab_size=300)
+
+
+def test_words_that_are_not_utf8_are_refused() -> None:
+    for words in ({b"\xff": 1}, {"\ud800": 1}):
+        with pytest.raises(TokctlError, match="is not UTF-8"):
+            Tokenizer.train_on_counts(words, recipe=preset("notebook-bpe"), vocab_size=300)
+    with pytest.raises(TokctlError, match="is not UTF-8"):
+        replace(preset("gpt2"), special_tokens=("\ud800",))
+
+
+def test_a_pattern_with_a_normalizer(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"ab\r\ncd ef\n")
+    made = replace(preset("notebook-bpe"), pre_tokenizer=r"regex:\w+")
+    tokenizer = Tokenizer.train([path], recipe=made, vocab_size=30)
+    encoding = tokenizer.encode("ab\ncd ef")
+    assert encoding.tokens[0] == "Ġabcd" and encoding.offsets[0] == (0, 5)
+    assert tokenizer.encode_ids("abcd") == [tokenizer.vocabulary["Ġabcd"]]
+
+
+def test_any_number_of_threads_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"ab cd " * 100)
+    tokenizer = Tokenizer.train([path], vocab_size=260, threads=2**62)
+    assert tokenizer.encode_batch(["ab"] * 200, threads=2**62) == [tokenizer.encode_ids("ab")] * 200
 
 
 def test_exhaustion_is_recorded() -> None:

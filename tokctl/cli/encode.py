@@ -130,7 +130,7 @@ def encode(
     output: streams.Output = None,
 ) -> None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
-    a line must fit into memory (with --whole and --as bin, a file).
+    a line must fit into memory (with --whole or --as bin, the longest stretch without a space).
     """
     form = _form(form, count=count, json=json, offsets=offsets)
     options.choose("--errors", errors, ("strict", "replace"))
@@ -154,23 +154,21 @@ def encode(
             special=[token for token in special or () if token != "none"],
             errors=errors,
             offsets=offsets,
-            threads=threads,
+            threads=min(threads, 64),
         )
         tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
         if threads > 1:
             from concurrent.futures import ThreadPoolExecutor
 
-            forms.executor = stack.enter_context(ThreadPoolExecutor(threads))
+            forms.executor = stack.enter_context(ThreadPoolExecutor(forms.threads))
         out = stack.enter_context(streams.output(world, output))
         if count:
             out.write(_counts(forms, texts, whole=whole, json=json, named=bool(files)))
             return
         write = streams.Writer(out)
         for text in texts:
-            if form == "bin":
-                write(forms.text(b"".join(forms.blocks(text)), text.name, 1)[0])
-            elif whole:
-                write(forms.text(b"".join(forms.blocks(text)), text.name, 1)[0] + b"\n")
+            if form == "bin" or whole:
+                _whole(forms, text, write)
             else:
                 _lines(forms, text, write)
 
@@ -191,6 +189,20 @@ def _form(form: str | None, *, count: bool, json: bool, offsets: bool) -> str:
     return form
 
 
+def _whole(forms: Forms, text: Document, write: streams.Writer) -> None:
+    line = 1
+    some = False
+    for piece in forms.texts(text):
+        written, tokens = forms.text(piece, text.name, line)
+        if some and tokens and forms.form == "ids":
+            write(b" ")
+        write(written)
+        some |= tokens > 0
+        line += piece.count(b"\n")
+    if forms.form != "bin":
+        write(b"\n")
+
+
 def _lines(forms: Forms, text: Document, write: streams.Writer) -> None:
     line = 1
     for block in streams.whole_lines(forms.blocks(text)):
@@ -209,7 +221,9 @@ def _counts(forms: Forms, texts: list[Document], *, whole: bool, json: bool, nam
         tokens = 0
         line = 1
         if whole:
-            tokens = forms.text(b"".join(forms.blocks(text)), text.name, 1)[1]
+            for piece in forms.texts(text):
+                tokens += forms.text(piece, text.name, line)[1]
+                line += piece.count(b"\n")
         else:
             for block in streams.whole_lines(forms.blocks(text)):
                 tokens += forms.lines(block, text.name, line)[1]

@@ -60,6 +60,33 @@ class Forms:
             return counted()
         return check_utf8(watched, self.errors)
 
+    def texts(self, document: Document) -> Iterator[bytes]:
+        """The document in pieces that can be encoded one by one: cut where no pre-token is
+        cut. All of it at once where that can't be told (a pattern, a normalizer, special
+        tokens)."""
+        recipe = self.tokenizer.recipe
+        blocks = self.blocks(document)
+        if (
+            recipe.is_regex
+            or recipe.normalizers
+            or self._matcher
+            or self.form not in ("ids", "bin")
+        ):
+            yield b"".join(blocks)
+            return
+        from tokctl._native import last_cut
+
+        waiting = bytearray()
+        for block in blocks:
+            searched = len(waiting)
+            waiting += block
+            cut = last_cut(recipe.pre_tokenizer, bytes(waiting[max(0, searched - 4) :]), 4)
+            if cut is not None:
+                cut += max(0, searched - 4)
+                yield bytes(waiting[:cut])
+                del waiting[:cut]
+        yield bytes(waiting)
+
     def lines(self, block: bytes, name: str, first_line: int) -> tuple[bytes, int]:
         """What is written for the lines of `block`, and the number of tokens.
 

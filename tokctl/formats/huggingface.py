@@ -166,5 +166,41 @@ _PORTABLE = r"""
 def _pattern_is_portable(name: str) -> bool:
     import regex
 
-    matcher = regex.compile(_PORTABLE, regex.VERBOSE)
-    return matcher.fullmatch(name.removeprefix("regex:")) is not None
+    pattern = name.removeprefix("regex:")
+    if regex.compile(_PORTABLE, regex.VERBOSE).fullmatch(pattern) is None:
+        return False
+    # Behind an empty match the two engines go on differently.
+    return _least_width(regex.findall(_PIECES, pattern, regex.VERBOSE)) > 0
+
+
+_PIECES = (
+    r"\\[pP]\{\w+\} | \\. | \[(?:\\.|[^\]\\])+\] | \(\?[:=!] | \{\d+[^}]*\}[?+]? | [*+?][?+]? | ."
+)
+
+
+def _least_width(pieces: list[str]) -> int:
+    """Characters that the shortest match of a portable pattern has."""
+    # A frame for each open group: its kind, its finished alternatives, and the one under
+    # way in two parts: what a quantifier can't reach any more, and the last item.
+    frames: list[tuple[str, list[int], list[int]]] = [("", [], [0, 0])]
+    for piece in [*pieces, ")"]:
+        kind, done, now = frames[-1]
+        if piece[0] == "(":
+            frames.append((piece, [], [0, 0]))
+        elif piece == "|":
+            done.append(sum(now))
+            now[:] = [0, 0]
+        elif piece == ")":
+            width = min([*done, sum(now)])
+            frames.pop()
+            if not frames:
+                return width
+            outer = frames[-1][2]
+            outer[:] = [sum(outer), 0 if kind in ("(?=", "(?!") else width]
+        elif piece[0] in "*?":
+            now[1] = 0
+        elif piece[0] == "{":
+            now[1] *= int(piece[1:].split(",")[0].rstrip("}?+"))
+        elif piece[0] != "+":
+            now[:] = [sum(now), 1]
+    return 0

@@ -27,7 +27,7 @@ _COUNTS = ("counts", "left_counts", "right_counts")
 def write(model: FilledRecipe) -> bytes:
     """The model file's bytes: UTF-8, one line, the same for the same model."""
     recipe = model.recipe
-    spelled = [_spell(recipe, token) for token in model.tokens]
+    spelled = [_spell(recipe, id_, token) for id_, token in enumerate(model.tokens)]
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
     if model.training:
         private["training"] = asdict(model.training)
@@ -109,6 +109,8 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
         raise ValueError("the ids of the vocabulary are not 0, 1, 2, …")
     if tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
         raise ValueError("the special tokens do not have the lowest ids")
+    if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
+        raise ValueError("not every byte has a token")
     pairs = private["merges"] if "merges" in private else model["merges"]
     merges = _merges(recipe, vocabulary, pairs, private)
     training = private.get("training")
@@ -148,9 +150,9 @@ def _merges(
     return list(map(Merge._make, zip(*columns, strict=True)))
 
 
-def _spell(recipe: Recipe, token: bytes) -> str:
+def _spell(recipe: Recipe, id_: int, token: bytes) -> str:
     """The token as text; a byte-level one in GPT-2's stand-ins, special tokens as they are."""
-    if recipe.units == "bytes" and token.decode("utf-8", "replace") not in recipe.special_tokens:
+    if recipe.units == "bytes" and id_ >= len(recipe.special_tokens):
         return byte_level.spell(token)
     return token.decode()
 

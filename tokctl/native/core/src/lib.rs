@@ -19,3 +19,6 @@ pub mod train;
 pub mod unicode;
 
 pub use error::{Error, Result};
+
+/// More threads than this have never paid, and each costs memory.
+pub const MOST_THREADS: usize = 64;

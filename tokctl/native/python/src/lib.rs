@@ -24,6 +24,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoder::SpecialTokens>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;
+    module.add_function(wrap_pyfunction!(text::normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(text::last_cut, module)?)?;
     module.add_function(wrap_pyfunction!(text::pre_tokens, module)?)?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use hashbrown::DefaultHashBuilder;
 use super::table::{Entry, Table};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{cut_into_pieces, last_cut, PreTokenizer};
+use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
 const PIECE: usize = 256 * 1024;
@@ -32,7 +33,7 @@ impl Counter {
         Counter {
             pre_tokenizer,
             normalizers,
-            tables: (0..threads.max(1))
+            tables: (0..threads.clamp(1, MOST_THREADS))
                 .map(|_| Table::with_hasher(hasher.clone()))
                 .collect(),
             waiting: Vec::new(),

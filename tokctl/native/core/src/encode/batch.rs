@@ -6,6 +6,7 @@ use std::thread;
 
 use super::{Encoder, Interrupt, SpecialTokens};
 use crate::error::Result;
+use crate::MOST_THREADS;
 
 impl Encoder {
     /// The ids of each text, in the order of the texts.
@@ -32,7 +33,7 @@ impl Encoder {
             Ok(())
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads.min(texts.len()))
+            let others: Vec<_> = (1..threads.min(texts.len()).min(MOST_THREADS))
                 .map(|_| scope.spawn(work))
                 .collect();
             let mut result = work();

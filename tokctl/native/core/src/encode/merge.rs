@@ -150,12 +150,19 @@ impl Merging {
         mut done: impl FnMut(u32),
         interrupt: Interrupt,
     ) -> Result<()> {
+        let check = || match interrupt() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        };
+        check()?;
         let mut nodes = linked(out.drain(first..));
+        check()?;
         let candidates: Vec<Reverse<(u32, u32)>> = (0u32..)
             .zip(nodes.windows(2))
             .map(|(at, two)| Reverse((self.merges.rank(two[0].id, two[1].id), at)))
             .filter(|Reverse((rank, _))| *rank < limit)
             .collect();
+        check()?;
         let mut heap: BinaryHeap<_> = candidates.into();
         let mut steps = 0usize;
         while let Some(Reverse((rank, at))) = heap.pop() {
@@ -198,6 +205,7 @@ impl Merging {
                 }
             }
         }
+        check()?;
         let mut at = 0;
         while at != NONE {
             let node = &nodes[at as usize];

@@ -170,7 +170,6 @@ impl Encoder {
     /// The tokens of `text` with their places in it.
     pub fn tokens(&self, text: &[u8], interrupt: Interrupt) -> Result<Vec<Token>> {
         let normalized = self.normalize(text);
-        let origins = self.origins(text);
         let mut tokens = Vec::new();
         let mut pre_token = 0;
         self.with_cache(|cache| {
@@ -179,42 +178,51 @@ impl Encoder {
                 pre_token += 1;
             })
         })?;
-        if let Some(origins) = origins {
-            for token in &mut tokens {
-                // The end is that of the last byte covered, not the start of the next one.
-                let covered = token.end > token.start;
-                let end = if covered {
-                    origins[token.end - 1] + 1
-                } else {
-                    origins[token.start]
-                };
-                (token.start, token.end) = (origins[token.start], end);
-            }
-        }
+        self.place_in_original(text, &mut tokens);
         Ok(tokens)
     }
 
-    /// The tokens of a text that the caller has split into pre-tokens (byte ranges).
+    /// The tokens of `text` with their places in it, where the caller has split the
+    /// normalized text into pre-tokens (byte ranges).
     pub fn tokens_of(
         &self,
         text: &[u8],
         pre_tokens: &[(usize, usize)],
         interrupt: Interrupt,
     ) -> Result<Vec<Token>> {
+        let normalized = self.normalize(text);
         let mut tokens = Vec::new();
         self.with_cache(|cache| {
             for (number, &(start, end)) in pre_tokens.iter().enumerate() {
                 if number % (1 << 14) == (1 << 14) - 1 && interrupt() {
                     return Err(Error::Interrupted);
                 }
-                let pre_token = text
+                let pre_token = normalized
                     .get(start..end)
                     .ok_or_else(|| Error::Invalid("a pre-token lies outside its text".into()))?;
                 let segments = self.segment_cached(pre_token, cache, interrupt)?;
                 place(segments, start, number, &mut tokens);
             }
-            Ok(tokens)
-        })
+            Ok(())
+        })?;
+        self.place_in_original(text, &mut tokens);
+        Ok(tokens)
+    }
+
+    /// Turns places in the normalized text into places in the original.
+    fn place_in_original(&self, text: &[u8], tokens: &mut [Token]) {
+        let Some(origins) = self.origins(text) else {
+            return;
+        };
+        for token in tokens {
+            // The end is that of the last byte covered, not the start of the next one.
+            let covered = token.end > token.start;
+            let end = match covered {
+                true => origins[token.end - 1] + 1,
+                false => origins[token.start],
+            };
+            (token.start, token.end) = (origins[token.start], end);
+        }
     }
 
     /// The byte ranges of the pre-tokens of the normalized text, and that text.

@@ -85,7 +85,31 @@ trait Selector {
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
 }
 
+/// Every count of a training is at most the number of initial symbols, occurrences of
+/// pre-tokens multiplied out: where that fits 64 bits, no count wraps.
+fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
+    let own_marker = matches!(options.marker, Marker::Start(_) | Marker::End(_));
+    let mut symbols = 0u128;
+    for (pre_token, count) in counts.iter() {
+        let units = match options.units {
+            Units::Bytes => pre_token.len(),
+            Units::Characters => std::str::from_utf8(pre_token)
+                .map_err(|_| Error::Invalid("a pre-token is not UTF-8".into()))?
+                .chars()
+                .count(),
+        };
+        symbols += u128::from(count) * (units as u128 + u128::from(own_marker));
+    }
+    match u64::try_from(symbols) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::TooLarge(format!(
+            "the corpus has {symbols} symbols, and counts have 64 bits"
+        ))),
+    }
+}
+
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
+    check_counts(counts, options)?;
     let mut vocabulary = initial::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
     let mut corpus = Corpus::new(counts, &vocabulary, options)?;
