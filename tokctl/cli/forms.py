@@ -124,6 +124,8 @@ class Forms:
 
         `line` is that of the text's start, for errors.
         """
+        if self.form == "bin" and not self.tokenizer.recipe.is_regex:
+            return self._native_bin(text, name, line)
         if self.form in ("ids", "bin"):
             ids = self._ids(text, name, line)
             return (
@@ -144,6 +146,16 @@ class Forms:
                 answer["offsets"] = encoding.offsets
             written = _json(answer)
         return written, len(encoding)
+
+    def _native_bin(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
+        from tokctl._native import CoreError
+
+        try:
+            return self.tokenizer.encoder.packed(text, bin_width(self.tokenizer), self._matcher)
+        except CoreError:
+            if self._lacks_ids(self.tokenizer.encoder.ids(text, self._matcher)):
+                raise self._no_id(text, name, line) from None
+            raise
 
     @cached_property
     def _matcher(self) -> SpecialTokens | None:

@@ -112,7 +112,7 @@ Segment = Annotated[
         metavar="longest-match|merges",
         help="How the wordpiece model encodes: longest match first (default), or by "
         "replaying the merges.",
-        rich_help_panel="How wordpiece encodes",
+        rich_help_panel=_WORDPIECE,
         show_default=False,
     ),
 ]
@@ -122,7 +122,7 @@ Unknown = Annotated[
         "--unknown",
         metavar="word|char",
         help="What becomes unknown: the whole word (default), or the character alone.",
-        rich_help_panel="How wordpiece encodes",
+        rich_help_panel=_WORDPIECE,
         show_default=False,
     ),
 ]
@@ -133,7 +133,7 @@ MaxInputChars = Annotated[
         min=1,
         metavar="N",
         help="A longer word is unknown: 100 by default.",
-        rich_help_panel="How wordpiece encodes",
+        rich_help_panel=_WORDPIECE,
         show_default=False,
     ),
 ]

@@ -97,10 +97,6 @@ impl Encoder {
         }
     }
 
-    pub fn pre_tokenizer(&self) -> PreTokenizer {
-        self.pre_tokenizer
-    }
-
     pub fn segmenter(&self) -> &Segmenter {
         &self.segmenter
     }
