@@ -5,10 +5,12 @@ read off it, one code point at a time. Run it from `tokctl/native` after `regex`
 moves to a new Unicode version:
 
     python tools/unicode_tables.py > core/src/unicode/tables.rs
+    python tools/unicode_tables.py categories > core/src/unicode/categories.rs
 """
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 
 import regex
@@ -22,6 +24,12 @@ CLASSES = {
 }
 
 
+#: In the order of `unicode::Category`; Cn, unassigned, is whatever no range holds.
+CATEGORIES = (
+    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co"
+).split()
+
+
 def ranges(pattern: str) -> list[tuple[int, int]]:
     matcher = regex.compile(pattern)
     found: list[tuple[int, int]] = []
@@ -33,6 +41,25 @@ def ranges(pattern: str) -> list[tuple[int, int]]:
         else:
             found.append((code, code))
     return found
+
+
+def categories() -> None:
+    print("//! Code point ranges of the general categories, one number each.")
+    print("//!")
+    print("//! Written by `tools/unicode_tables.py`; do not edit by hand.")
+    print()
+    print("/// (first, last, number of the category), inclusive, ascending.")
+    found = sorted(
+        (first, last, number)
+        for number, name in enumerate(CATEGORIES)
+        for first, last in ranges(rf"\p{{{name}}}")
+    )
+    print("#[rustfmt::skip]")
+    print(f"pub const CATEGORIES: [(u32, u32, u8); {len(found)}] = [")
+    for start in range(0, len(found), 6):
+        row = ", ".join(f"(0x{a:X}, 0x{b:X}, {n})" for a, b, n in found[start : start + 6])
+        print(f"    {row},")
+    print("];")
 
 
 def main() -> None:
@@ -54,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    categories() if sys.argv[1:] == ["categories"] else main()

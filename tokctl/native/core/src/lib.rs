@@ -14,6 +14,7 @@ pub mod error;
 pub mod measure;
 pub mod model;
 pub mod normalize;
+pub mod pattern;
 pub mod pretokenize;
 pub mod train;
 pub mod unicode;

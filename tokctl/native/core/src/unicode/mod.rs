@@ -4,7 +4,11 @@
 //! class [`OTHER`]. That is what the reference sees too: Python's `surrogateescape`
 //! turns each such byte into a lone surrogate, which is no letter, number or space.
 
+mod categories;
+mod category;
 pub mod tables;
+
+pub use category::{Categories, Category};
 
 use std::sync::LazyLock;
 

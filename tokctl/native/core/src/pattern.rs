@@ -1,0 +1,13 @@
+//! Patterns that the core does not search for itself.
+
+use std::fmt::Debug;
+
+use crate::error::Result;
+
+/// A pattern, found by whoever made it: a regular expression of Python's `regex`
+/// package, for one. The core knows only this.
+pub trait Pattern: Debug + Send + Sync {
+    /// Byte ranges of the matches in `text`, ascending and not overlapping; an empty
+    /// match has equal ends. A byte that is not UTF-8 is a character of its own.
+    fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>>;
+}

@@ -1,0 +1,118 @@
+//! General categories of code points (Unicode, table 4-4).
+
+use std::sync::LazyLock;
+
+use super::categories::CATEGORIES;
+
+/// A general category, by its two-letter name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Category {
+    Lu,
+    Ll,
+    Lt,
+    Lm,
+    Lo,
+    Mn,
+    Mc,
+    Me,
+    Nd,
+    Nl,
+    No,
+    Pc,
+    Pd,
+    Ps,
+    Pe,
+    Pi,
+    Pf,
+    Po,
+    Sm,
+    Sc,
+    Sk,
+    So,
+    Zs,
+    Zl,
+    Zp,
+    Cc,
+    Cf,
+    Cs,
+    Co,
+    /// Unassigned.
+    Cn,
+}
+
+use Category::*;
+
+/// In the order of the generated table.
+const ALL: [Category; 30] = [
+    Lu, Ll, Lt, Lm, Lo, Mn, Mc, Me, Nd, Nl, No, Pc, Pd, Ps, Pe, Pi, Pf, Po, Sm, Sc, Sk, So, Zs, Zl,
+    Zp, Cc, Cf, Cs, Co, Cn,
+];
+
+static TABLE: LazyLock<Box<[Category]>> = LazyLock::new(|| {
+    let mut table = vec![Cn; super::CODE_POINTS].into_boxed_slice();
+    for &(first, last, number) in &CATEGORIES {
+        table[first as usize..=last as usize].fill(ALL[number as usize]);
+    }
+    table
+});
+
+/// A look-up of general categories; get one before a loop, not inside it.
+#[derive(Clone, Copy)]
+pub struct Categories(&'static [Category]);
+
+impl Categories {
+    pub fn get() -> Self {
+        Categories(&TABLE)
+    }
+
+    pub fn of(self, code: u32) -> Category {
+        self.0.get(code as usize).copied().unwrap_or(Cn)
+    }
+}
+
+impl Category {
+    /// `\p{L}`
+    pub fn is_letter(self) -> bool {
+        self <= Lo
+    }
+
+    /// `\p{M}`
+    pub fn is_mark(self) -> bool {
+        matches!(self, Mn | Mc | Me)
+    }
+
+    /// `\p{N}`
+    pub fn is_number(self) -> bool {
+        matches!(self, Nd | Nl | No)
+    }
+
+    /// `\p{P}`
+    pub fn is_punctuation(self) -> bool {
+        matches!(self, Pc | Pd | Ps | Pe | Pi | Pf | Po)
+    }
+
+    /// `\p{S}`
+    pub fn is_symbol(self) -> bool {
+        matches!(self, Sm | Sc | Sk | So)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unicode::{Classes, LETTER, NUMBER};
+
+    #[test]
+    fn categories_agree_with_the_classes() {
+        let (categories, classes) = (Categories::get(), Classes::get());
+        for code in 0..0x11_0000 {
+            let (category, class) = (categories.of(code), classes.of(code));
+            assert_eq!(category.is_letter(), class & LETTER != 0, "{code:x}");
+            assert_eq!(category.is_number(), class & NUMBER != 0, "{code:x}");
+        }
+        assert_eq!(categories.of(0x301), Mn);
+        assert_eq!(categories.of(0x378), Cn);
+        assert_eq!(categories.of(u32::MAX), Cn);
+    }
+}
