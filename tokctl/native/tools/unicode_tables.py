@@ -55,7 +55,7 @@ def categories() -> None:
         for first, last in ranges(rf"\p{{{name}}}")
     )
     print("#[rustfmt::skip]")
-    print(f"pub const CATEGORIES: [(u32, u32, u8); {len(found)}] = [")
+    print(f"pub static CATEGORIES: [(u32, u32, u8); {len(found)}] = [")
     for start in range(0, len(found), 6):
         row = ", ".join(f"(0x{a:X}, 0x{b:X}, {n})" for a, b, n in found[start : start + 6])
         print(f"    {row},")
