@@ -6,12 +6,17 @@ import difflib
 from dataclasses import replace
 
 from tokctl.errors import TokctlError
+from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
 from tokctl.recipe import ALGORITHMS, Marker, Recipe
+
+_split = PRE_TOKENIZERS.steps
+_normalize = NORMALIZERS.steps
+_decode = DECODERS.steps
 
 BPE = Recipe(
     name="bpe",
     algorithm="bpe",
-    pre_tokenizer="gpt2",
+    pre_tokenizers=_split("gpt2"),
     units="bytes",
     alphabet="bytes",
     tie_break="lowest-id",
@@ -30,8 +35,7 @@ BPE_CHARACTERS = replace(
 WORDPIECE = Recipe(
     name="wordpiece",
     algorithm="wordpiece",
-    pre_tokenizer="bert",
-    units="characters",
+    pre_tokenizers=_split("bert"),
     marker=Marker("continuation", "##"),
     score="likelihood",
     tie_break="first-seen",
@@ -41,21 +45,206 @@ WORDPIECE = Recipe(
     special_tokens=("[UNK]",),
 )
 
-DEFAULTS = {"bpe": BPE, "wordpiece": WORDPIECE}
+UNIGRAM = Recipe(
+    name="unigram",
+    algorithm="unigram",
+    normalizers=_normalize("nmt_nfkc"),
+    pre_tokenizers=_split("metaspace"),
+    segmentation="viterbi",
+    unk_token="<unk>",
+    unknown="char",
+    fuse_unknown=True,
+    decoders=_decode("metaspace"),
+    special_tokens=("<unk>",),
+)
+
+WORD = Recipe(
+    name="word",
+    algorithm="word",
+    pre_tokenizers=_split("bert"),
+    segmentation="lookup",
+    unk_token="[UNK]",
+    special_tokens=("[UNK]",),
+)
+
+CHAR = Recipe(
+    name="char",
+    algorithm="char",
+    segmentation="symbols",
+    unk_token="[UNK]",
+    special_tokens=("[UNK]",),
+)
+
+DEFAULTS = {"bpe": BPE, "wordpiece": WORDPIECE, "unigram": UNIGRAM, "word": WORD, "char": CHAR}
+
+#: WordPiece as Hugging Face trains it: BPE's criterion, its alphabet, its ties.
+_HF_WORDPIECE = replace(
+    WORDPIECE,
+    score="count",
+    alphabet="characters",
+    tie_break="lowest-id",
+    decoders=_decode({"kind": "wordpiece", "prefix": "##", "cleanup": True}),
+)
+_BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_BERT_TEMPLATE = POST_PROCESSORS.steps("template:[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1")
+_SENTENCEPIECE_TOKENS = ("<unk>", "<s>", "</s>")
+_LLAMA_DECODERS = _decode(
+    [
+        "replace:▁=> ",
+        "byte-fallback",
+        "fuse",
+        {"kind": "strip", "content": " ", "start": 1, "stop": 0},
+    ]
+)
+
+
+def _byte_level(name: str, pattern: str, *special: str, nfc: bool = False) -> Recipe:
+    return replace(
+        BPE,
+        name=name,
+        pre_tokenizers=_split(pattern),
+        normalizers=_normalize("nfc" if nfc else "none"),
+        special_tokens=special,
+    )
+
+
+_GPT2 = _byte_level("gpt2", "gpt2", "<|endoftext|>")
 
 PRESETS = {
-    "gpt2": (
-        "GPT-2's byte-level BPE; merges equal Hugging Face's one for one",
-        replace(BPE, name="gpt2", special_tokens=("<|endoftext|>",)),
+    "bert": (
+        "BERT, uncased: its normalizer, WordPiece by count, [CLS] and [SEP]",
+        replace(
+            _HF_WORDPIECE,
+            name="bert",
+            normalizers=_normalize("bert"),
+            special_tokens=_BERT_TOKENS,
+            post_processors=_BERT_TEMPLATE,
+        ),
+    ),
+    "bert-cased": (
+        "BERT, cased: as bert, but case and accents are kept",
+        replace(
+            _HF_WORDPIECE,
+            name="bert-cased",
+            normalizers=_normalize({"kind": "bert", "strip_accents": False, "lowercase": False}),
+            special_tokens=_BERT_TOKENS,
+            post_processors=_BERT_TEMPLATE,
+        ),
+    ),
+    "char-bpe": (
+        "the first BPE of neural translation: characters, </w> at the end of a word",
+        replace(
+            BPE_CHARACTERS,
+            name="char-bpe",
+            normalizers=_normalize("bert"),
+            pre_tokenizers=_split("bert"),
+            alphabet="characters",
+            marker=Marker("end-fused", "</w>"),
+            tie_break="lowest-id",
+            unk_token="<unk>",
+            special_tokens=("<unk>",),
+        ),
+    ),
+    "gpt2": ("GPT-2's byte-level BPE; merges equal Hugging Face's one for one", _GPT2),
+    "byte-bpe": ("the same as gpt2", replace(_GPT2, name="byte-bpe")),
+    "sentencepiece-bpe": (
+        "SentencePiece's BPE: its normalizer, ▁ for spaces, characters",
+        Recipe(
+            name="sentencepiece-bpe",
+            algorithm="bpe",
+            normalizers=_normalize("nmt_nfkc"),
+            pre_tokenizers=_split("metaspace"),
+            tie_break="lowest-id",
+            unk_token="<unk>",
+            fuse_unknown=True,
+            decoders=_decode("metaspace"),
+            special_tokens=_SENTENCEPIECE_TOKENS,
+        ),
+    ),
+    "sentencepiece-unigram": (
+        "SentencePiece's Unigram: its normalizer, extra spaces removed, ▁ for spaces",
+        replace(
+            UNIGRAM,
+            name="sentencepiece-unigram",
+            normalizers=_normalize(["nmt_nfkc", "strip", "collapse-spaces"]),
+            special_tokens=_SENTENCEPIECE_TOKENS,
+        ),
+    ),
+    "albert": (
+        "ALBERT: Unigram, lower case without accents, [CLS] and [SEP]",
+        replace(
+            UNIGRAM,
+            name="albert",
+            normalizers=_normalize(
+                ['replace:``=>"', "replace:''=>\"", "nfkd", "strip-accents", "lowercase"]
+                + ["nmt_nfkc", "collapse-spaces"]
+            ),
+            special_tokens=("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"),
+            post_processors=_BERT_TEMPLATE,
+        ),
+    ),
+    "t5": (
+        "T5: Unigram, </s> behind each text",
+        replace(
+            UNIGRAM,
+            name="t5",
+            normalizers=_normalize(["nmt_nfkc", "collapse-spaces"]),
+            special_tokens=("<pad>", "</s>", "<unk>"),
+            post_processors=POST_PROCESSORS.steps("template:$A </s>=>$A </s> $B </s>"),
+        ),
+    ),
+    "llama2": (
+        "Llama 2: BPE on characters over unsplit text, bytes for unknown characters",
+        Recipe(
+            name="llama2",
+            algorithm="bpe",
+            normalizers=_normalize(["prepend:▁", "replace: =>▁"]),
+            tie_break="lowest-id",
+            unk_token="<unk>",
+            byte_fallback=True,
+            fuse_unknown=True,
+            decoders=_LLAMA_DECODERS,
+            special_tokens=_SENTENCEPIECE_TOKENS,
+            post_processors=POST_PROCESSORS.steps("template:<s> $A=><s> $A <s>:1 $B:1"),
+        ),
+    ),
+    "cl100k": (
+        "GPT-3.5 and GPT-4: byte-level BPE with their pattern",
+        _byte_level(
+            "cl100k",
+            "cl100k",
+            "<|endoftext|>",
+            "<|fim_prefix|>",
+            "<|fim_middle|>",
+            "<|fim_suffix|>",
+            "<|endofprompt|>",
+        ),
+    ),
+    "o200k": (
+        "GPT-4o: byte-level BPE with its pattern",
+        _byte_level("o200k", "o200k", "<|endoftext|>", "<|endofprompt|>"),
+    ),
+    "llama3": (
+        "Llama 3: byte-level BPE with its pattern, <|begin_of_text|> before each text",
+        replace(
+            _byte_level("llama3", "llama3", "<|begin_of_text|>", "<|end_of_text|>"),
+            whole_words=True,
+            post_processors=POST_PROCESSORS.steps(
+                "template:<|begin_of_text|> $A=><|begin_of_text|> $A <|begin_of_text|>:1 $B:1"
+            ),
+        ),
+    ),
+    "qwen": (
+        "Qwen 2 and 3: byte-level BPE with their pattern, NFC, single digits",
+        _byte_level("qwen", "qwen2", "<|endoftext|>", "<|im_start|>", "<|im_end|>", nfc=True),
     ),
     "notebook-bpe": (
         "the first notebook: characters, Ġ before each word, newlines deleted, no unknown token",
         Recipe(
             name="notebook-bpe",
             algorithm="bpe",
-            normalizers=("delete-newlines",),
-            pre_tokenizer="gpt2-words",
-            units="characters",
+            normalizers=_normalize("delete-newlines"),
+            pre_tokenizers=_split("gpt2-words"),
             marker=Marker("start", "Ġ"),
             tie_break="rewritten-last",
         ),
@@ -65,9 +254,8 @@ PRESETS = {
         Recipe(
             name="notebook-wordpiece",
             algorithm="wordpiece",
-            normalizers=("delete-newlines",),
-            pre_tokenizer="gpt2-words",
-            units="characters",
+            normalizers=_normalize("delete-newlines"),
+            pre_tokenizers=_split("gpt2-words"),
             marker=Marker("continuation", "##"),
             score="likelihood",
             tie_break="rewritten-last",

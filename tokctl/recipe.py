@@ -1,30 +1,47 @@
 """The one description of a tokenizer: plain data, from normalizer to decoder.
 
 A `Recipe` says how text becomes tokens; a `FilledRecipe` adds what training found:
-the vocabulary, the merges and their history. Training fills a recipe in, a model file
-holds a filled one, and nothing downstream knows where it came from.
+the vocabulary, the merges or scores and their history. Training fills a recipe in, a
+model file holds a filled one, and nothing downstream knows where it came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.pipeline import (
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    AddedToken,
+    Part,
+    is_lossless,
+    text_of,
+)
+from tokctl.pipeline.post_processors import check_template
 
-ALGORITHMS = ("bpe", "wordpiece")
-PRE_TOKENIZERS = ("whitespace", "bert", "gpt2-words", "gpt2", "none")
-#: Those that keep every byte of the text, as `regex:PATTERN` does.
-LOSSLESS_PRE_TOKENIZERS = ("gpt2", "none")
+ALGORITHMS = ("bpe", "wordpiece", "unigram", "word", "char")
 UNITS = ("bytes", "characters")
 MARKER_KINDS = ("none", "end", "end-fused", "start", "continuation")
 SCORES = ("count", "likelihood")
 TIE_BREAKS = ("first-seen", "rewritten-last", "lowest-id")
-SEGMENTATIONS = ("merges", "replay", "longest-match")
 UNKNOWNS = ("word", "char")
 ALPHABETS = ("seen", "characters", "bytes")
-NORMALIZERS = ("delete-newlines",)
+PRECISIONS = ("double", "single")
+
+#: How each algorithm's models can segment a pre-token.
+SEGMENTATIONS = {
+    "bpe": ("merges", "replay", "ranks"),
+    "wordpiece": ("longest-match", "replay", "merges"),
+    "unigram": ("viterbi",),
+    "word": ("lookup",),
+    "char": ("symbols", "lookup"),
+}
 
 
 class Marker(NamedTuple):
@@ -51,15 +68,34 @@ class Merge(NamedTuple):
     right_count: int
 
 
+class Round(NamedTuple):
+    """One round of a Unigram training: expectation and maximization, then pruning.
+
+    pieces: in the vocabulary before the pruning.
+    objective: mean negative log-likelihood of a pre-token, in nats.
+    dropped: pieces that the pruning took away.
+    examples: some of these, (piece, loss), those with the highest loss first.
+    """
+
+    pieces: int
+    objective: float
+    dropped: int
+    examples: tuple[tuple[str, float], ...] = ()
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How text becomes tokens.
 
+    The parts of the pipeline can be given as `Part`s or in their text form (`"nfkc"`,
+    `["digits", "gpt2"]`, `"regex:\\\\w+"`).
+
     Attributes:
         name: the preset's name, or the algorithm's for a default recipe.
-        algorithm: `bpe` or `wordpiece`.
+        algorithm: one of `ALGORITHMS`.
         normalizers: applied to the text in this order.
-        pre_tokenizer: one of `PRE_TOKENIZERS`, or `regex:PATTERN`.
+        pre_tokenizers: each splits what those before it have split; none: the whole text
+            is one pre-token.
         units: what a symbol starts as, `bytes` or `characters`.
         marker: see `Marker`.
         alphabet: `seen` (initial symbols of the counted pre-tokens), `characters`
@@ -67,18 +103,25 @@ class Recipe:
         score: `count`, or `likelihood`: count(ab) / (count(a) * count(b)).
         tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
         segmentation: `merges` by rank, `replay` of the merges in the order learned,
-            or `longest-match`.
+            `ranks` (any two neighbours that spell a token, the lowest id first),
+            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`.
         unk_token: stands for what has no token; None where nothing needs it, or where
             an unknown character is to be an error.
         unknown: `word`, or `char` for the unknown character alone (longest match).
         max_input_chars: a longer word is unknown as a whole (longest match); None: no limit.
+        byte_fallback: a character without a token becomes the tokens of its bytes, `<0x0A>`.
+        fuse_unknown: unknown characters side by side are one unknown token.
+        whole_words: a pre-token that is a token stays whole, whatever the merges say.
+        precision: of the sums of log probabilities: `double`, or `single` as SentencePiece.
+        post_processors: what is put around the tokens, where the caller asks for it.
+        decoders: how tokens become text again; none: the marker says it.
         special_tokens: these have the lowest ids, in this order, `unk_token` among them.
     """
 
     name: str
     algorithm: str
-    normalizers: tuple[str, ...] = ()
-    pre_tokenizer: str = "gpt2"
+    normalizers: tuple[Part, ...] = ()
+    pre_tokenizers: tuple[Part, ...] = ()
     units: str = "characters"
     marker: Marker = Marker()  # noqa: RUF009 (a tuple can't change)
     alphabet: str = "seen"
@@ -88,9 +131,19 @@ class Recipe:
     unk_token: str | None = None
     unknown: str = "word"
     max_input_chars: int | None = None
+    byte_fallback: bool = False
+    fuse_unknown: bool = False
+    whole_words: bool = False
+    precision: str = "double"
+    post_processors: tuple[Part, ...] = ()
+    decoders: tuple[Part, ...] = ()
     special_tokens: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name, family in _FAMILIES.items():
+            object.__setattr__(self, name, family.steps(getattr(self, name)))
+        object.__setattr__(self, "marker", Marker(*self.marker))
+        object.__setattr__(self, "special_tokens", tuple(self.special_tokens))
         for name, value, allowed in (
             ("algorithm", self.algorithm, ALGORITHMS),
             ("units", self.units, UNITS),
@@ -98,37 +151,57 @@ class Recipe:
             ("alphabet", self.alphabet, ALPHABETS),
             ("score", self.score, SCORES),
             ("tie break", self.tie_break, TIE_BREAKS),
-            ("segmentation", self.segmentation, SEGMENTATIONS),
             ("unknown", self.unknown, UNKNOWNS),
-            *(("normalizer", normalizer, NORMALIZERS) for normalizer in self.normalizers),
+            ("precision", self.precision, PRECISIONS),
         ):
             if value not in allowed:
                 raise TokctlError(
                     f"no {name} is called {value!r}", f"choose one of: {', '.join(allowed)}"
                 )
-        self._check_pre_tokenizer()
+        self._check_segmentation()
+        self._check_pre_tokenizers()
         self._check_marker()
         self._check_special_tokens()
+        self._check_around()
         if self.max_input_chars is not None and not 0 < self.max_input_chars < 2**53:
             raise TokctlError(f"max_input_chars can't be {self.max_input_chars}")
 
-    def _check_pre_tokenizer(self) -> None:
-        name = self.pre_tokenizer
-        if self.is_regex:
-            from tokctl.pretokenizers import compile_pattern
+    def _check_segmentation(self) -> None:
+        allowed = SEGMENTATIONS[self.algorithm]
+        if self.segmentation not in allowed:
+            every = {name for names in SEGMENTATIONS.values() for name in names}
+            if self.segmentation not in every:
+                message = f"no segmentation is called {self.segmentation!r}"
+            else:
+                message = f"{self.algorithm} can't be segmented by {self.segmentation}"
+            raise TokctlError(message, f"choose one of: {', '.join(allowed)}")
+        if self.byte_fallback and (
+            self.units == "bytes" or self.algorithm not in ("bpe", "unigram")
+        ):
+            raise TokctlError(
+                "only bpe and unigram on characters can fall back to bytes",
+                "leave byte fallback out, or take one of these",
+            )
+        if self.units == "bytes" and self.algorithm != "bpe":
+            raise TokctlError(f"{self.algorithm} reads characters, not bytes")
 
-            compile_pattern(name)
-        elif name not in PRE_TOKENIZERS:
-            raise TokctlError(
-                f"no pre-tokenizer is called {name!r}",
-                f"choose one of: {', '.join(PRE_TOKENIZERS)}, regex:PATTERN",
-            )
-        elif self.units == "bytes" and name not in LOSSLESS_PRE_TOKENIZERS:
-            raise TokctlError(
-                f"the pre-tokenizer {name!r} drops spaces, so a byte-level model "
-                "could not give the text back",
-                "use gpt2, none or regex:PATTERN, or train on characters (--chars)",
-            )
+    def _check_pre_tokenizers(self) -> None:
+        for part in self.pre_tokenizers:
+            if part.kind == "split" and part["regex"]:
+                from tokctl.pretokenizers import compile_pattern
+
+                compile_pattern(part["pattern"])
+            if self.units == "bytes" and not is_lossless(part) and part.kind != "prefix-space":
+                raise TokctlError(
+                    f"the pre-tokenizer {str(part)!r} does not keep the text as it is, so a "
+                    "byte-level model could not give the text back",
+                    "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)",
+                )
+        for part in self.normalizers:
+            if part.kind == "replace" and part["regex"]:
+                from tokctl.pretokenizers import compile_pattern
+
+                compile_pattern(part["pattern"])
 
     def _check_marker(self) -> None:
         kind, text = self.marker
@@ -141,10 +214,10 @@ class Recipe:
             )
         if (self.algorithm == "wordpiece") != (kind == "continuation"):
             raise TokctlError("WordPiece needs a continuation marker, and only WordPiece has one")
+        if kind != "none" and self.algorithm not in ("bpe", "wordpiece"):
+            raise TokctlError(f"{self.algorithm} has no word marker")
         if (self.alphabet == "bytes") != (self.units == "bytes"):
             raise TokctlError("a byte-level model has an alphabet of bytes, and no other has one")
-        if self.segmentation == "longest-match" and self.algorithm != "wordpiece":
-            raise TokctlError("only WordPiece is segmented by longest match")
 
     def _check_special_tokens(self) -> None:
         if len(set(self.special_tokens)) != len(self.special_tokens):
@@ -159,9 +232,40 @@ class Recipe:
         if self.unk_token is not None and self.unk_token not in self.special_tokens:
             raise TokctlError(f"the unknown token {self.unk_token!r} is no special token")
 
+    def _check_around(self) -> None:
+        """TokctlError unless post-processors and decoders fit the model."""
+        for part in self.post_processors:
+            if part.kind == "template":
+                check_template(part["single"], part["pair"], self.special_tokens)
+        needs = {
+            "byte-level": (self.units == "bytes", "a byte-level model"),
+            "wordpiece": (self.units != "bytes", "a model of characters"),
+            "metaspace": (self.units != "bytes", "a model of characters"),
+            "bpe-suffix": (self.units != "bytes", "a model of characters"),
+            "byte-fallback": (self.byte_fallback, "a model with byte fallback"),
+        }
+        for part in self.decoders:
+            fits, needed = needs.get(part.kind, (True, ""))
+            if not fits:
+                raise TokctlError(
+                    f"the decoder {part} does not fit: it needs {needed}",
+                    "leave the decoder out, and the recipe decodes as it should",
+                )
+            if part.kind == "replace" and part["regex"]:
+                from tokctl.pretokenizers import compile_pattern
+
+                compile_pattern(part["pattern"])
+
     @property
-    def is_regex(self) -> bool:
-        return self.pre_tokenizer.startswith("regex:")
+    def splitting(self) -> str:
+        """The pre-tokenizers in their text form, `none` for no splitting."""
+        return text_of(self.pre_tokenizers)
+
+    @property
+    def uses_regex(self) -> bool:
+        """Is a part searched for by a regular expression, so that documents are read whole?"""
+        parts = (*self.normalizers, *self.pre_tokenizers)
+        return any(dict(part.options).get("regex", False) for part in parts)
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Recipe:
         """This recipe with more special tokens, behind those it has."""
@@ -169,36 +273,64 @@ class Recipe:
         return replace(self, special_tokens=(*self.special_tokens, *added))
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
+        """The recipe as JSON would hold it."""
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        for name in _FAMILIES:
+            data[name] = [part.to_dict() for part in data[name]]
         data["marker"] = {"kind": self.marker.kind, "text": self.marker.text}
+        data["special_tokens"] = list(self.special_tokens)
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recipe:
         """The recipe that `to_dict` described; TokctlError where a field is not as it should be."""
         known = {entry.name: entry for entry in fields(cls)}
-        if unknown := set(data) - set(known):
+        values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
+        if unknown := set(values) - set(known):
             raise TokctlError(f"the recipe has a field {min(unknown)!r} that this tokctl lacks")
-        values = dict(data)
         try:
-            marker = Marker(data["marker"]["kind"], data["marker"]["text"])
+            marker = Marker(values["marker"]["kind"], values["marker"]["text"])
             if not all(isinstance(part, str) for part in marker):
                 raise TypeError("marker")
             values["marker"] = marker
-            values["normalizers"] = _strings(data["normalizers"])
-            values["special_tokens"] = _strings(data["special_tokens"])
-            texts = set(known) - {"marker", "normalizers", "special_tokens", "max_input_chars"}
-            for name in texts:
-                if not (
-                    isinstance(values[name], str) or (name == "unk_token" and not values[name])
-                ):
+            values["special_tokens"] = _strings(values["special_tokens"])
+            for name, family in _FAMILIES.items():
+                if not isinstance(values.setdefault(name, []), list):
                     raise TypeError(name)
-            limit = values["max_input_chars"]
-            if limit is not None and type(limit) is not int:
-                raise TypeError("max_input_chars")
+                values[name] = tuple(map(family.from_dict, values[name]))
+            for name in values.keys() - _FAMILIES.keys() - {"marker", "special_tokens"}:
+                if not _fits(name, values[name], known[name].default):
+                    raise TypeError(name)
             return cls(**values)
         except (KeyError, TypeError) as error:
             raise TokctlError(f"the recipe's field {error} is missing or wrong") from None
+
+
+_FAMILIES = {
+    "normalizers": NORMALIZERS,
+    "pre_tokenizers": PRE_TOKENIZERS,
+    "post_processors": POST_PROCESSORS,
+    "decoders": DECODERS,
+}
+
+
+def _fits(name: str, value: Any, default: Any) -> bool:
+    if name == "max_input_chars":
+        return value is None or type(value) is int
+    if name == "unk_token" and not value:
+        return value is None
+    return type(value) is (bool if type(default) is bool else str)
+
+
+def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a recipe that names one pre-tokenizer and its normalizers."""
+    values = dict(data)
+    splitting = values.pop("pre_tokenizer")
+    if not isinstance(splitting, str):
+        raise TokctlError("the recipe's field 'pre_tokenizer' is missing or wrong")
+    values["normalizers"] = [{"kind": kind} for kind in _strings(data["normalizers"])]
+    values["pre_tokenizers"] = [part.to_dict() for part in PRE_TOKENIZERS.steps(splitting)]
+    return values
 
 
 def _strings(values: Any) -> tuple[str, ...]:
@@ -255,14 +387,51 @@ class FilledRecipe:
         tokens: each token's bytes, markers included, by id.
         merges: in the order learned; empty where the history is unknown.
         training: None for a model that tokctl has not trained.
+        scores: each token's natural log probability, by id (unigram); 0 where it has none.
+        rounds: of a Unigram training.
+        counts: how often each token was counted in training, by id (word, char).
+        added_tokens: those that are found before the model segments the text; by default
+            the recipe's special tokens, with the lowest ids.
     """
 
     recipe: Recipe
     tokens: list[bytes]
     merges: list[Merge] = field(default_factory=list)
     training: TrainingRecord | None = None
+    scores: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    added_tokens: tuple[AddedToken, ...] | None = None
+
+    def __post_init__(self) -> None:
+        size = len(self.tokens)
+        for name in ("scores", "counts"):
+            if getattr(self, name) and len(getattr(self, name)) != size:
+                raise TokctlError(f"there is not one of the {name} for each token")
+        seen = set()
+        for token in self.added:
+            if token.id >= size or (token.special and self.tokens[token.id] != token.text.encode()):
+                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
+            if token.id in seen:
+                raise TokctlError(f"the id {token.id} has two added tokens")
+            seen.add(token.id)
+        if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
+            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
 
     @property
+    def added(self) -> tuple[AddedToken, ...]:
+        """The added tokens, special ones among them, in id order."""
+        if self.added_tokens is None:
+            texts = self.recipe.special_tokens
+            return tuple(AddedToken(text, id_) for id_, text in enumerate(texts))
+        return self.added_tokens
+
+    @cached_property
     def special_ids(self) -> dict[str, int]:
         """Special tokens with their ids, in id order."""
-        return {token: id_ for id_, token in enumerate(self.recipe.special_tokens)}
+        return {token.text: token.id for token in self.added if token.special}
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """The ids that the model never makes of ordinary text: added tokens."""
+        return frozenset(token.id for token in self.added if token.special or not token.ordinary)

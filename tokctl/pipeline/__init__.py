@@ -1,0 +1,27 @@
+"""The parts that a recipe is made of, as plain data: what each kind is and what it takes.
+
+The native core does what they say; `tokctl.formats` translates them.
+"""
+
+from tokctl.pipeline.added_tokens import AddedToken
+from tokctl.pipeline.decoders import DECODERS
+from tokctl.pipeline.normalizers import NORMALIZERS
+from tokctl.pipeline.part import Family, Kind, Option, Part, Steps, text_of
+from tokctl.pipeline.post_processors import POST_PROCESSORS
+from tokctl.pipeline.pre_tokenizers import BEHAVIOURS, PRE_TOKENIZERS, is_lossless
+
+__all__ = [
+    "BEHAVIOURS",
+    "DECODERS",
+    "NORMALIZERS",
+    "POST_PROCESSORS",
+    "PRE_TOKENIZERS",
+    "AddedToken",
+    "Family",
+    "Kind",
+    "Option",
+    "Part",
+    "Steps",
+    "is_lossless",
+    "text_of",
+]

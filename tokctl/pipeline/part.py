@@ -1,0 +1,261 @@
+"""A step of a pipeline as plain data: a kind and its options."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokctl.errors import TokctlError
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a kind of part.
+
+    type: `str`, `bool` or `int`.
+    default: None where the option must be given.
+    choices: the values that it may have; empty: any of its type.
+    least: the least number, for `int`.
+    may_be_empty: for `str`.
+    """
+
+    type: type
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    may_be_empty: bool = True
+
+    def check(self, what: str, value: Any) -> None:
+        """TokctlError unless `value` is one that the option can have."""
+        if type(value) is not self.type:
+            raise TokctlError(f"{what} is {value!r}, and should be {_TYPES[self.type]}")
+        if self.choices and value not in self.choices:
+            raise TokctlError(
+                f"{what} can't be {value!r}", f"choose one of: {', '.join(self.choices)}"
+            )
+        if self.type is int and not self.least <= value < 2**31:
+            raise TokctlError(f"{what} can't be {value}", f"it is a number from {self.least} up")
+        if self.type is str:
+            if not value and not self.may_be_empty:
+                raise TokctlError(f"{what} can't be empty")
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise TokctlError(f"{what}, {value!r}, is not UTF-8") from None
+
+
+_TYPES = {str: "a text", bool: "true or false", int: "a whole number"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of part: what it does, in one line, and its options.
+
+    main: the options that the text form `kind:VALUE` sets, with `separator` between two.
+    """
+
+    about: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    main: tuple[str, ...] = ()
+    separator: str = "=>"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One normalizer, pre-tokenizer, post-processor or decoder.
+
+    Made by `Family.part`, which checks it. `options` holds every option of the kind, in
+    the kind's order; `part["name"]` is the value of one.
+    """
+
+    family: Family = field(repr=False, compare=False, hash=False)
+    kind: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.options)[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would hold it: the kind, and the options that differ from their default."""
+        known = self.family.kinds[self.kind].options
+        changed = {name: value for name, value in self.options if value != known[name].default}
+        return {"kind": self.kind, **changed}
+
+    def native(self) -> dict[str, Any]:
+        """As the native core takes it: the kind, and every option."""
+        return {"kind": self.kind, **dict(self.options)}
+
+    def __str__(self) -> str:
+        """The text form: `kind`, `kind:VALUE`, or JSON where these can't say it all."""
+        kind = self.family.kinds[self.kind]
+        changed = self.to_dict()
+        del changed["kind"]
+        if not changed:
+            return self.kind
+        for name, meant in self.family.aliases.items():
+            given = [option for option, value in meant.items() if value is None]
+            text = f"{name}:{self[given[0]]}" if given and given[0] in changed else name
+            if {"kind": self.kind, **changed}.keys() == meant.keys() and self._is(text):
+                return text
+        values = [_spelled(self[name]) for name in kind.main]
+        text = f"{self.kind}:{kind.separator.join(values)}"
+        if changed.keys() <= set(kind.main) and self._is(text):
+            return text
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _is(self, text: str) -> bool:
+        """Does a text form describe this part?"""
+        try:
+            return self.family.parse(text) == self
+        except TokctlError:
+            return False
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """All kinds of normalizers, say.
+
+    name: what one of them is called in messages.
+    aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
+    """
+
+    name: str
+    kinds: Mapping[str, Kind]
+    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def part(self, kind: str, **options: Any) -> Part:
+        """The part of that kind; TokctlError where kind or options are wrong."""
+        if not isinstance(kind, str) or kind not in self.kinds:
+            close = difflib.get_close_matches(str(kind), self.names(), n=1)
+            listed = f"choose one of: {', '.join(self.names())}"
+            hint = f"did you mean {close[0]}?" if close else listed
+            raise TokctlError(f"no {self.name} is called {kind!r}", hint)
+        known = self.kinds[kind].options
+        if unknown := options.keys() - known.keys():
+            names = ", ".join(known) or "none"
+            raise TokctlError(
+                f"the {self.name} {kind} has no option {min(unknown)!r}", f"it has: {names}"
+            )
+        values = []
+        for name, option in known.items():
+            value = options.get(name, option.default)
+            if value is None:
+                raise TokctlError(
+                    f"the {self.name} {kind} needs the option {name!r}", self.example(kind)
+                )
+            option.check(f"the option {name} of the {self.name} {kind}", value)
+            values.append((name, value))
+        return Part(self, kind, tuple(values))
+
+    def names(self) -> list[str]:
+        """Every name that a text form can start with."""
+        return [*self.kinds, *(alias for alias in self.aliases if alias not in self.kinds)]
+
+    def example(self, kind: str) -> str:
+        main = self.kinds[kind].main
+        shown = self.kinds[kind].separator.join(name.upper() for name in main)
+        return f"write {kind}:{shown}" if main else f"it is called {kind}"
+
+    def from_dict(self, data: Any) -> Part:
+        """The part that `to_dict` described."""
+        if not isinstance(data, Mapping) or "kind" not in data:
+            raise TokctlError(f"a {self.name} is described by an object with a kind, not {data!r}")
+        options = {name: value for name, value in data.items() if name != "kind"}
+        return self.part(data["kind"], **options)
+
+    def parse(self, text: str) -> Part:
+        """The part that a text form describes: `kind`, `kind:VALUE`, or a JSON object."""
+        if text.startswith("{"):
+            return self._from_json(text)
+        name, colon, value = text.partition(":")
+        if name in self.aliases:
+            meant = dict(self.aliases[name])
+            for option, given in meant.items():
+                if given is None:
+                    if not value:
+                        raise TokctlError(
+                            f"the {self.name} {name} needs a value", f"write {name}:VALUE"
+                        )
+                    meant[option] = value
+                    colon = ""
+            if colon:
+                raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+            return self.part(meant.pop("kind"), **meant)
+        if not colon or name not in self.kinds:
+            return self.part(name)
+        kind = self.kinds[name]
+        if not kind.main:
+            raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+        values = value.split(kind.separator) if len(kind.main) > 1 else [value]
+        if len(values) > len(kind.main):
+            raise TokctlError(f"{text!r} has too many {kind.separator!r}", self.example(name))
+        pairs = zip(kind.main, values, strict=False)
+        return self.part(name, **{n: self._value(kind.options[n], v) for n, v in pairs})
+
+    def _value(self, option: Option, text: str) -> Any:
+        if option.type is bool:
+            return {"true": True, "false": False}.get(text, text)
+        if option.type is int:
+            return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text
+        return text
+
+    def _from_json(self, text: str) -> Part:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise TokctlError(f"the {self.name} {text!r} is no JSON: {error}") from None
+        return self.from_dict(data)
+
+    def parse_list(self, text: str) -> list[Part]:
+        """The parts of a list with commas between. One whose value is a free text takes
+        all that follows it."""
+        parts: list[Part] = []
+        while text:
+            name = text.split(",", 1)[0].split(":", 1)[0]
+            if text.startswith("{") or self._takes_text(name):
+                return [*parts, self.parse(text)]
+            one, _, text = text.partition(",")
+            if one.strip():
+                parts.append(self.parse(one.strip()))
+            text = text.lstrip()
+        return parts
+
+    def _takes_text(self, name: str) -> bool:
+        if name in self.aliases:
+            return None in self.aliases[name].values()
+        if name not in self.kinds:
+            return False
+        kind = self.kinds[name]
+        return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
+
+    def steps(self, steps: Steps) -> tuple[Part, ...]:
+        """A sequence of parts from parts, text forms and descriptions; `none` is no step."""
+        if isinstance(steps, (str, Part, Mapping)):
+            steps = [steps]
+        found: list[Part] = []
+        for step in steps:
+            if isinstance(step, Part):
+                if step.family is not self:
+                    raise TokctlError(f"{step} is a {step.family.name}, not a {self.name}")
+                found.append(step)
+            elif isinstance(step, str):
+                found += [] if step in ("none", "") else [self.parse(step)]
+            else:
+                found.append(self.from_dict(step))
+        return tuple(found)
+
+
+#: What a sequence of parts can be given as.
+Steps = str | Part | Mapping[str, Any] | Sequence[str | Part | Mapping[str, Any]]
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """A sequence of parts in their text form; `none` for no part."""
+    return ", ".join(map(str, parts)) or "none"
