@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 
 from tokctl.errors import TokctlError
@@ -176,8 +175,15 @@ PRESETS = {
             UNIGRAM,
             name="albert",
             normalizers=_normalize(
-                ['replace:``=>"', "replace:''=>\"", "nfkd", "strip-accents", "lowercase"]
-                + ["nmt_nfkc", "collapse-spaces"]
+                [
+                    'replace:``=>"',
+                    "replace:''=>\"",
+                    "nfkd",
+                    "strip-accents",
+                    "lowercase",
+                    "nmt_nfkc",
+                    "collapse-spaces",
+                ]
             ),
             special_tokens=("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"),
             post_processors=_BERT_TEMPLATE,
@@ -194,11 +200,11 @@ PRESETS = {
         ),
     ),
     "llama2": (
-        "Llama 2: BPE on characters over unsplit text, bytes for unknown characters",
+        "like Llama 2: BPE on characters, ▁ for spaces, bytes for unknown characters",
         Recipe(
             name="llama2",
             algorithm="bpe",
-            normalizers=_normalize(["prepend:▁", "replace: =>▁"]),
+            pre_tokenizers=_split("metaspace:first"),
             tie_break="lowest-id",
             unk_token="<unk>",
             byte_fallback=True,
@@ -269,6 +275,8 @@ def preset(name: str) -> Recipe:
     """The recipe called `name`; TokctlError with the known names where there is none."""
     if name in PRESETS:
         return PRESETS[name][1]
+    import difflib
+
     close = difflib.get_close_matches(name, PRESETS, n=1)
     hint = f"did you mean {close[0]}?" if close else f"the presets are: {', '.join(PRESETS)}"
     raise TokctlError(f"no preset is called {name!r}", hint)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +88,8 @@ class Part:
 
     def __str__(self) -> str:
         """The text form: `kind`, `kind:VALUE`, or JSON where these can't say it all."""
+        import json
+
         kind = self.family.kinds[self.kind]
         changed = self.to_dict()
         del changed["kind"]
@@ -133,6 +133,8 @@ class Family:
     def part(self, kind: str, **options: Any) -> Part:
         """The part of that kind; TokctlError where kind or options are wrong."""
         if not isinstance(kind, str) or kind not in self.kinds:
+            import difflib
+
             close = difflib.get_close_matches(str(kind), self.names(), n=1)
             listed = f"choose one of: {', '.join(self.names())}"
             hint = f"did you mean {close[0]}?" if close else listed
@@ -207,6 +209,8 @@ class Family:
         return text
 
     def _from_json(self, text: str) -> Part:
+        import json
+
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
