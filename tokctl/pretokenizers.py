@@ -10,13 +10,66 @@ from typing import Any
 from tokctl import _native
 from tokctl.errors import TokctlError
 
-#: What each name stands for, as a pattern of the `regex` package. The first three drop
+_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_LLAMA3 = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
+)
+_CASED = r"\p{Lm}\p{Lo}\p{M}]"
+
+#: What each name stands for, as a pattern of the `regex` package. The first four drop
 #: what the pattern does not match; the others keep every byte.
 PATTERNS = {
     "whitespace": r"\S+",
+    "whitespace-punctuation": r"\w+|[^\w\s]+",
     "bert": r"[^\s\p{P}$+<=>^`|~]+|[\p{P}$+<=>^`|~]",
     "gpt2-words": r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+",
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    # tiktoken's cl100k_base keeps white space at the end of a text together; the files
+    # that were converted to Hugging Face's format do not: those are llama3.
+    "cl100k": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
+        r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "llama3": _LLAMA3,
+    "qwen2": _LLAMA3.replace("{1,3}", ""),
+    "o200k": (
+        rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}{_CASED}*[\p{{Ll}}{_CASED}+{_CONTRACTIONS}?|"
+        rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}{_CASED}+[\p{{Ll}}{_CASED}*{_CONTRACTIONS}?|"
+        rf"\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
+    ),
+    "characters": r"(?s:.)",
+    "graphemes": r"\X",
+}
+
+#: The patterns of DeepSeek-V3 (`deepseek-v3`), which isolate their matches one after the
+#: other. In that model's file CR and LF stand in the third one as themselves.
+DEEPSEEK_V3 = (
+    r"\p{N}{1,3}",
+    "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"""
+    r" ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
+)
+
+#: Patterns that model files are known to hold, and the native scanner that splits a text
+#: as a `Split` at the pattern does whose matches are isolated. Each pattern matches
+#: everything, so one that is inverted and removed does the same.
+KNOWN_PATTERNS: dict[str, str] = {
+    **{PATTERNS[name]: name for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k")},
+    # tiktoken's later spellings of the same: r50k_base, and cl100k_base before `\s++$`.
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
+    r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+    (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}|"
+        r" ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+    ): "llama3",
+}
+
+#: Sequences of patterns whose matches are isolated one after the other.
+KNOWN_SEQUENCES: dict[tuple[str, ...], str] = {
+    DEEPSEEK_V3: "deepseek-v3",
+    tuple(part.replace(r"\r\n", "\r\n") for part in DEEPSEEK_V3): "deepseek-v3",
 }
 
 

@@ -14,8 +14,13 @@ from tokctl.recipe import FilledRecipe, Merge, Recipe
 
 if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
+    from tokctl.postprocess import Padding, Truncation
+    from tokctl.sampling import Segmentation
     from tokctl.sources import Document
     from tokctl.training import Progress, Timing
+
+#: Selections of special tokens whose matchers a tokenizer keeps.
+MOST_MATCHERS = 16
 
 #: Which special tokens may be spelled in a text: `none`, `all`, or these.
 Special = str | Sequence[str]
@@ -148,10 +153,11 @@ class Tokenizer:
     @cached_property
     def tokens(self) -> list[str]:
         """Every token by id, as text; byte-level ones in GPT-2's stand-ins (`Ġ` is a space)."""
-        special = len(self.recipe.special_tokens)
         spell = byte_level.spell if self.recipe.units == "bytes" else bytes.decode
-        tokens = self.model.tokens
-        return [*self.recipe.special_tokens, *(spell(token) for token in tokens[special:])]
+        names = [spell(token) for token in self.model.tokens]
+        for token in self.model.added:
+            names[token.id] = token.text
+        return names
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
@@ -162,38 +168,46 @@ class Tokenizer:
 
     @cached_property
     def encoder(self) -> _native.Encoder:
-        """The native encoder. Its pre-tokenizer is `none` where the recipe's is a pattern."""
-        recipe = self.recipe
-        special = len(recipe.special_tokens)
-        ordinary = list(zip(self.model.tokens[special:], range(special, self.vocab_size)))  # noqa: B905
-        return _native.Encoder(
-            normalizers=list(recipe.normalizers),
-            pre_tokenizer="none" if recipe.is_regex else recipe.pre_tokenizer,
-            segmentation=recipe.segmentation,
-            units=recipe.units,
-            marker=recipe.marker,
-            tokens=ordinary,
-            merges=[merge[:3] for merge in self.merges],
-            unknown_id=self.unk_id,
-            unknown=recipe.unknown,
-            max_input_chars=recipe.max_input_chars,
-        )
+        """The native encoder."""
+        from tokctl.segmenting import encoder
 
-    def special_matcher(self, special: Special) -> _native.SpecialTokens | None:
-        """The matcher of the special tokens that a text may spell, or None for none of them."""
+        return encoder(self.model)
+
+    @cached_property
+    def _matchers(self) -> dict[tuple[str, ...], _native.Matchers]:
+        return {}
+
+    def special_matcher(self, special: Special) -> _native.Matchers | None:
+        """The matcher of the added tokens: those that are always found, and the special
+        tokens that a text may spell. None where there is nothing to find."""
         known = self.special_ids
-        if special == "none" or not special:
-            return None
-        wanted = [special] if isinstance(special, str) else list(special)
+        wanted = [special] if isinstance(special, str) else list(special or ())
         if "all" in wanted:
             wanted = list(known)
+        wanted = [] if wanted == ["none"] else wanted
         for token in wanted:
             if token not in known:
-                names = ", ".join(known) or "none"
+                names = ", ".join(list(known)[:50]) or "none"
                 raise TokctlError(
                     f"{token!r} is no special token of this model", f"it has: {names}"
                 )
-        return _native.SpecialTokens([(token.encode(), known[token]) for token in wanted])
+        key = tuple(wanted)
+        allowed = set(wanted)
+        if key not in self._matchers:
+            found = [t for t in self.model.added if not t.special or t.text in allowed]
+            if not found:
+                return None
+            if len(self._matchers) >= MOST_MATCHERS:
+                self._matchers.clear()
+            self._matchers[key] = _native.Matchers(
+                self.encoder,
+                [
+                    (t.text.encode(), t.id, t.single_word, t.strip_left, t.strip_right)
+                    + (t.normalized, t.special)
+                    for t in found
+                ],
+            )
+        return self._matchers[key]
 
     def as_bytes(self, text: str | bytes) -> bytes:
         """The bytes of a text; TokctlError where this recipe can't read them.
@@ -228,57 +242,63 @@ class Tokenizer:
             line = text.count(b"\n", 0, error.start) + 1
             raise invalid_utf8("the text", line, error.start) from None
 
-    def encode(self, text: str | bytes, *, special: Special = "none") -> Encoding:
-        """The tokens of a text with their places.
+    def encode(
+        self,
+        text: str | bytes,
+        pair: str | bytes | None = None,
+        *,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> Encoding:
+        """The tokens of a text, or of two, with their places.
 
         Args:
             text: str, or bytes (a byte-level model takes any).
-            special: special tokens that the text may spell; by default their spelling is
+            pair: a second text, for templates with `$B`.
+            special: special tokens that the texts may spell; by default their spelling is
                 ordinary text.
+            add_special: puts the post-processor's special tokens around.
+            truncation, padding: see `tokctl.postprocess`; a number is the length.
 
         Raises:
-            TokctlError: text that is not UTF-8, for a character model.
+            TokctlError: text that is not UTF-8, for a character model; lengths that leave
+                no room.
         """
+        first = self._encode(text, special)
+        plain = pair is None and not add_special and truncation is None and padding is None
+        if plain and all(part.kind == "template" for part in self.recipe.post_processors):
+            return first
+        from tokctl import postprocess
+
+        second = None if pair is None else self._encode(pair, special)
+        return postprocess.postprocess(
+            first,
+            second,
+            parts=self.recipe.post_processors,
+            special_ids=self.special_ids,
+            add_special=add_special,
+            truncation=truncation,
+            padding=padding,
+        )
+
+    def _encode(self, text: str | bytes, special: Special) -> Encoding:
         data = self.as_bytes(text)
-        columns = self._columns(data, special)
-        ids, starts, ends, words = columns
+        ids, starts, ends, words = self._columns(data, special)
         names = self._names(ids, data, starts, ends, words)
         pieces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
         offsets = list(zip(starts, ends, strict=True))
         if isinstance(text, str) and len(text) != len(data):
-            offsets = character_offsets(text, offsets)
+            return Encoding(
+                ids, names, pieces, character_offsets(text, offsets), words, byte_offsets=offsets
+            )
         return Encoding(ids, names, pieces, offsets, words)
 
     def _columns(
-        self, data: bytes, special: Special
+        self, data: bytes, special: Special = "none"
     ) -> tuple[list[int], list[int], list[int], list[int | None]]:
-        matcher = self.special_matcher(special)
-        found = matcher.find(data) if matcher else []
-        ids: list[int] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        words: list[int | None] = []
-        done = 0
-        next_word = 0
-        for start, end, id_ in [*found, (len(data), len(data), None)]:
-            part = self._segment(data[done:start])
-            ids += part[0]
-            starts += [done + at for at in part[1]]
-            ends += [done + at for at in part[2]]
-            words += [next_word + word for word in part[3]]
-            next_word += part[3][-1] + 1 if part[3] else 0
-            if id_ is not None:
-                ids.append(id_)
-                starts.append(start)
-                ends.append(end)
-                words.append(None)
-            done = end
-        return ids, starts, ends, words
-
-    def _segment(self, data: bytes) -> tuple[list[int], list[int], list[int], list[int]]:
-        if self.recipe.is_regex:
-            return self.encoder.tokens_of(data, self.pre_tokens(data)[1])
-        return self.encoder.tokens(data)
+        return self.encoder.tokens(data, self.special_matcher(special))
 
     def _names(
         self,
@@ -324,10 +344,7 @@ class Tokenizer:
         if threads < 1:
             raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
         data = [self.as_bytes(text) for text in texts]
-        if self.recipe.is_regex:
-            batch = [self._columns(text, special)[0] for text in data]
-        else:
-            batch = self.encoder.batch(data, threads, self.special_matcher(special))
+        batch = self.encoder.batch(data, threads, self.special_matcher(special))
         if self.unk_id is None and self.recipe.alphabet != "bytes":
             for number, ids in enumerate(batch):
                 if _native.NO_ID in ids:
@@ -336,22 +353,31 @@ class Tokenizer:
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""
-        data = self.as_bytes(text)
-        normalized, ranges = self.encoder.pre_tokens(data)
-        if self.recipe.is_regex:
-            from tokctl.pretokenizers import split
-
-            ranges = split(self.recipe.pre_tokenizer, normalized)
+        normalized, ranges, _ = self.encoder.pre_tokens(self.as_bytes(text))
         return normalized, ranges
+
+    def nbest(self, text: str | bytes, n: int) -> list[Segmentation]:
+        """The `n` most probable segmentations (unigram); see `tokctl.sampling`."""
+        from tokctl.sampling import nbest
+
+        return nbest(self, text, n)
+
+    def sample(
+        self, text: str | bytes, *, alpha: float = 0.1, nbest_size: int = -1, seed: int
+    ) -> list[int]:
+        """The ids of a segmentation drawn at random (unigram); see `tokctl.sampling`."""
+        from tokctl.sampling import sample
+
+        return sample(self, text, alpha=alpha, nbest_size=nbest_size, seed=seed)
 
     # -- decoding ---------------------------------------------------------------------
 
     @cached_property
     def decoder(self) -> _native.Decoder:
         """The native decoder."""
-        special = len(self.recipe.special_tokens)
-        flags = [id_ < special for id_ in range(self.vocab_size)]
-        return _native.Decoder(self.recipe.marker, self.model.tokens, flags)
+        from tokctl.segmenting import decoder
+
+        return decoder(self.model)
 
     def decode_bytes(self, ids: Sequence[int], *, skip_special: bool = False) -> bytes:
         """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary."""

@@ -15,7 +15,7 @@ from tokctl.errors import TokctlError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from tokctl._native import SpecialTokens
+    from tokctl._native import Matchers
     from tokctl.sources import Document
     from tokctl.tokenizer import Special, Tokenizer
 
@@ -67,20 +67,21 @@ class Forms:
         recipe = self.tokenizer.recipe
         blocks = self.blocks(document)
         if (
-            recipe.is_regex
-            or recipe.normalizers
+            recipe.normalizers
             or self._matcher
             or self.form not in ("ids", "bin")
         ):
             yield b"".join(blocks)
             return
         from tokctl._native import last_cut
+        from tokctl.pipeline import native_parts
 
+        splitting = native_parts(recipe.pre_tokenizers)
         waiting = bytearray()
         for block in blocks:
             searched = len(waiting)
             waiting += block
-            cut = last_cut(recipe.pre_tokenizer, bytes(waiting[max(0, searched - 4) :]), 4)
+            cut = last_cut(splitting, bytes(waiting[max(0, searched - 4) :]), 4)
             if cut is not None:
                 cut += max(0, searched - 4)
                 yield bytes(waiting[:cut])
@@ -93,7 +94,7 @@ class Forms:
         Line feeds are not encoded but copied. TokctlError, naming the line, for a
         character that has no id.
         """
-        if self.form == "ids" and not self.tokenizer.recipe.is_regex:
+        if self.form == "ids":
             return self._native_lines(block, name, first_line)
         written = []
         tokens = 0
@@ -124,13 +125,11 @@ class Forms:
 
         `line` is that of the text's start, for errors.
         """
-        if self.form == "bin" and not self.tokenizer.recipe.is_regex:
+        if self.form == "bin":
             return self._native_bin(text, name, line)
-        if self.form in ("ids", "bin"):
+        if self.form == "ids":
             ids = self._ids(text, name, line)
-            return (
-                packed(ids, bin_width(self.tokenizer)) if self.form == "bin" else _decimal(ids)
-            ), len(ids)
+            return _decimal(ids), len(ids)
         # Offsets count characters where the text is given as str.
         given = text.decode("utf-8", "surrogateescape") if self.offsets else text
         encoding = self.tokenizer.encode(given, special=self.special)
@@ -158,14 +157,11 @@ class Forms:
             raise
 
     @cached_property
-    def _matcher(self) -> SpecialTokens | None:
+    def _matcher(self) -> Matchers | None:
         return self.tokenizer.special_matcher(self.special)
 
     def _ids(self, text: bytes, name: str, line: int) -> Sequence[int]:
-        if self.tokenizer.recipe.is_regex:
-            ids = self.tokenizer.encode(text, special=self.special).raw_ids
-        else:
-            ids = self.tokenizer.encoder.ids(text, self._matcher)
+        ids = self.tokenizer.encoder.ids(text, self._matcher)
         if self._lacks_ids(ids):
             raise self._no_id(text, name, line)
         return ids

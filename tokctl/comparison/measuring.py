@@ -19,10 +19,9 @@ Matrix = tuple[tuple[Figure, ...], ...]
 
 def measure(tokenizer: Tokenizer, text: bytes, threads: int) -> Counts:
     """The counts of one model on one text."""
-    ranges = tokenizer.pre_tokens(text)[1] if tokenizer.recipe.is_regex else None
     # Without an unknown token, what has no id is what the model does not know.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
-    found = tokenizer.encoder.measure(text, ranges, unknown_id)
+    found = tokenizer.encoder.measure(text, tokenizer.special_matcher("none"), unknown_id)
     (words, whole, split), (characters, spaces), (tokens, unknown, used) = found
     # A line ends at a line feed, with or without a carriage return before it.
     lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
@@ -50,10 +49,7 @@ def _exact(tokenizer: Tokenizer, lines: list[bytes], threads: int) -> int:
     exact = 0
     for first in range(0, len(lines), _LINES_AT_A_TIME):
         group = lines[first : first + _LINES_AT_A_TIME]
-        if tokenizer.recipe.is_regex:
-            batch = [tokenizer.encoder.tokens_of(x, tokenizer.pre_tokens(x)[1])[0] for x in group]
-        else:
-            batch = tokenizer.encoder.batch(group, threads, None)
+        batch = tokenizer.encoder.batch(group, threads, tokenizer.special_matcher("none"))
         for line, ids in zip(group, batch, strict=True):
             exact += _native.NO_ID not in ids and decode(ids, False) == line
     return exact
@@ -61,10 +57,7 @@ def _exact(tokenizer: Tokenizer, lines: list[bytes], threads: int) -> int:
 
 def segment(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
     """Where each token of a text starts and ends, in bytes."""
-    if tokenizer.recipe.is_regex:
-        columns = tokenizer.encoder.tokens_of(text, tokenizer.pre_tokens(text)[1])
-    else:
-        columns = tokenizer.encoder.tokens(text)
+    columns = tokenizer.encoder.tokens(text, tokenizer.special_matcher("none"))
     return columns[1], columns[2]
 
 

@@ -58,9 +58,11 @@ def pieces(text: bytes, recipes: Sequence[Recipe], size: int = 1 << 22) -> Itera
     A piece ends behind a line end between two visible characters, which every named
     pre-tokenizer cuts at in any case. Other recipes get the text whole.
     """
-    named = ("whitespace", "bert", "gpt2-words", "gpt2")
+    named = {"whitespace", "bert", "gpt2-words", "gpt2"}
     start = 0
-    if all(recipe.pre_tokenizer in named and not recipe.normalizers for recipe in recipes):
+    kinds = {part.kind for recipe in recipes for part in recipe.pre_tokenizers}
+    whole = any(recipe.normalizers or not recipe.pre_tokenizers for recipe in recipes)
+    if kinds <= named and not whole:
         while len(text) - start > size and (cut := _SAFE_CUT.search(text, start + size)):
             yield text[start : cut.end()]
             start = cut.end()

@@ -71,21 +71,9 @@ class History:
     @cached_property
     def replayer(self) -> _native.Encoder:
         """An encoder that makes the merges in the order learned, however the recipe encodes."""
-        recipe = self.model.recipe
-        special = len(recipe.special_tokens)
-        ids = range(special, len(self.tokens))
-        return _native.Encoder(
-            normalizers=[],
-            pre_tokenizer="none",
-            segmentation="replay",
-            units=recipe.units,
-            marker=recipe.marker,
-            tokens=list(zip(self.model.tokens[special:], ids, strict=True)),
-            merges=[merge[:3] for merge in self.merges],
-            unknown_id=None,
-            unknown=recipe.unknown,
-            max_input_chars=None,
-        )
+        from tokctl.segmenting import replayer
+
+        return replayer(self.model)
 
     def record(self, rank: int) -> MergeRecord:
         merge = self.merges[rank]

@@ -100,14 +100,14 @@ def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
 def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
     """The matches with their places; one without a token covers one character."""
     vocabulary = tokenizer.vocabulary
-    special = len(tokenizer.recipe.special_tokens)
+    apart = tokenizer.model.apart
     longest = history_of(tokenizer).longest
     at = 0
     while at < len(word):
         mark = tokenizer.recipe.marker.text if at else ""
         ends = range(min(len(word), at + longest), at, -1)
         spelled = (mark + word[at:end] for end in ends)
-        token = next((name for name in spelled if vocabulary.get(name, -1) >= special), None)
+        token = next((n for n in spelled if n in vocabulary and vocabulary[n] not in apart), None)
         end = at + (1 if token is None else len(token) - len(mark))
         tried = len(word) - (at if token is None else end)
         # Just those above the match, and in front of them the whole rest.

@@ -52,7 +52,7 @@ class Reach:
 def unreachable(tokenizer: Tokenizer) -> Reach:
     """The tokens of a model that trials with their own text can't bring about."""
     waiting = {}
-    for id_ in range(len(tokenizer.recipe.special_tokens), tokenizer.vocab_size):
+    for id_ in ordinary_ids(tokenizer):
         text = token_text(tokenizer, id_)
         if _is_whole(text) or not _merges_give(tokenizer, id_, text):
             waiting[id_] = text
@@ -70,11 +70,17 @@ def unreachable(tokenizer: Tokenizer) -> Reach:
     return Reach(tuple(tokenizer.tokens[id_] for id_ in waiting), 0, trials)
 
 
+def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
+    """The ids of the tokens that ordinary text can give."""
+    apart = tokenizer.model.apart
+    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
+
+
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
     """The bytes of text that a token stands for: its own, without the word marker."""
     token = tokenizer.model.tokens[id_]
     kind, mark = tokenizer.recipe.marker
-    if id_ < len(tokenizer.recipe.special_tokens):
+    if id_ in tokenizer.model.apart:
         return token
     if kind in ("start", "continuation"):
         return token.removeprefix(mark.encode())
@@ -96,10 +102,9 @@ def _merges_give(tokenizer: Tokenizer, id_: int, text: bytes) -> bool:
 
 def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     yield b"", b""
-    special = len(tokenizer.recipe.special_tokens)
     known = set()
     alphabet = []
-    for id_ in range(special, tokenizer.vocab_size):
+    for id_ in ordinary_ids(tokenizer):
         text = token_text(tokenizer, id_)
         if len(text) <= 4 and _is_whole(text) and len(text.decode()) == 1 and text not in known:
             known.add(text)
@@ -113,6 +118,4 @@ def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _encode(tokenizer: Tokenizer, texts: list[bytes]) -> list[list[int]]:
-    if tokenizer.recipe.is_regex:
-        return [tokenizer.encode(text).raw_ids for text in texts]
     return tokenizer.encoder.batch(texts, 1, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokctl.explain.history import check_step, history_of, name_symbols
-from tokctl.sources import Document, check_utf8
+from tokctl.sources import Document
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -59,19 +59,8 @@ def count_pre_tokens(
     """
     from tokctl import training
 
-    if not tokenizer.recipe.is_regex:
-        options = training.Options(vocab_size=1, errors=errors)
-        return training.count(documents, tokenizer.recipe, options)[0].items()
-    counts: dict[bytes, int] = {}
-    for document in documents:
-        blocks: Iterable[bytes] = document.blocks()
-        if tokenizer.recipe.units == "characters":
-            blocks = check_utf8(document, errors)
-        normalized, ranges = tokenizer.pre_tokens(b"".join(blocks))
-        for start, end in ranges:
-            pre_token = normalized[start:end]
-            counts[pre_token] = counts.get(pre_token, 0) + 1
-    return list(counts.items())
+    options = training.Options(vocab_size=1, errors=errors)
+    return training.count(documents, tokenizer.recipe, options)[0].items()
 
 
 def state_words(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokctl.explain.history import MergeRecord, history_of
-from tokctl.explain.reach import Reach, token_text, unreachable
+from tokctl.explain.reach import Reach, ordinary_ids, token_text, unreachable
 from tokctl.recipe import Recipe, TrainingRecord
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     trials of `tokctl.explain.reach`: about a second for 50,000 tokens."""
     recipe = tokenizer.recipe
     history = history_of(tokenizer)
-    special = len(recipe.special_tokens)
-    ids = range(special, tokenizer.vocab_size)
+    special = len(tokenizer.special_ids)
+    ids = ordinary_ids(tokenizer)
     texts = {id_: token_text(tokenizer, id_) for id_ in ids}
     merged = sum(id_ in history.made_by for id_ in ids)
     kinds = {"special": special, "alphabet": len(ids) - merged, "merged": merged}

@@ -89,7 +89,7 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
     history = history_of(tokenizer)
     births = history.made_by.get(id_, [])
     kind = "merged" if births else "alphabet"
-    if id_ < len(tokenizer.recipe.special_tokens):
+    if id_ in tokenizer.model.special_ids.values():
         kind = "special"
     tree, ranks = _tree(history, id_)
     return TokenHistory(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 
 from tokctl.metrics.figure import Figure, ratio
-from tokctl.recipe import LOSSLESS_PRE_TOKENIZERS, FilledRecipe, Recipe
+from tokctl.pipeline import is_lossless
+from tokctl.recipe import FilledRecipe, Recipe
 
 #: (kind, bytes): the bytes without marker or leading space, and where they stand:
 #: `start` of a word, `inside` (after its start), at its `end`, `open` (before its end,
@@ -38,14 +39,22 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
     if kind in ("end", "end-fused"):
         return ("end", token[: -len(mark)]) if token.endswith(mark) else ("open", token)
-    if recipe.is_regex or recipe.pre_tokenizer in LOSSLESS_PRE_TOKENIZERS:
+    if any(part.kind == "metaspace" for part in recipe.pre_tokenizers) or _writes_spaces(recipe):
+        mark = "▁".encode()
+        return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
+    if all(map(is_lossless, recipe.pre_tokenizers)):
         return ("start", token[1:]) if token.startswith(b" ") else ("inside", token)
     return "any", token
 
 
+def _writes_spaces(recipe: Recipe) -> bool:
+    """Do the normalizers write spaces as ▁, as SentencePiece does?"""
+    return any(part.kind == "replace" and part["content"] == "▁" for part in recipe.normalizers)
+
+
 def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
     """The canonical forms of a model's tokens; special tokens have no text and are left out."""
-    ordinary = model.tokens[len(model.recipe.special_tokens) :]
+    ordinary = (token for id_, token in enumerate(model.tokens) if id_ not in model.apart)
     return frozenset(canonical(model.recipe, token) for token in ordinary)
 
 

@@ -10,11 +10,11 @@ def emittable(model: FilledRecipe) -> int:
     """How many ids the model can emit for ordinary text.
 
     These are all ids but those of special tokens; of special tokens, the unknown token
-    alone is one of them.
+    alone is one of them, unless every character falls back to its bytes.
     """
     recipe = model.recipe
-    special = len(recipe.special_tokens) - (recipe.unk_token is not None)
-    return len(model.tokens) - special
+    unknown = recipe.unk_token is not None and not recipe.byte_fallback
+    return len(model.tokens) - len(model.special_ids) + unknown
 
 
 def vocabulary_use(used: int, emittable_ids: int) -> Figure:

@@ -54,6 +54,5 @@ NORMALIZERS = Family(
             {"text": Option(str, may_be_empty=False)},
             main=("text",),
         ),
-        "byte-level": Kind("spells every byte as a character, as GPT-2 does"),
     },
 )

@@ -82,10 +82,6 @@ class Part:
         changed = {name: value for name, value in self.options if value != known[name].default}
         return {"kind": self.kind, **changed}
 
-    def native(self) -> dict[str, Any]:
-        """As the native core takes it: the kind, and every option."""
-        return {"kind": self.kind, **dict(self.options)}
-
     def __str__(self) -> str:
         """The text form: `kind`, `kind:VALUE`, or JSON where these can't say it all."""
         import json

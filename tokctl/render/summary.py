@@ -34,12 +34,12 @@ def show_training(
         return
     recipe = tokenizer.recipe
     merges = tokenizer.merges
-    special = len(recipe.special_tokens)
+    special = len(tokenizer.special_ids)
     documents = "document" if record.documents == 1 else "documents"
     rows = [("read", f"{record.documents:,} {documents}, {record.bytes:,} bytes")]
     if verbose:
         rows.append(("sha256", record.sha256))
-        facts = [recipe.algorithm, recipe.units, recipe.pre_tokenizer, recipe.score]
+        facts = [recipe.algorithm, recipe.units, recipe.splitting, recipe.score]
         rows.append(("recipe", f"{recipe.name}: {', '.join(facts)}, {recipe.tie_break}"))
     rows += [
         ("pre-tokens", f"{record.pre_tokens:,} ({record.distinct_pre_tokens:,} distinct)"),

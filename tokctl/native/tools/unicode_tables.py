@@ -1,4 +1,4 @@
-"""Writes core/src/unicode/tables.rs from the `regex` package.
+"""Writes core/src/unicode/{tables,categories,scripts}.rs from the `regex` package.
 
 `regex` is the reference that the native scanners must equal, so their tables are
 read off it, one code point at a time. Run it from `tokctl/native` after `regex`
@@ -6,6 +6,7 @@ moves to a new Unicode version:
 
     python tools/unicode_tables.py > core/src/unicode/tables.rs
     python tools/unicode_tables.py categories > core/src/unicode/categories.rs
+    python tools/unicode_tables.py scripts > core/src/unicode/scripts.rs
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from importlib.metadata import version
 
 import regex
+from regex._regex_core import PROPERTIES
 
 CLASSES = {
     "LETTER": r"\p{L}",
@@ -21,6 +23,7 @@ CLASSES = {
     "SPACE": r"\s",
     # BERT's punctuation: general category P, and every ASCII symbol.
     "PUNCTUATION": r"[\p{P}$+<=>^`|~]",
+    "WORD": r"\w",
 }
 
 
@@ -43,6 +46,40 @@ def ranges(pattern: str) -> list[tuple[int, int]]:
     return found
 
 
+def print_rows(head: str, found: list[tuple[int, int, int]]) -> None:
+    print("#[rustfmt::skip]")
+    print(f"{head}; {len(found)}] = [")
+    for start in range(0, len(found), 6):
+        row = ", ".join(f"(0x{a:X}, 0x{b:X}, {n})" for a, b, n in found[start : start + 6])
+        print(f"    {row},")
+    print("];")
+
+
+#: Scripts that the scanners ask for by name.
+NAMED_SCRIPTS = ("UNKNOWN", "COMMON", "HAN", "HIRAGANA", "KATAKANA")
+
+
+def scripts() -> None:
+    numbers = PROPERTIES["SCRIPT"][1]
+    everything = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+    found = []
+    for name in sorted({number: name for name, number in numbers.items()}.values()):
+        if numbers[name] == numbers["UNKNOWN"]:
+            continue
+        for run in regex.finditer(rf"\p{{Script={name}}}+", everything):
+            found.append((ord(run[0][0]), ord(run[0][-1]), numbers[name]))
+    found.sort()
+    print("//! Code point ranges of the scripts, one number each.")
+    print("//!")
+    print("//! Written by `tools/unicode_tables.py`; do not edit by hand.")
+    print()
+    for name in NAMED_SCRIPTS:
+        print(f"pub const {name}: u8 = {numbers[name]};")
+    print()
+    print("/// (first, last, number of the script), inclusive, ascending; the rest is UNKNOWN.")
+    print_rows("pub static SCRIPTS: [(u32, u32, u8)", found)
+
+
 def categories() -> None:
     print("//! Code point ranges of the general categories, one number each.")
     print("//!")
@@ -54,12 +91,7 @@ def categories() -> None:
         for number, name in enumerate(CATEGORIES)
         for first, last in ranges(rf"\p{{{name}}}")
     )
-    print("#[rustfmt::skip]")
-    print(f"pub static CATEGORIES: [(u32, u32, u8); {len(found)}] = [")
-    for start in range(0, len(found), 6):
-        row = ", ".join(f"(0x{a:X}, 0x{b:X}, {n})" for a, b, n in found[start : start + 6])
-        print(f"    {row},")
-    print("];")
+    print_rows("pub static CATEGORIES: [(u32, u32, u8)", found)
 
 
 def main() -> None:
@@ -81,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    categories() if sys.argv[1:] == ["categories"] else main()
+    {"categories": categories, "scripts": scripts}.get("".join(sys.argv[1:]), main)()

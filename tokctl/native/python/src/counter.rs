@@ -2,7 +2,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::count;
 
-use crate::options;
+use crate::errors::to_python;
+use crate::{normalizers, pretokenizers};
 
 /// Counts pre-tokens block by block; see `tokctl_core::count::Counter`.
 #[pyclass(module = "tokctl._native")]
@@ -19,24 +20,27 @@ impl Counter {
 #[pymethods]
 impl Counter {
     #[new]
-    fn new(pre_tokenizer: &str, normalizers: Vec<String>, threads: usize) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        pre_tokenizers: &Bound<'_, PyAny>,
+        normalizers: &Bound<'_, PyAny>,
+        threads: usize,
+    ) -> PyResult<Self> {
         Ok(Counter(Some(count::Counter::new(
-            options::pre_tokenizer(pre_tokenizer)?,
-            options::normalizers(normalizers)?,
+            pretokenizers::pre_tokenizer(py, pre_tokenizers)?,
+            normalizers::chain(py, normalizers)?,
             threads,
         ))))
     }
 
     fn feed(&mut self, py: Python<'_>, block: &[u8]) -> PyResult<()> {
         let counter = self.open()?;
-        py.detach(|| counter.feed(block));
-        Ok(())
+        py.detach(|| counter.feed(block)).map_err(to_python)
     }
 
     fn end_document(&mut self, py: Python<'_>) -> PyResult<()> {
         let counter = self.open()?;
-        py.detach(|| counter.end_document());
-        Ok(())
+        py.detach(|| counter.end_document()).map_err(to_python)
     }
 
     fn add(&mut self, pre_token: &[u8], count: u64) -> PyResult<()> {
@@ -47,11 +51,11 @@ impl Counter {
     fn finish(&mut self, py: Python<'_>, min_count: u64) -> PyResult<Counts> {
         self.open()?;
         let counter = self.0.take();
-        Ok(Counts(py.detach(|| {
-            counter
-                .map(|counter| counter.finish(min_count))
-                .unwrap_or_default()
-        })))
+        let counts = py.detach(|| match counter {
+            Some(counter) => counter.finish(min_count),
+            None => Ok(count::Counts::default()),
+        });
+        counts.map(Counts).map_err(to_python)
     }
 }
 

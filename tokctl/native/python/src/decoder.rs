@@ -1,28 +1,30 @@
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use tokctl_core::decode;
+use std::sync::Arc;
 
-use crate::errors::to_python;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use tokctl_core::decode::{self, Prepend, Search, Step};
+
+use crate::errors::{invalid, to_python};
+use crate::interrupt::detached;
 use crate::options;
+use crate::pattern::python_pattern;
 
 /// See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Decoder(decode::Decoder);
+pub struct Decoder(Arc<decode::Decoder>);
 
 #[pymethods]
 impl Decoder {
     #[new]
-    fn new(marker: (String, String), tokens: Vec<Vec<u8>>, special: Vec<bool>) -> PyResult<Self> {
-        if tokens.len() != special.len() {
-            return Err(crate::errors::invalid(
-                "a flag is needed for every token".into(),
-            ));
-        }
-        Ok(Decoder(decode::Decoder::new(
-            options::marker(marker)?,
-            tokens,
-            special,
-        )))
+    fn new(
+        py: Python<'_>,
+        steps: Vec<Bound<'_, PyDict>>,
+        tokens: Vec<Vec<u8>>,
+        special: Vec<bool>,
+    ) -> PyResult<Self> {
+        let steps = steps.iter().map(step).collect::<PyResult<_>>()?;
+        let decoder = detached(py, |_| decode::Decoder::new(steps, tokens, special))?;
+        Ok(Decoder(Arc::new(decoder)))
     }
 
     fn decode<'py>(
@@ -37,9 +39,16 @@ impl Decoder {
         Ok(PyBytes::new(py, &text))
     }
 
-    fn decode_tokens<'py>(&self, py: Python<'py>, tokens: Vec<Vec<u8>>) -> Bound<'py, PyBytes> {
-        let text = self.0.decode_tokens(tokens.iter().map(Vec::as_slice));
-        PyBytes::new(py, &text)
+    fn decode_tokens<'py>(
+        &self,
+        py: Python<'py>,
+        tokens: Vec<Vec<u8>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let tokens = tokens.iter().map(Vec::as_slice);
+        let text = py
+            .detach(|| self.0.decode_tokens(tokens))
+            .map_err(to_python)?;
+        Ok(PyBytes::new(py, &text))
     }
 
     fn lines<'py>(
@@ -54,4 +63,96 @@ impl Decoder {
             .map_err(to_python)?;
         Ok(PyBytes::new(py, &text))
     }
+}
+
+/// See `tokctl_core::decode::Stream`.
+#[pyclass(module = "tokctl._native")]
+pub struct DecodeStream(Option<decode::Stream>);
+
+#[pymethods]
+impl DecodeStream {
+    #[new]
+    fn new(decoder: &Decoder, skip_special: bool) -> Self {
+        let decoder = Arc::clone(&decoder.0);
+        DecodeStream(Some(decode::Stream::new(decoder, skip_special)))
+    }
+
+    fn push<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyBytes>> {
+        let stream = self.0.as_mut().ok_or_else(finished)?;
+        let text = stream.extend(&ids).map_err(to_python)?;
+        Ok(PyBytes::new(py, &text))
+    }
+
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let stream = self.0.take().ok_or_else(finished)?;
+        Ok(PyBytes::new(py, &stream.finish().map_err(to_python)?))
+    }
+}
+
+fn finished() -> PyErr {
+    invalid("the stream is finished".into())
+}
+
+/// A decoder as plain data: its kind and what belongs to it.
+fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
+    let kind: String = get(data, "kind")?;
+    Ok(match kind.as_str() {
+        "byte-level" => Step::ByteLevel {
+            stand_ins: get(data, "stand_ins")?,
+        },
+        "wordpiece" => Step::WordPiece {
+            prefix: get(data, "prefix")?,
+            cleanup: get(data, "cleanup")?,
+        },
+        "metaspace" => Step::Metaspace {
+            replacement: get(data, "replacement")?,
+            prepend: prepend(&get::<String>(data, "prepend")?)?,
+        },
+        "byte-fallback" => Step::ByteFallback,
+        "bpe-suffix" => Step::BpeSuffix {
+            suffix: get(data, "suffix")?,
+        },
+        "fuse" => Step::Fuse,
+        "join" => Step::JoinWithSpaces,
+        "strip" => Step::Strip {
+            content: get(data, "content")?,
+            start: get(data, "start")?,
+            stop: get(data, "stop")?,
+        },
+        "replace" => {
+            let pattern: String = get(data, "pattern")?;
+            Step::Replace {
+                pattern: match get(data, "regex")? {
+                    true => Search::Pattern(python_pattern(data.py(), &pattern)?),
+                    false => Search::Literal(pattern),
+                },
+                content: get(data, "content")?,
+            }
+        }
+        "ctc" => Step::Ctc {
+            pad: get(data, "pad")?,
+            word_delimiter: get(data, "word_delimiter")?,
+            cleanup: get(data, "cleanup")?,
+        },
+        "markers" => Step::Markers(options::marker((get(data, "marker")?, get(data, "text")?))?),
+        _ => return Err(invalid(format!("no decoder is called {kind}"))),
+    })
+}
+
+fn prepend(name: &str) -> PyResult<Prepend> {
+    Ok(match name {
+        "always" => Prepend::Always,
+        "first" => Prepend::First,
+        "never" => Prepend::Never,
+        _ => return Err(invalid(format!("metaspace can't be prepended {name}"))),
+    })
+}
+
+fn get<'py, T: FromPyObjectOwned<'py>>(data: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
+    let value = data.get_item(key)?;
+    let value = value.ok_or_else(|| invalid(format!("a decoder lacks its {key}")))?;
+    let wrong = |error| invalid(format!("a decoder's {key}: {error}"));
+    value
+        .extract()
+        .map_err(|error: T::Error| wrong(error.into()))
 }

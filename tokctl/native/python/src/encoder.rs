@@ -1,35 +1,57 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::encode::{self, LongestMatch, MergeOrder, Merging, Segmenter, Token, Unknown};
+use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Token, Unigram};
 use tokctl_core::measure;
-use tokctl_core::model::{Alphabet, Marker, Merges, Units, NO_ID};
+use tokctl_core::model::NO_ID;
 use tokctl_core::Error;
 
 use crate::errors::{invalid, to_python};
 use crate::interrupt::detached;
-use crate::options;
+use crate::{normalizers, options, pretokenizers, segmenters};
 
-/// Columns of a token table: ids, starts, ends, pre-token numbers.
-type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<usize>);
+/// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
+type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
+/// Starts and ends.
+type Ranges = Vec<(usize, usize)>;
 /// (words, whole, split), (characters, spaces), (tokens, unknown tokens, distinct ids).
 type Measured = ((u64, u64, u64), (u64, u64), (u64, u64, Vec<u32>));
+/// Ids, lengths, score.
+type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
 type Replayed = (Vec<u32>, Vec<u32>, Vec<u32>);
 
+/// (text, id, single word, strip left, strip right, normalized, special)
+type AddedRow = (Vec<u8>, u32, bool, bool, bool, bool, bool);
+
+/// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct SpecialTokens(encode::SpecialTokens);
+pub struct Matchers(encode::Matchers);
 
 #[pymethods]
-impl SpecialTokens {
+impl Matchers {
     #[new]
-    fn new(tokens: Vec<(Vec<u8>, u32)>) -> PyResult<Self> {
-        encode::SpecialTokens::new(&tokens)
-            .map(SpecialTokens)
-            .map_err(to_python)
-    }
-
-    fn find(&self, text: &[u8]) -> Vec<(usize, usize, u32)> {
-        self.0.find(text).collect()
+    fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
+        py.detach(|| {
+            let special: Vec<u32> = tokens.iter().filter(|row| row.6).map(|row| row.1).collect();
+            let (mut raw, mut normalized) = (Vec::new(), Vec::new());
+            for (text, id, single_word, strip_left, strip_right, in_normalized, _) in tokens {
+                let token = AddedToken {
+                    text,
+                    id,
+                    single_word,
+                    strip_left,
+                    strip_right,
+                };
+                match in_normalized {
+                    true => normalized.push(token),
+                    false => raw.push(token),
+                }
+            }
+            let chain = encoder.0.normalizers();
+            encode::Matchers::new(raw, normalized, special.into_iter(), chain)
+        })
+        .map(Matchers)
+        .map_err(to_python)
     }
 }
 
@@ -37,101 +59,70 @@ impl SpecialTokens {
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Encoder(encode::Encoder);
 
-fn alphabet(units: Units, marker: &Marker, ordinary: &[(Vec<u8>, u32)]) -> Alphabet {
-    match units {
-        Units::Bytes => {
-            let mut ids = [None; 256];
-            for (token, id) in ordinary {
-                if let [byte] = token[..] {
-                    ids[byte as usize] = Some(*id);
-                }
-            }
-            Alphabet::bytes(|byte| ids[byte[0] as usize])
-        }
-        Units::Characters => {
-            let symbols = ordinary.iter().map(|(token, id)| (token.as_slice(), *id));
-            Alphabet::characters(marker, symbols)
-        }
-    }
-}
-
 #[pymethods]
 impl Encoder {
-    /// `tokens` are the ordinary tokens with their ids; `merges` are (left, right, token).
+    /// `tokens` are the ordinary tokens with their ids; `merges` are (left, right, token);
+    /// `scores` are by id; `byte_ids` those of `<0x00>` to `<0xFF>`.
     #[new]
-    #[pyo3(signature = (*, normalizers, pre_tokenizer, segmentation, units, marker, tokens,
-        merges, unknown_id, unknown, max_input_chars))]
+    #[pyo3(signature = (*, normalizers, pre_tokenizers, segmentation, units, marker, tokens,
+        merges, scores, byte_ids, fuse_unknown, whole_words, precision, unknown_id, unknown,
+        max_input_chars))]
     #[allow(clippy::too_many_arguments)]
     fn new(
-        normalizers: Vec<String>,
-        pre_tokenizer: &str,
+        py: Python<'_>,
+        normalizers: &Bound<'_, PyAny>,
+        pre_tokenizers: &Bound<'_, PyAny>,
         segmentation: &str,
         units: &str,
         marker: (String, String),
         tokens: Vec<(Vec<u8>, u32)>,
         merges: Vec<(u32, u32, u32)>,
+        scores: Vec<f64>,
+        byte_ids: Option<Vec<u32>>,
+        fuse_unknown: bool,
+        whole_words: bool,
+        precision: &str,
         unknown_id: Option<u32>,
         unknown: &str,
         max_input_chars: Option<usize>,
     ) -> PyResult<Self> {
-        let marker = options::marker(marker)?;
-        let merging = |order| Merging {
-            alphabet: alphabet(Units::Bytes, &marker, &[]),
-            merges: Merges::new(merges.iter().copied()),
-            order,
-            unknown: unknown_id,
+        let given = segmenters::Given {
+            units: options::units(units)?,
+            marker: options::marker(marker)?,
+            tokens,
+            merges,
+            scores,
+            byte_ids: byte_ids.map(segmenters::byte_table).transpose()?,
+            fuse_unknown,
+            whole_words,
+            precision,
+            unknown_id,
+            unknown,
+            max_input_chars,
         };
-        let segmenter = match segmentation {
-            "merges" | "replay" => {
-                let order = match segmentation {
-                    "merges" => MergeOrder::ByRank,
-                    _ => MergeOrder::Replay,
-                };
-                let alphabet = alphabet(options::units(units)?, &marker, &tokens);
-                Segmenter::Merges(Merging {
-                    alphabet,
-                    ..merging(order)
-                })
-            }
-            "longest-match" => {
-                let prefix = match &marker {
-                    Marker::Continuation(prefix) => prefix.as_bytes(),
-                    _ => return Err(invalid("longest match needs a continuation marker".into())),
-                };
-                let unknown = match unknown {
-                    "word" => Unknown::Word,
-                    "char" => Unknown::Character,
-                    _ => return Err(invalid(format!("unknown can't be {unknown}"))),
-                };
-                Segmenter::LongestMatch(LongestMatch::new(
-                    tokens.iter().map(|(token, id)| (token.as_slice(), *id)),
-                    prefix,
-                    unknown,
-                    unknown_id,
-                    max_input_chars,
-                ))
-            }
-            _ => return Err(invalid(format!("no segmentation is called {segmentation}"))),
-        };
+        let chain = normalizers::chain(py, normalizers)?;
+        let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
+        let segmenter = py
+            .detach(|| segmenters::segmenter(segmentation, given))
+            .map_err(to_python)?;
         Ok(Encoder(encode::Encoder::new(
-            options::normalizers(normalizers)?,
-            options::pre_tokenizer(pre_tokenizer)?,
+            chain,
+            pre_tokenizer,
             segmenter,
         )))
     }
 
-    #[pyo3(signature = (text, special=None))]
+    #[pyo3(signature = (text, matchers=None))]
     fn ids(
         &self,
         py: Python<'_>,
         text: &[u8],
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
     ) -> PyResult<Vec<u32>> {
         detached(py, |interrupt| {
             let mut ids = Vec::new();
-            let special = special.map(|special| &special.0);
-            self.0
-                .ids_with_special(text, special, &mut ids, interrupt)?;
+            let matchers = matchers.map(|matchers| &matchers.0);
+            self.0.ids(text, matchers, &mut ids, interrupt)?;
             Ok(ids)
         })
     }
@@ -142,11 +133,11 @@ impl Encoder {
         py: Python<'_>,
         texts: Vec<Vec<u8>>,
         threads: usize,
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
     ) -> PyResult<Vec<Vec<u32>>> {
-        let special = special.map(|special| &special.0);
+        let matchers = matchers.map(|matchers| &matchers.0);
         detached(py, |interrupt| {
-            self.0.batch(&texts, threads, special, interrupt)
+            self.0.batch(&texts, threads, matchers, interrupt)
         })
     }
 
@@ -156,46 +147,42 @@ impl Encoder {
         py: Python<'py>,
         text: &[u8],
         width: usize,
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let special = special.map(|special| &special.0);
+        let matchers = matchers.map(|matchers| &matchers.0);
         let (packed, count) = detached(py, |interrupt| {
             let mut ids = Vec::new();
-            self.0
-                .ids_with_special(text, special, &mut ids, interrupt)?;
+            self.0.ids(text, matchers, &mut ids, interrupt)?;
             Ok((pack(&ids, width)?, ids.len()))
         })?;
         Ok((PyBytes::new(py, &packed), count))
     }
 
-    fn tokens(&self, py: Python<'_>, text: &[u8]) -> PyResult<Columns> {
-        detached(py, |interrupt| Ok(columns(self.0.tokens(text, interrupt)?)))
-    }
-
-    fn tokens_of(
+    #[pyo3(signature = (text, matchers=None))]
+    fn tokens(
         &self,
         py: Python<'_>,
         text: &[u8],
-        pre_tokens: Vec<(usize, usize)>,
+        matchers: Option<&Matchers>,
     ) -> PyResult<Columns> {
+        let matchers = matchers.map(|matchers| &matchers.0);
         detached(py, |interrupt| {
-            Ok(columns(self.0.tokens_of(text, &pre_tokens, interrupt)?))
+            Ok(columns(self.0.tokens(text, matchers, interrupt)?))
         })
     }
 
     /// What the metrics of a text are made from; see `tokctl_core::measure`.
+    #[pyo3(signature = (text, matchers, unknown_id))]
     fn measure(
         &self,
         py: Python<'_>,
         text: &[u8],
-        pre_tokens: Option<Vec<(usize, usize)>>,
+        matchers: Option<&Matchers>,
         unknown_id: Option<u32>,
     ) -> PyResult<Measured> {
+        let matchers = matchers.map(|matchers| &matchers.0);
         detached(py, |interrupt| {
-            let tokens = match &pre_tokens {
-                Some(pre_tokens) => self.0.tokens_of(text, pre_tokens, interrupt)?,
-                None => self.0.tokens(text, interrupt)?,
-            };
+            let tokens = self.0.tokens(text, matchers, interrupt)?;
             let words = measure::align_words(text, &tokens, unknown_id);
             let mut ids: Vec<u32> = tokens.iter().map(|token| token.id).collect();
             let missing = |id: &&u32| **id == NO_ID || Some(**id) == unknown_id;
@@ -216,21 +203,22 @@ impl Encoder {
         &self,
         py: Python<'py>,
         block: &[u8],
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
     ) -> PyResult<(Bound<'py, PyBytes>, u64, Option<u64>)> {
-        let special = special.map(|special| &special.0);
-        let lines = detached(py, |interrupt| self.0.lines(block, special, interrupt))?;
+        let matchers = matchers.map(|matchers| &matchers.0);
+        let lines = detached(py, |interrupt| self.0.lines(block, matchers, interrupt))?;
         Ok((PyBytes::new(py, &lines.text), lines.tokens, lines.unknown))
     }
 
-    /// The normalized text and the byte ranges of its pre-tokens.
+    /// The normalized and rewritten text, the byte ranges of its pre-tokens, and where
+    /// these stood in the text as given.
     fn pre_tokens<'py>(
         &self,
         py: Python<'py>,
         text: &[u8],
-    ) -> (Bound<'py, PyBytes>, Vec<(usize, usize)>) {
-        let (normalized, ranges) = py.detach(|| self.0.pre_tokens(text));
-        (PyBytes::new(py, &normalized), ranges)
+    ) -> PyResult<(Bound<'py, PyBytes>, Ranges, Ranges)> {
+        let found = py.detach(|| self.0.pre_tokens(text)).map_err(to_python)?;
+        Ok((PyBytes::new(py, &found.text), found.ranges, found.places))
     }
 
     /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made.
@@ -246,6 +234,60 @@ impl Encoder {
             ranks,
         ))
     }
+
+    /// The `n` best segmentations of one pre-token, best first: ids, lengths, score.
+    fn nbest(&self, py: Python<'_>, pre_token: &[u8], n: usize) -> PyResult<Vec<Scored>> {
+        let unigram = self.unigram()?;
+        let found = detached(py, |interrupt| unigram.nbest(pre_token, n, interrupt))?;
+        Ok(found
+            .into_iter()
+            .map(|(segments, score)| {
+                let (ids, lengths) = ids_and_lengths(&segments);
+                (ids, lengths, score)
+            })
+            .collect())
+    }
+
+    /// Ids and lengths of each pre-token (byte ranges of `text`), drawn with `seed`; see
+    /// `Unigram::sample`.
+    fn sample(
+        &self,
+        py: Python<'_>,
+        text: &[u8],
+        ranges: Ranges,
+        alpha: f64,
+        nbest_size: i64,
+        seed: u64,
+    ) -> PyResult<Vec<(Vec<u32>, Vec<u32>)>> {
+        let unigram = self.unigram()?;
+        detached(py, |interrupt| {
+            let mut rng = Rng::new(seed);
+            ranges
+                .iter()
+                .map(|&(start, end)| {
+                    let pre_token = text.get(start..end).ok_or_else(|| {
+                        Error::Invalid("a pre-token lies outside its text".into())
+                    })?;
+                    let drawn = unigram.sample(pre_token, alpha, nbest_size, &mut rng, interrupt)?;
+                    Ok(ids_and_lengths(&drawn))
+                })
+                .collect()
+        })
+    }
+}
+
+impl Encoder {
+    fn unigram(&self) -> PyResult<&Unigram> {
+        match self.0.segmenter() {
+            Segmenter::Unigram(unigram) => Ok(unigram),
+            _ => Err(invalid("only unigram models have scored segmentations".into())),
+        }
+    }
+}
+
+fn ids_and_lengths(segments: &[Segment]) -> (Vec<u32>, Vec<u32>) {
+    let ids = segments.iter().map(|segment| segment.id).collect();
+    (ids, segments.iter().map(|segment| segment.length).collect())
 }
 
 fn columns(tokens: Vec<Token>) -> Columns {

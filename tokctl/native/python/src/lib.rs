@@ -1,14 +1,20 @@
 //! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
 //! is in `tokctl-core`.
 
+mod added;
 mod counter;
 mod decoder;
 mod encoder;
 mod errors;
 mod interrupt;
+mod normalizers;
 mod options;
+mod pattern;
+mod pretokenizers;
+mod segmenters;
 mod text;
 mod trainer;
+mod unigram_trainer;
 
 use pyo3::prelude::*;
 
@@ -20,12 +26,18 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::Counter>()?;
     module.add_class::<counter::Counts>()?;
     module.add_class::<trainer::Training>()?;
+    module.add_class::<unigram_trainer::UnigramTraining>()?;
+    module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
-    module.add_class::<encoder::SpecialTokens>()?;
+    module.add_class::<encoder::Matchers>()?;
+    module.add_class::<added::AddedTokens>()?;
+    module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;
     module.add_function(wrap_pyfunction!(text::normalize, module)?)?;
-    module.add_function(wrap_pyfunction!(text::last_cut, module)?)?;
-    module.add_function(wrap_pyfunction!(text::pre_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(text::normalize_aligned, module)?)?;
+    module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;
+    module.add_function(wrap_pyfunction!(pretokenizers::last_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(pretokenizers::pre_tokens, module)?)?;
     Ok(())
 }

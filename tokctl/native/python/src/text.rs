@@ -1,43 +1,40 @@
 //! Functions of text alone.
 
-use crate::options;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::pretokenize;
+use tokctl_core::normalize::{Aligned, Edges};
+
+use crate::errors::to_python;
+use crate::normalizers;
 
 /// The text after the normalizers.
 #[pyfunction]
 pub fn normalize<'py>(
     py: Python<'py>,
-    names: Vec<String>,
+    parts: &Bound<'py, PyAny>,
     text: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut text = text.to_vec();
-    for normalizer in options::normalizers(names)? {
-        text = normalizer.apply(&text).into_owned();
-    }
-    Ok(PyBytes::new(py, &text))
+    let chain = normalizers::chain(py, parts)?;
+    let normalized = py.detach(|| chain.apply(text, Edges::WHOLE));
+    Ok(PyBytes::new(py, &normalized.map_err(to_python)?))
 }
 
-/// Where `text` can be cut at or after `from` without changing its pre-tokens: the last
-/// such place, if there is one.
-#[pyfunction]
-pub fn last_cut(name: &str, text: &[u8], from: usize) -> PyResult<Option<usize>> {
-    let from = from.min(text.len());
-    Ok(pretokenize::last_cut(
-        options::pre_tokenizer(name)?,
-        text,
-        from,
-    ))
-}
+/// Normalized text and, for every byte of it, the byte range that it came from.
+type AlignedText<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
 
-/// Byte ranges of the pre-tokens of `text`.
+/// The text after the normalizers with the places of its bytes.
 #[pyfunction]
-pub fn pre_tokens(py: Python<'_>, name: &str, text: &[u8]) -> PyResult<Vec<(usize, usize)>> {
-    let pre_tokenizer = options::pre_tokenizer(name)?;
-    Ok(py.detach(|| {
-        let mut found = Vec::new();
-        pre_tokenizer.split(text, |start, end| found.push((start, end)));
-        found
-    }))
+pub fn normalize_aligned<'py>(
+    py: Python<'py>,
+    parts: &Bound<'py, PyAny>,
+    text: &[u8],
+) -> PyResult<AlignedText<'py>> {
+    let chain = normalizers::chain(py, parts)?;
+    let aligned = py.detach(|| match chain.apply_aligned(text, Edges::WHOLE) {
+        Ok(None) => Aligned::unchanged(text),
+        Ok(Some(aligned)) => Ok(aligned),
+        Err(error) => Err(error),
+    });
+    let aligned = aligned.map_err(to_python)?;
+    Ok((PyBytes::new(py, &aligned.text), aligned.places))
 }

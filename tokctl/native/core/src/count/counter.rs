@@ -1,14 +1,15 @@
 //! The streaming, parallel counter.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use hashbrown::DefaultHashBuilder;
 
 use super::table::{Entry, Table};
-use crate::normalize::Normalizer;
+use crate::error::Result;
+use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, PreTokenizer};
+use crate::unicode::{Classes, LETTER, NUMBER, PUNCTUATION};
 use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
@@ -17,18 +18,29 @@ const PIECE: usize = 256 * 1024;
 /// Takes documents block by block and counts their pre-tokens.
 ///
 /// Text after the last place where it may be cut waits for the next block, so memory
-/// holds one block plus the longest stretch without a space.
+/// holds one block plus the longest stretch without a space; or, where normalizers or
+/// pre-tokenizers look further than that, the document.
 pub struct Counter {
     pre_tokenizer: PreTokenizer,
-    normalizers: Vec<Normalizer>,
+    normalizers: Chain,
     tables: Vec<Table>,
+    /// Text that is not yet normalized.
+    raw: Vec<u8>,
+    /// Has a part of the document been normalized?
+    begun: bool,
+    /// Normalized text that is not yet split.
     waiting: Vec<u8>,
-    /// Bytes of normalized text that lie before `waiting`.
-    position: u64,
+    /// Has a part of the document been split?
+    split: bool,
+    /// Pieces counted so far. A pre-token's first place is its piece and its place in it.
+    pieces: u64,
 }
 
+/// Bits of a first place that hold the place within a piece.
+const PLACE_BITS: u32 = 40;
+
 impl Counter {
-    pub fn new(pre_tokenizer: PreTokenizer, normalizers: Vec<Normalizer>, threads: usize) -> Self {
+    pub fn new(pre_tokenizer: PreTokenizer, normalizers: Chain, threads: usize) -> Self {
         let hasher = DefaultHashBuilder::default();
         Counter {
             pre_tokenizer,
@@ -36,75 +48,130 @@ impl Counter {
             tables: (0..threads.clamp(1, MOST_THREADS))
                 .map(|_| Table::with_hasher(hasher.clone()))
                 .collect(),
+            raw: Vec::new(),
+            begun: false,
             waiting: Vec::new(),
-            position: 0,
+            split: false,
+            pieces: 0,
         }
     }
 
     /// Counts the next block of the current document.
-    pub fn feed(&mut self, block: &[u8]) {
-        let mut text = Cow::Borrowed(block);
-        for normalizer in &self.normalizers {
-            text = Cow::Owned(normalizer.apply(&text).into_owned());
+    pub fn feed(&mut self, block: &[u8]) -> Result<()> {
+        if self.normalizers.is_empty() {
+            return self.feed_normalized(block);
         }
+        let searched = self.raw.len();
+        self.raw.extend_from_slice(block);
+        let cut = match self.normalizers.cuts_before_space() {
+            true => last_safe_cut(&self.raw, searched),
+            false => None,
+        };
+        let Some(cut) = cut else { return Ok(()) };
+        let rest = self.raw.split_off(cut);
+        let edges = Edges {
+            start: !self.begun,
+            end: false,
+        };
+        self.begun = true;
+        let raw = std::mem::replace(&mut self.raw, rest);
+        let normalized = self.normalizers.apply(&raw, edges)?;
+        self.feed_normalized(&normalized)
+    }
+
+    fn feed_normalized(&mut self, block: &[u8]) -> Result<()> {
         let searched = self.waiting.len();
         let mut joined = std::mem::take(&mut self.waiting);
-        joined.extend_from_slice(&text);
-        match last_cut(self.pre_tokenizer, &joined, searched) {
+        joined.extend_from_slice(block);
+        match last_cut(&self.pre_tokenizer, &joined, searched) {
             Some(cut) => {
                 self.waiting = joined.split_off(cut);
-                self.count(&joined);
+                self.count(&joined)
             }
-            None => self.waiting = joined,
+            None => {
+                self.waiting = joined;
+                Ok(())
+            }
         }
     }
 
     /// Ends the current document: what waits is counted, and nothing joins it to the next.
-    pub fn end_document(&mut self) {
+    pub fn end_document(&mut self) -> Result<()> {
+        if !self.normalizers.is_empty() {
+            let raw = std::mem::take(&mut self.raw);
+            let edges = Edges {
+                start: !self.begun,
+                end: true,
+            };
+            let normalized = self.normalizers.apply(&raw, edges)?;
+            self.waiting.extend_from_slice(&normalized);
+        }
         let rest = std::mem::take(&mut self.waiting);
-        self.count(&rest);
+        self.count(&rest)?;
+        (self.begun, self.split) = (false, false);
+        Ok(())
     }
 
     /// Adds a pre-token that the caller has split off and counted itself.
     pub fn add(&mut self, pre_token: &[u8], count: u64) {
-        self.tables[0].add(pre_token, count, self.position);
-        self.position += pre_token.len() as u64;
+        self.tables[0].add(pre_token, count, self.pieces << PLACE_BITS);
+        self.pieces += 1;
     }
 
-    fn count(&mut self, text: &[u8]) {
-        let pieces = cut_into_pieces(self.pre_tokenizer, text, PIECE);
+    fn count(&mut self, text: &[u8]) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let next = AtomicUsize::new(0);
-        let (pre_tokenizer, position) = (self.pre_tokenizer, self.position);
-        let work = |table: &mut Table| loop {
-            let piece = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&end) = pieces.get(piece) else {
-                break;
-            };
-            let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
-            let base = position + start as u64;
-            let text = &text[start..end];
-            pre_tokenizer.split(text, |from, to| {
-                table.add(&text[from..to], 1, base + from as u64);
-            });
+        let (pre_tokenizer, base) = (&self.pre_tokenizer, self.pieces);
+        let begun = self.split;
+        let work = |table: &mut Table| -> Result<()> {
+            loop {
+                let piece = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&end) = pieces.get(piece) else {
+                    return Ok(());
+                };
+                let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
+                let first = (base + piece as u64) << PLACE_BITS;
+                let text = &text[start..end];
+                if pre_tokenizer.rewrites() {
+                    let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
+                    for &(from, to) in &splits.ranges {
+                        table.add(&splits.text[from..to], 1, first + from as u64);
+                    }
+                } else {
+                    pre_tokenizer.split(text, |from, to| {
+                        table.add(&text[from..to], 1, first + from as u64);
+                    })?;
+                }
+            }
         };
         let busy = self.tables.len().min(pieces.len());
         let (own, others) = self.tables[..busy].split_first_mut().expect("one table");
-        if others.is_empty() {
-            work(own);
+        let result = if others.is_empty() {
+            work(own)
         } else {
             thread::scope(|scope| {
-                for table in others {
-                    scope.spawn(|| work(table));
-                }
-                work(own);
-            });
-        }
-        self.position += text.len() as u64;
+                let others: Vec<_> = others
+                    .iter_mut()
+                    .map(|table| scope.spawn(|| work(table)))
+                    .collect();
+                let result = work(own);
+                others.into_iter().fold(result, |result, other| {
+                    let joined = other.join();
+                    result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                })
+            })
+        };
+        self.pieces += pieces.len() as u64;
+        self.split = true;
+        result
     }
 
     /// All counts of at least `min_count`, in first-seen order.
-    pub fn finish(mut self, min_count: u64) -> Counts {
-        self.end_document();
+    pub fn finish(mut self, min_count: u64) -> Result<Counts> {
+        self.end_document()?;
         let mut tables = self.tables.into_iter();
         let mut table = tables.next().expect("a counter has a table");
         for other in tables {
@@ -118,8 +185,18 @@ impl Counter {
                 counts.push(table.text(entry), entry.count);
             }
         }
-        counts
+        Ok(counts)
     }
+}
+
+/// The last place at or after `from` where a text may be cut before it is normalized:
+/// before a plain space or line feed behind a letter, a number or punctuation.
+fn last_safe_cut(text: &[u8], from: usize) -> Option<usize> {
+    let classes = Classes::get();
+    (from.max(1)..text.len()).rev().find(|&at| {
+        matches!(text[at], b' ' | b'\n')
+            && classes.before(text, at) & (LETTER | NUMBER | PUNCTUATION) != 0
+    })
 }
 
 /// Distinct pre-tokens and how often each occurs, in first-seen order.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::thread;
 
-use super::{Encoder, Interrupt, SpecialTokens};
+use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
 use crate::MOST_THREADS;
 
@@ -14,7 +14,7 @@ impl Encoder {
         &self,
         texts: &[Vec<u8>],
         threads: usize,
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
         interrupt: Interrupt,
     ) -> Result<Vec<Vec<u32>>> {
         let next = AtomicUsize::new(0);
@@ -25,7 +25,7 @@ impl Encoder {
                 texts.get(number).map(|text| (number, text))
             } {
                 let mut ids = Vec::new();
-                self.ids_with_special(text, special, &mut ids, interrupt)?;
+                self.ids(text, matchers, &mut ids, interrupt)?;
                 if let Ok(mut done) = done.lock() {
                     done.push((number, ids));
                 }

@@ -1,6 +1,6 @@
 //! Line by line: a block of text in, a block of decimal ids out.
 
-use super::{Encoder, Interrupt, SpecialTokens};
+use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
 use crate::model::NO_ID;
 
@@ -19,7 +19,7 @@ impl Encoder {
     pub fn lines(
         &self,
         block: &[u8],
-        special: Option<&SpecialTokens>,
+        matchers: Option<&Matchers>,
         interrupt: Interrupt,
     ) -> Result<Lines> {
         let mut out = Lines::default();
@@ -31,7 +31,7 @@ impl Encoder {
                 _ => (line, false),
             };
             ids.clear();
-            self.ids_with_special(line, special, &mut ids, interrupt)?;
+            self.ids(line, matchers, &mut ids, interrupt)?;
             out.tokens += ids.len() as u64;
             for (at, &id) in ids.iter().enumerate() {
                 if id == NO_ID {
@@ -48,25 +48,5 @@ impl Encoder {
             }
         }
         Ok(out)
-    }
-
-    /// Appends the ids of `text`; allowed special tokens in it become their ids.
-    pub fn ids_with_special(
-        &self,
-        text: &[u8],
-        special: Option<&SpecialTokens>,
-        out: &mut Vec<u32>,
-        interrupt: Interrupt,
-    ) -> Result<()> {
-        let Some(special) = special else {
-            return self.ids(text, out, interrupt);
-        };
-        let mut from = 0;
-        for (start, end, id) in special.find(text) {
-            self.ids(&text[from..start], out, interrupt)?;
-            out.push(id);
-            from = end;
-        }
-        self.ids(&text[from..], out, interrupt)
     }
 }

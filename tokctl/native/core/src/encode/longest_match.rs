@@ -1,8 +1,8 @@
 //! WordPiece encoding: the longest token first, from left to right (BERT).
 
-use super::trie::Trie;
 use super::Segment;
-use crate::model::NO_ID;
+use crate::error::Result;
+use crate::model::{Trie, NO_ID};
 use crate::unicode;
 
 /// What becomes of a word with an unmatchable rest.
@@ -33,21 +33,18 @@ impl LongestMatch {
         unknown: Unknown,
         unknown_id: Option<u32>,
         max_characters: Option<usize>,
-    ) -> Self {
-        let (mut start, mut inside) = (Trie::default(), Trie::default());
-        for (token, id) in tokens {
-            start.insert(token, id);
-            if let Some(rest) = token.strip_prefix(prefix) {
-                inside.insert(rest, id);
-            }
-        }
-        LongestMatch {
-            start,
-            inside,
+    ) -> Result<Self> {
+        let tokens: Vec<(&[u8], u32)> = tokens.collect();
+        let inside = tokens
+            .iter()
+            .filter_map(|&(token, id)| Some((token.strip_prefix(prefix)?, id)));
+        Ok(LongestMatch {
+            start: Trie::build(tokens.iter().copied())?,
+            inside: Trie::build(inside)?,
             unknown,
             unknown_id: unknown_id.unwrap_or(NO_ID),
             max_characters: max_characters.unwrap_or(usize::MAX),
-        }
+        })
     }
 
     pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>) {

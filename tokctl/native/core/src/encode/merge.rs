@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Interrupt, Segment};
+use super::{fallback, Interrupt, Segment, Words};
 use crate::error::{Error, Result};
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 
@@ -32,6 +32,14 @@ pub struct Merging {
     pub order: MergeOrder,
     /// Stands for a symbol without an id; None leaves [`NO_ID`] in the output.
     pub unknown: Option<u32>,
+    /// Unknown symbols in a row are one.
+    pub fuse_unknown: bool,
+    /// Tokens of the 256 bytes, which a symbol without an id becomes; [`NO_ID`] where a
+    /// byte has none.
+    pub byte_ids: Option<Box<[u32; 256]>>,
+    /// Pre-tokens that are looked up here are one token, whatever the merges would make
+    /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
+    pub whole: Option<Words>,
 }
 
 struct Node {
@@ -48,16 +56,12 @@ impl Merging {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        let first = out.len();
-        self.merge(pre_token, NO_RANK, out, |_| {}, interrupt)?;
-        if let Some(unknown) = self.unknown {
-            for segment in &mut out[first..] {
-                if segment.id == NO_ID {
-                    segment.id = unknown;
-                }
-            }
+        if let Some(id) = self.whole.as_ref().and_then(|whole| whole.id(pre_token)) {
+            let length = pre_token.len() as u32;
+            out.push(Segment { id, length });
+            return Ok(());
         }
-        Ok(())
+        self.merge(pre_token, self.unknown, NO_RANK, out, |_| {}, interrupt)
     }
 
     /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
@@ -71,6 +75,7 @@ impl Merging {
         let (mut segments, mut ranks) = (Vec::new(), Vec::new());
         self.merge(
             pre_token,
+            None,
             steps,
             &mut segments,
             |rank| ranks.push(rank),
@@ -83,6 +88,7 @@ impl Merging {
     fn merge(
         &self,
         pre_token: &[u8],
+        unknown: Option<u32>,
         limit: u32,
         out: &mut Vec<Segment>,
         done: impl FnMut(u32),
@@ -91,6 +97,12 @@ impl Merging {
         let first = out.len();
         self.alphabet
             .symbols(pre_token, |id, length| out.push(Segment { id, length }));
+        // Before the merges: the tokens of bytes, and the unknown token, may merge.
+        if (unknown.is_some() || self.byte_ids.is_some())
+            && out[first..].iter().any(|symbol| symbol.id == NO_ID)
+        {
+            fallback::resolve(self, pre_token, unknown, out, first);
+        }
         if out.len() - first <= SHORT {
             self.merge_short(out, first, limit, done);
             Ok(())
@@ -128,7 +140,7 @@ impl Merging {
             done(rank);
             let left = first + at;
             let right = out.remove(left + 1);
-            out[left].id = self.merges.token(rank);
+            out[left].id = self.merges.token(rank, out[left].id, right.id);
             out[left].length += right.length;
             ranks.copy_within(at + 1.., at);
             pairs -= 1;
@@ -187,8 +199,9 @@ impl Merging {
             done(rank);
             let (before, gone, after) = (node.before, node.after, right.after);
             let length = right.length;
+            let token = self.merges.token(rank, node.id, right.id);
             let node = &mut nodes[at as usize];
-            node.id = self.merges.token(rank);
+            node.id = token;
             node.length += length;
             node.after = after;
             nodes[gone as usize].after = NONE;

@@ -1,22 +1,31 @@
 //! From text to ids: split, segment each pre-token, remember what was segmented.
 
+mod added;
 mod batch;
 mod cache;
+mod fallback;
 mod lines;
+mod longest;
 mod longest_match;
 mod merge;
-mod special;
-mod trie;
+mod matchers;
+mod random;
+mod unigram;
+mod words;
 
+pub use added::{AddedToken, AddedTokens};
 pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
 pub use merge::{MergeOrder, Merging};
-pub use special::SpecialTokens;
+pub use matchers::Matchers;
+pub use random::Rng;
+pub use unigram::{Precision, Unigram, UnigramOptions};
+pub use words::Words;
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::normalize::Normalizer;
+use crate::normalize::{Chain, Edges};
 use crate::pretokenize::PreTokenizer;
 use cache::Cache;
 
@@ -35,14 +44,16 @@ pub struct Token {
     /// Bytes of the original text.
     pub start: usize,
     pub end: usize,
-    /// Number of the pre-token, from 0.
-    pub pre_token: usize,
+    /// Number of the pre-token, from 0; None for a special token.
+    pub pre_token: Option<usize>,
 }
 
 /// How a pre-token becomes tokens.
 pub enum Segmenter {
     Merges(Merging),
     LongestMatch(LongestMatch),
+    Unigram(Unigram),
+    Words(Words),
 }
 
 impl Segmenter {
@@ -53,20 +64,30 @@ impl Segmenter {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        // Lengths and places inside a pre-token are 32-bit numbers.
-        if pre_token.len() >= u32::MAX as usize - 1 {
-            return Err(Error::TooLarge(
-                "a pre-token of over 4 GB can't be segmented".into(),
-            ));
-        }
+        check_length(pre_token)?;
         match self {
             Segmenter::Merges(merging) => merging.segment(pre_token, out, interrupt),
             Segmenter::LongestMatch(matching) => {
                 matching.segment(pre_token, out);
                 Ok(())
             }
+            Segmenter::Unigram(unigram) => unigram.segment(pre_token, out, interrupt),
+            Segmenter::Words(words) => {
+                words.segment(pre_token, out);
+                Ok(())
+            }
         }
     }
+}
+
+/// Lengths and places inside a pre-token are 32-bit numbers.
+fn check_length(pre_token: &[u8]) -> Result<()> {
+    if pre_token.len() >= u32::MAX as usize - 1 {
+        return Err(Error::TooLarge(
+            "a pre-token of over 4 GB can't be segmented".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Asked now and then in long work; true stops it.
@@ -76,19 +97,22 @@ pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
 const CACHED_LENGTH: usize = 64;
 
 pub struct Encoder {
-    normalizers: Vec<Normalizer>,
+    normalizers: Chain,
     pre_tokenizer: PreTokenizer,
     segmenter: Segmenter,
     /// Caches that no call is using at the moment; each call takes one or makes one.
     caches: Mutex<Vec<Cache>>,
 }
 
+/// What a call needs beside the text.
+struct Work<'w> {
+    cache: &'w mut Cache,
+    interrupt: Interrupt<'w>,
+    matchers: Option<&'w Matchers>,
+}
+
 impl Encoder {
-    pub fn new(
-        normalizers: Vec<Normalizer>,
-        pre_tokenizer: PreTokenizer,
-        segmenter: Segmenter,
-    ) -> Self {
+    pub fn new(normalizers: Chain, pre_tokenizer: PreTokenizer, segmenter: Segmenter) -> Self {
         Encoder {
             normalizers,
             pre_tokenizer,
@@ -97,14 +121,27 @@ impl Encoder {
         }
     }
 
+    pub fn normalizers(&self) -> &Chain {
+        &self.normalizers
+    }
+
     pub fn segmenter(&self) -> &Segmenter {
         &self.segmenter
     }
 
-    fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
+    fn with_work<T>(
+        &self,
+        interrupt: Interrupt,
+        matchers: Option<&Matchers>,
+        run: impl FnOnce(&mut Work) -> T,
+    ) -> T {
         let lock = || self.caches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut cache = lock().pop().unwrap_or_default();
-        let result = work(&mut cache);
+        let result = run(&mut Work {
+            cache: &mut cache,
+            interrupt,
+            matchers,
+        });
         lock().push(cache);
         result
     }
@@ -126,14 +163,65 @@ impl Encoder {
         })
     }
 
-    /// Calls `emit(segments, start, end)` for every pre-token of an already normalized text.
-    fn each_pre_token(
+    /// Appends the ids of `text`; the tokens that `matchers` find become their ids.
+    pub fn ids(
         &self,
         text: &[u8],
-        cache: &mut Cache,
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
         interrupt: Interrupt,
-        mut emit: impl FnMut(&[Segment], usize, usize),
     ) -> Result<()> {
+        self.with_work(interrupt, matchers, |work| {
+            let mut failure = Ok(());
+            each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
+                match id {
+                    Some(id) => out.push(id),
+                    None if failure.is_ok() => {
+                        failure = self.stretch_ids(&text[start..end], start == 0, work, out);
+                    }
+                    None => {}
+                }
+            });
+            failure
+        })
+    }
+
+    /// The ids of a stretch between two tokens that were found in the text as given.
+    fn stretch_ids(
+        &self,
+        stretch: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let text = self.normalizers.apply(stretch, Edges::WHOLE)?;
+        let mut failure = Ok(());
+        let matcher = work.matchers.and_then(Matchers::normalized);
+        each_span(matcher, &text, |id, start, end| match id {
+            Some(id) => out.push(id),
+            None if failure.is_ok() => {
+                let at_start = at_start && start == 0;
+                failure = self.normalized_ids(&text[start..end], at_start, work, out);
+            }
+            None => {}
+        });
+        failure
+    }
+
+    fn normalized_ids(
+        &self,
+        text: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut emit = |segments: &[Segment], _, _| {
+            out.extend(segments.iter().map(|segment| segment.id));
+        };
+        if self.pre_tokenizer.rewrites() {
+            let splits = self.pre_tokenizer.run(text, at_start)?;
+            return self.each_range(&splits.text, &splits.ranges, work, emit);
+        }
         let mut failure = Ok(());
         let mut seen = 0usize;
         self.pre_tokenizer.split(text, |start, end| {
@@ -141,129 +229,205 @@ impl Encoder {
             if failure.is_err() {
                 return;
             }
-            if seen.is_multiple_of(1 << 14) && interrupt() {
+            if seen.is_multiple_of(1 << 14) && (work.interrupt)() {
                 failure = Err(Error::Interrupted);
                 return;
             }
-            match self.segment_cached(&text[start..end], cache, interrupt) {
+            match self.segment_cached(&text[start..end], work.cache, work.interrupt) {
                 Ok(segments) => emit(segments, start, end),
                 Err(error) => failure = Err(error),
             }
+        })?;
+        failure
+    }
+
+    fn each_range(
+        &self,
+        text: &[u8],
+        ranges: &[(usize, usize)],
+        work: &mut Work,
+        mut emit: impl FnMut(&[Segment], usize, usize),
+    ) -> Result<()> {
+        for (number, &(start, end)) in ranges.iter().enumerate() {
+            if number % (1 << 14) == (1 << 14) - 1 && (work.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            let segments = self.segment_cached(&text[start..end], work.cache, work.interrupt)?;
+            emit(segments, start, end);
+        }
+        Ok(())
+    }
+
+    /// The tokens of `text` with their places in it.
+    pub fn tokens(
+        &self,
+        text: &[u8],
+        matchers: Option<&Matchers>,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Token>> {
+        let mut out = Placed::default();
+        self.with_work(interrupt, matchers, |work| {
+            let mut failure = Ok(());
+            each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
+                match id {
+                    Some(id) => out.added(id, start, end, work.matchers),
+                    None if failure.is_ok() => {
+                        failure = self.stretch_tokens(&text[start..end], start, work, &mut out);
+                    }
+                    None => {}
+                }
+            });
+            failure
+        })?;
+        Ok(out.tokens)
+    }
+
+    /// The tokens of a stretch that starts at `base` of the text as given.
+    fn stretch_tokens(
+        &self,
+        stretch: &[u8],
+        base: usize,
+        work: &mut Work,
+        out: &mut Placed,
+    ) -> Result<()> {
+        let aligned = self.normalizers.apply_aligned(stretch, Edges::WHOLE)?;
+        let (text, places) = match &aligned {
+            Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
+            None => (stretch, None),
+        };
+        let mut failure = Ok(());
+        let matcher = work.matchers.and_then(Matchers::normalized);
+        each_span(matcher, text, |id, start, end| match id {
+            Some(id) => {
+                let (from, to) = place_of(places, start, end);
+                out.added(id, base + from, base + to, work.matchers);
+            }
+            None if failure.is_ok() => {
+                let run = self
+                    .pre_tokenizer
+                    .run(&text[start..end], base == 0 && start == 0);
+                failure = run.and_then(|splits| {
+                    let origins = splits.origins.as_deref();
+                    let mut place = |from: usize, to: usize| {
+                        let (from, to) = place_of(origins, from, to);
+                        let (from, to) = place_of(places, start + from, start + to);
+                        (base + from, base + to)
+                    };
+                    let ranges = &splits.ranges;
+                    self.each_range(&splits.text, ranges, work, |segments, from, _| {
+                        out.segments(segments, from, &mut place);
+                    })
+                });
+            }
+            None => {}
         });
         failure
     }
 
-    /// Appends the ids of `text`.
-    pub fn ids(&self, text: &[u8], out: &mut Vec<u32>, interrupt: Interrupt) -> Result<()> {
-        let normalized = self.normalize(text);
-        self.with_cache(|cache| {
-            self.each_pre_token(&normalized, cache, interrupt, |segments, _, _| {
-                out.extend(segments.iter().map(|segment| segment.id));
-            })
-        })
-    }
-
-    /// The tokens of `text` with their places in it.
-    pub fn tokens(&self, text: &[u8], interrupt: Interrupt) -> Result<Vec<Token>> {
-        let normalized = self.normalize(text);
-        let mut tokens = Vec::new();
-        let mut pre_token = 0;
-        self.with_cache(|cache| {
-            self.each_pre_token(&normalized, cache, interrupt, |segments, start, _| {
-                place(segments, start, pre_token, &mut tokens);
-                pre_token += 1;
-            })
-        })?;
-        self.place_in_original(text, &mut tokens);
-        Ok(tokens)
-    }
-
-    /// The tokens of `text` with their places in it, where the caller has split the
-    /// normalized text into pre-tokens (byte ranges).
-    pub fn tokens_of(
-        &self,
-        text: &[u8],
-        pre_tokens: &[(usize, usize)],
-        interrupt: Interrupt,
-    ) -> Result<Vec<Token>> {
-        let normalized = self.normalize(text);
-        let mut tokens = Vec::new();
-        self.with_cache(|cache| {
-            for (number, &(start, end)) in pre_tokens.iter().enumerate() {
-                if number % (1 << 14) == (1 << 14) - 1 && interrupt() {
-                    return Err(Error::Interrupted);
-                }
-                let pre_token = normalized
-                    .get(start..end)
-                    .ok_or_else(|| Error::Invalid("a pre-token lies outside its text".into()))?;
-                let segments = self.segment_cached(pre_token, cache, interrupt)?;
-                place(segments, start, number, &mut tokens);
-            }
-            Ok(())
-        })?;
-        self.place_in_original(text, &mut tokens);
-        Ok(tokens)
-    }
-
-    /// Turns places in the normalized text into places in the original.
-    fn place_in_original(&self, text: &[u8], tokens: &mut [Token]) {
-        let Some(origins) = self.origins(text) else {
-            return;
+    /// The normalized and rewritten text, the byte ranges of its pre-tokens, and where
+    /// each of these stood in `text`.
+    pub fn pre_tokens(&self, text: &[u8]) -> Result<PreTokens> {
+        let aligned = self.normalizers.apply_aligned(text, Edges::WHOLE)?;
+        let (normalized, places) = match &aligned {
+            Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
+            None => (text, None),
         };
-        for token in tokens {
-            // The end is that of the last byte covered, not the start of the next one.
-            let covered = token.end > token.start;
-            let end = match covered {
-                true => origins[token.end - 1] + 1,
-                false => origins[token.start],
-            };
-            (token.start, token.end) = (origins[token.start], end);
-        }
-    }
-
-    /// The byte ranges of the pre-tokens of the normalized text, and that text.
-    pub fn pre_tokens(&self, text: &[u8]) -> (Vec<u8>, Vec<(usize, usize)>) {
-        let normalized = self.normalize(text);
-        let mut found = Vec::new();
-        self.pre_tokenizer
-            .split(&normalized, |start, end| found.push((start, end)));
-        (normalized.into_owned(), found)
-    }
-
-    fn normalize<'t>(&self, text: &'t [u8]) -> std::borrow::Cow<'t, [u8]> {
-        let mut normalized = std::borrow::Cow::Borrowed(text);
-        for normalizer in &self.normalizers {
-            normalized = std::borrow::Cow::Owned(normalizer.apply(&normalized).into_owned());
-        }
-        normalized
-    }
-
-    /// For each byte of the normalized text, and its end, the place in the original.
-    fn origins(&self, text: &[u8]) -> Option<Vec<usize>> {
-        let mut origins: Option<Vec<usize>> = None;
-        let mut current = std::borrow::Cow::Borrowed(text);
-        for normalizer in &self.normalizers {
-            if let Some(step) = normalizer.origins(&current) {
-                origins = Some(match origins {
-                    None => step,
-                    Some(before) => step.into_iter().map(|at| before[at]).collect(),
-                });
-            }
-            current = std::borrow::Cow::Owned(normalizer.apply(&current).into_owned());
-        }
-        origins
+        let splits = self.pre_tokenizer.run(normalized, true)?;
+        let origins = splits.origins.as_deref();
+        let place = |&(from, to): &(usize, usize)| {
+            let (from, to) = place_of(origins, from, to);
+            place_of(places, from, to)
+        };
+        Ok(PreTokens {
+            places: splits.ranges.iter().map(place).collect(),
+            ranges: splits.ranges,
+            text: splits.text.into_owned(),
+        })
     }
 }
 
-fn place(segments: &[Segment], mut start: usize, pre_token: usize, out: &mut Vec<Token>) {
-    for segment in segments {
-        let end = start + segment.length as usize;
-        out.push(Token {
-            id: segment.id,
+/// The pre-tokens of a text.
+pub struct PreTokens {
+    pub text: Vec<u8>,
+    pub ranges: Vec<(usize, usize)>,
+    pub places: Vec<(usize, usize)>,
+}
+
+/// Calls `emit(id, start, end)` for every added token and every stretch between, which
+/// has no id; no stretch is empty.
+fn each_span(
+    matcher: Option<&AddedTokens>,
+    text: &[u8],
+    mut emit: impl FnMut(Option<u32>, usize, usize),
+) {
+    let mut done = 0;
+    if let Some(matcher) = matcher {
+        for (start, end, id) in matcher.find(text) {
+            if start > done {
+                emit(None, done, start);
+            }
+            emit(Some(id), start, end);
+            done = end;
+        }
+    }
+    if done < text.len() {
+        emit(None, done, text.len());
+    }
+}
+
+/// Where the bytes `start..end` of a text came from: `places` holds that of each byte,
+/// and nothing moved without it. An empty stretch has an empty place.
+fn place_of(places: Option<&[(u32, u32)]>, start: usize, end: usize) -> (usize, usize) {
+    let Some(places) = places else {
+        return (start, end);
+    };
+    if start < end {
+        return (places[start].0 as usize, places[end - 1].1 as usize);
+    }
+    let at = match places.get(start) {
+        Some(&(from, _)) => from,
+        None => places.last().map_or(0, |&(_, to)| to),
+    };
+    (at as usize, at as usize)
+}
+
+/// Tokens as they are found, with the number of the next pre-token.
+#[derive(Default)]
+struct Placed {
+    tokens: Vec<Token>,
+    pre_tokens: usize,
+}
+
+impl Placed {
+    fn added(&mut self, id: u32, start: usize, end: usize, matchers: Option<&Matchers>) {
+        let special = matchers.is_some_and(|matchers| matchers.is_special(id));
+        let pre_token = (!special).then_some(self.pre_tokens);
+        self.pre_tokens += usize::from(!special);
+        self.tokens.push(Token {
+            id,
             start,
             end,
             pre_token,
         });
-        start = end;
+    }
+
+    fn segments(
+        &mut self,
+        segments: &[Segment],
+        mut from: usize,
+        mut place: impl FnMut(usize, usize) -> (usize, usize),
+    ) {
+        for segment in segments {
+            let to = from + segment.length as usize;
+            let (start, end) = place(from, to);
+            self.tokens.push(Token {
+                id: segment.id,
+                start,
+                end,
+                pre_token: Some(self.pre_tokens),
+            });
+            from = to;
+        }
+        self.pre_tokens += 1;
     }
 }

@@ -1,7 +1,7 @@
 //! Counts over a text and its tokens, from which the metrics are made.
 
 use crate::encode::Token;
-use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::Scanner;
 use crate::unicode::{Classes, SPACE};
 
 /// Words are maximal runs of non-space.
@@ -20,7 +20,7 @@ pub struct Words {
 pub fn align_words(text: &[u8], tokens: &[Token], unknown: Option<u32>) -> Words {
     let mut found = Words::default();
     let mut next = 0;
-    PreTokenizer::Whitespace.split(text, |start, end| {
+    let words = Scanner::Whitespace.split(text, |start, end| {
         found.words += 1;
         // A token that ends before the word is behind us; a marker of length 0 that
         // stands right at its start belongs to it.
@@ -52,6 +52,7 @@ pub fn align_words(text: &[u8], tokens: &[Token], unknown: Option<u32>) -> Words
             at
         };
     });
+    debug_assert!(words.is_ok(), "this scanner asks nobody");
     let classes = Classes::get();
     let mut at = 0;
     while at < text.len() {

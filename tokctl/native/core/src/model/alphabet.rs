@@ -89,6 +89,20 @@ impl Alphabet {
             Alphabet::Characters(alphabet) => alphabet.symbols(pre_token, push),
         }
     }
+
+    /// What a fused marker puts before and behind the symbol at `place` of a pre-token
+    /// that is `length` bytes long.
+    pub fn fused(&self, place: &std::ops::Range<usize>, length: usize) -> (&[u8], &[u8]) {
+        let marker = match self {
+            Alphabet::Bytes(_) => &Marker::None,
+            Alphabet::Characters(alphabet) => &alphabet.marker,
+        };
+        match marker {
+            Marker::Continuation(mark) if place.start > 0 => (mark.as_bytes(), b""),
+            Marker::EndFused(mark) if place.end == length => (b"", mark.as_bytes()),
+            _ => (b"", b""),
+        }
+    }
 }
 
 impl CharAlphabet {

@@ -5,9 +5,12 @@
 mod alphabet;
 mod marker;
 mod merges;
+mod trie;
+mod trie_blocks;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
 pub use marker::Marker;
 pub use merges::{Merge, Merges, NO_RANK};
+pub use trie::Trie;
 pub use vocabulary::{Vocabulary, NO_ID};

@@ -1,62 +1,180 @@
 //! Normalizers: what happens to a text before it is split.
+//!
+//! Each is exactly what the library that defines it does (Hugging Face's normalizers,
+//! SentencePiece's rules), in the text and in the places. Text is bytes: those that are not
+//! UTF-8 pass unchanged, and a well-formed stretch between them is normalized by itself.
 
-use std::borrow::Cow;
+mod aligned;
+mod bert;
+mod chain;
+mod chars;
+mod chars_map;
+mod cuts;
+mod forms;
+mod lowercase;
+mod marks;
+mod nmt;
+mod replace;
+mod spaces;
 
+pub use aligned::Aligned;
+pub use chain::Chain;
+pub use chars_map::CharsMap;
+pub use replace::Search;
+
+use crate::error::Result;
+use crate::unicode::Categories;
+use aligned::Sink;
+use forms::Form;
+use lowercase::Lowercase;
+use marks::Marks;
+use nmt::Nmt;
+use spaces::Blank;
+
+/// Does the stretch stand at the start, at the end of its text? A long text is normalized
+/// in blocks when it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edges {
+    pub start: bool,
+    pub end: bool,
+}
+
+impl Edges {
+    pub const WHOLE: Edges = Edges {
+        start: true,
+        end: true,
+    };
+}
+
+#[derive(Debug, Clone)]
 pub enum Normalizer {
     /// Deletes every line feed and carriage return and puts nothing in their place,
     /// as the notebooks do after reading with universal newlines.
     DeleteNewlines,
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
+    /// Each character's full lower-case mapping.
+    Lowercase,
+    /// Removes every mark (general category M). Accents go only after `Nfd` or `Nfkd`.
+    StripAccents,
+    /// Hugging Face's `BertNormalizer`. (Where it leaves `strip_accents` open, it does as
+    /// `lowercase` says.)
+    Bert {
+        clean_text: bool,
+        cjk_spacing: bool,
+        strip_accents: bool,
+        lowercase: bool,
+    },
+    /// SentencePiece's rules.
+    CharsMap(CharsMap),
+    /// Hugging Face's `Nmt`.
+    Nmt,
+    /// Runs of U+0020 become one. SentencePiece's `remove_extra_whitespaces` is this and
+    /// then `StripSpaces` on both sides.
+    CollapseSpaces,
+    /// Removes white space at the ends of the text.
+    Strip {
+        left: bool,
+        right: bool,
+    },
+    /// Removes U+0020 at the ends of the text.
+    StripSpaces {
+        left: bool,
+        right: bool,
+    },
+    /// Puts `content` in place of what is found.
+    Replace {
+        pattern: Search,
+        content: String,
+    },
+    /// Puts this before a text that is not empty.
+    Prepend(String),
+}
+
+/// One pass over the text; a normalizer is one or several.
+#[derive(Clone, Copy)]
+enum Pass<'n> {
+    Clean,
+    SpaceIdeographs,
+    Form(Form),
+    StripNonspacing,
+    Lowercase,
+    StripAccents,
+    Nmt,
+    DeleteNewlines,
+    CollapseSpaces,
+    Strip(bool, bool, Blank),
+    CharsMap(&'n CharsMap),
+    Replace(&'n Search, &'n str),
+    Prepend(&'n str),
 }
 
 impl Normalizer {
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "delete-newlines" => Some(Normalizer::DeleteNewlines),
-            _ => None,
-        }
-    }
-
-    /// The normalized text. Normalizing block by block gives the same as at once.
-    pub fn apply<'t>(self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        match self {
-            Normalizer::DeleteNewlines => {
-                if memchr::memchr2(b'\n', b'\r', text).is_none() {
-                    return Cow::Borrowed(text);
-                }
-                Cow::Owned(text.iter().copied().filter(|b| !is_newline(*b)).collect())
+    fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
+        let one = match self {
+            &Normalizer::Bert {
+                clean_text,
+                cjk_spacing,
+                strip_accents,
+                lowercase,
+            } => {
+                let passes = [
+                    clean_text.then_some(Pass::Clean),
+                    cjk_spacing.then_some(Pass::SpaceIdeographs),
+                    strip_accents.then_some(Pass::Form(Form::Nfd)),
+                    strip_accents.then_some(Pass::StripNonspacing),
+                    lowercase.then_some(Pass::Lowercase),
+                ];
+                return passes.into_iter().flatten();
             }
-        }
-    }
-
-    /// For every byte of the normalized text, where it stood in the original; one
-    /// more entry for the end. None where nothing moved.
-    pub fn origins(self, text: &[u8]) -> Option<Vec<usize>> {
-        match self {
-            Normalizer::DeleteNewlines => {
-                memchr::memchr2(b'\n', b'\r', text)?;
-                let kept = (0..text.len()).filter(|&at| !is_newline(text[at]));
-                Some(kept.chain([text.len()]).collect())
-            }
-        }
+            Normalizer::DeleteNewlines => Pass::DeleteNewlines,
+            Normalizer::Nfc => Pass::Form(Form::Nfc),
+            Normalizer::Nfd => Pass::Form(Form::Nfd),
+            Normalizer::Nfkc => Pass::Form(Form::Nfkc),
+            Normalizer::Nfkd => Pass::Form(Form::Nfkd),
+            Normalizer::Lowercase => Pass::Lowercase,
+            Normalizer::StripAccents => Pass::StripAccents,
+            Normalizer::CharsMap(map) => Pass::CharsMap(map),
+            Normalizer::Nmt => Pass::Nmt,
+            Normalizer::CollapseSpaces => Pass::CollapseSpaces,
+            &Normalizer::Strip { left, right } => Pass::Strip(left, right, Blank::White),
+            &Normalizer::StripSpaces { left, right } => Pass::Strip(left, right, Blank::Space),
+            Normalizer::Replace { pattern, content } => Pass::Replace(pattern, content),
+            Normalizer::Prepend(prefix) => Pass::Prepend(prefix),
+        };
+        [Some(one), None, None, None, None].into_iter().flatten()
     }
 }
 
-fn is_newline(byte: u8) -> bool {
-    byte == b'\n' || byte == b'\r'
+impl Pass<'_> {
+    fn run(self, text: &[u8], edges: Edges, sink: &mut impl Sink) -> Result<()> {
+        match self {
+            Pass::Clean => chars::run(&bert::Clean(Categories::get()), text, sink),
+            Pass::SpaceIdeographs => chars::run(&bert::SpaceIdeographs, text, sink),
+            Pass::Form(form) => forms::run(form, text, sink),
+            Pass::StripNonspacing => chars::run(&Marks::Nonspacing(Categories::get()), text, sink),
+            Pass::Lowercase => chars::run(&Lowercase, text, sink),
+            Pass::StripAccents => chars::run(&Marks::All(Categories::get()), text, sink),
+            Pass::Nmt => chars::run(&Nmt, text, sink),
+            Pass::DeleteNewlines => spaces::delete_newlines(text, sink),
+            Pass::CollapseSpaces => spaces::collapse(text, sink),
+            Pass::Strip(left, right, blank) => {
+                spaces::strip(text, (left, right), blank, edges, sink);
+            }
+            Pass::CharsMap(map) => map.run(text, sink),
+            Pass::Replace(search, content) => return replace::run(search, content, text, sink),
+            Pass::Prepend(prefix) => {
+                if edges.start && !text.is_empty() && !prefix.is_empty() {
+                    sink.lead(prefix);
+                }
+                sink.keep(text);
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn newlines_go_and_origins_point_at_what_stays() {
-        let normalizer = Normalizer::DeleteNewlines;
-        let text = b"a\r\nb\nc";
-        assert_eq!(&*normalizer.apply(text), b"abc");
-        assert_eq!(normalizer.origins(text), Some(vec![0, 3, 5, 6]));
-        assert!(matches!(normalizer.apply(b"abc"), Cow::Borrowed(_)));
-        assert_eq!(normalizer.origins(b"abc"), None);
-    }
-}
+mod tests;

@@ -1,40 +1,174 @@
 //! Places where a text can be cut without changing its pre-tokens.
 //!
-//! A cut stands before an ASCII space that follows something other than a space. No
-//! pattern here joins a word to the space behind it, and a run of spaces (where
-//! GPT-2's pattern looks ahead) is never cut inside.
+//! A cut stands before an ASCII space, tab or line break. Whether it is allowed depends
+//! on that byte and on the character before it alone, so cuts do not disturb one another.
 
-use super::PreTokenizer;
-use crate::unicode::{Classes, SPACE};
+use super::behaviour::Behaviour;
+use super::rewrite::Rewrite;
+use super::scanner::Scanner;
+use super::scripts::script_of;
+use super::sequence::{PreTokenizer, Step};
+use crate::unicode::{decode, scripts, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE};
 
-fn is_cut(classes: Classes, text: &[u8], at: usize) -> bool {
-    matches!(text[at], b' ' | b'\n' | b'\t' | b'\r')
-        && at > 0
-        && classes.before(text, at) & SPACE == 0
+/// What becomes of the pieces when the text is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// Nothing: the parts have the pieces of the whole.
+    Same,
+    /// At most, the piece that the cut runs through is two.
+    Parts,
+    /// Something else.
+    Changes,
+}
+
+impl Cut {
+    fn same_if(condition: bool, otherwise: Cut) -> Cut {
+        if condition {
+            Cut::Same
+        } else {
+            otherwise
+        }
+    }
+}
+
+/// The code point that ends at `end > 0`, if it is one.
+fn code_before(text: &[u8], end: usize) -> Option<u32> {
+    let start = (end.saturating_sub(4)..end)
+        .rev()
+        .find(|&start| text[start] & 0xC0 != 0x80)?;
+    let (code, length) = decode(text, start)?;
+    (start + length == end).then_some(code)
+}
+
+fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> Cut {
+    let byte = text[at];
+    let before = Classes::get().before(text, at);
+    match scanner {
+        Scanner::None => Cut::Parts,
+        // None of these joins a word to what follows it, and a run of spaces (where
+        // GPT-2's pattern looks ahead) is not cut inside.
+        Scanner::Whitespace
+        | Scanner::WhitespacePunctuation
+        | Scanner::Bert
+        | Scanner::Gpt2Words
+        | Scanner::Gpt2 => Cut::same_if(before & SPACE == 0, Cut::Changes),
+        // Here punctuation takes the line breaks behind it along.
+        Scanner::Cl100k
+        | Scanner::Llama3
+        | Scanner::Qwen2
+        | Scanner::O200k
+        | Scanner::DeepseekV3 => {
+            let after_word = before & (LETTER | NUMBER) != 0;
+            let blank = matches!(byte, b' ' | b'\t') && before & SPACE == 0;
+            Cut::same_if(after_word || blank, Cut::Changes)
+        }
+        Scanner::Punctuation(behaviour) => {
+            let ends_here = before & PUNCTUATION != 0 && *behaviour != Behaviour::MergedWithNext;
+            Cut::same_if(ends_here, Cut::Parts)
+        }
+        Scanner::Digits { .. } => Cut::same_if(before & NUMBER != 0, Cut::Parts),
+        Scanner::Split(split) => match split.plain_literal() {
+            Some(b" ") => {
+                let starts = byte == b' ' && text[at - 1] != b' ';
+                let joins = split.behaviour == Behaviour::MergedWithPrevious;
+                Cut::same_if(starts && !joins, Cut::Changes)
+            }
+            Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => Cut::Parts,
+            _ => Cut::Changes,
+        },
+        // A space at the start is dropped; a line break is of the script Common.
+        Scanner::Scripts if byte == b' ' => Cut::Changes,
+        Scanner::Scripts => {
+            let table = Scripts::get();
+            let script = code_before(text, at).map(|code| script_of(table, code));
+            let other = script.is_some_and(|s| s != scripts::COMMON && s != scripts::UNKNOWN);
+            Cut::same_if(other, Cut::Parts)
+        }
+        Scanner::Fixed(most) => Cut::same_if(most.get() == 1, Cut::Changes),
+        // A cluster ends behind any ASCII character (but CR before LF).
+        Scanner::Graphemes => {
+            let ends = text[at - 1].is_ascii() && text[at - 1] != b'\r';
+            Cut::same_if(ends, Cut::Parts)
+        }
+        // Its rules ask for U+0020 behind a word, and for what ends the text.
+        Scanner::PennTreebank => {
+            let ends = byte == b' ' && before & (LETTER | NUMBER) != 0;
+            Cut::same_if(ends, Cut::Changes)
+        }
+    }
+}
+
+fn step_cut(step: &Step, text: &[u8], at: usize) -> Cut {
+    // What starts with a space gets nothing put in front of it.
+    let space = text[at] == b' ';
+    match (&step.rewrite, &step.scanner) {
+        (None, scanner) => scanner_cut(scanner, text, at),
+        (Some(Rewrite::PrefixSpace), scanner) if space => scanner_cut(scanner, text, at),
+        (Some(Rewrite::Metaspace { replacement, .. }), Scanner::Split(split)) if space => {
+            let literal = split.plain_literal() == Some(replacement.as_bytes());
+            let starts = literal && split.behaviour == Behaviour::MergedWithNext;
+            Cut::same_if(starts, Cut::Changes)
+        }
+        _ => Cut::Changes,
+    }
+}
+
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+/// May `text` be cut at `at`?
+///
+/// Each step splits every piece of the step before by itself. So if one step's pieces
+/// stay the same, those of the steps behind it do too; and a step before it does no harm
+/// if it only parts a piece in two where that later step parts it anyway.
+fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
+    if at == 0 || !is_blank(&text[at]) {
+        return false;
+    }
+    for step in pre_tokenizer.steps() {
+        match step_cut(step, text, at) {
+            Cut::Same => return true,
+            Cut::Parts => {}
+            Cut::Changes => return false,
+        }
+    }
+    false
+}
+
+impl PreTokenizer {
+    /// Can there be a place where a text may be cut, without changing its pre-tokens?
+    /// (A part that is not the first does not stand at the start: see [`Self::run`].)
+    pub fn cuts_before_space(&self) -> bool {
+        // All that a rule asks for is the byte and what kind of character precedes it.
+        let before = [b'a', b'1', b'!'];
+        let blanks = [b' ', b'\n', b'\t', b'\r'];
+        before
+            .iter()
+            .any(|&first| blanks.iter().any(|&blank| is_cut(self, &[first, blank], 1)))
+    }
 }
 
 /// The last cut in `text` at or after `from`, if there is one.
-pub fn last_cut(pre_tokenizer: PreTokenizer, text: &[u8], from: usize) -> Option<usize> {
+pub fn last_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Option<usize> {
     if !pre_tokenizer.cuts_before_space() {
         return None;
     }
-    let classes = Classes::get();
     (from..text.len())
         .rev()
-        .find(|&at| is_cut(classes, text, at))
+        .find(|&at| is_cut(pre_tokenizer, text, at))
 }
 
 /// Splits `text` at cuts into pieces of about `size` bytes: ascending end offsets,
 /// the last one `text.len()`. A piece without a cut inside grows past `size`.
-pub fn cut_into_pieces(pre_tokenizer: PreTokenizer, text: &[u8], size: usize) -> Vec<usize> {
+pub fn cut_into_pieces(pre_tokenizer: &PreTokenizer, text: &[u8], size: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     if pre_tokenizer.cuts_before_space() {
-        let classes = Classes::get();
         let mut at = size;
         while at < text.len() {
-            if is_cut(classes, text, at) {
+            if is_cut(pre_tokenizer, text, at) {
                 ends.push(at);
-                at += size;
+                at += size.max(1);
             } else {
                 at += 1;
             }
@@ -46,42 +180,162 @@ pub fn cut_into_pieces(pre_tokenizer: PreTokenizer, text: &[u8], size: usize) ->
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::num::NonZeroUsize;
 
-    fn pre_tokens(pre_tokenizer: PreTokenizer, text: &[u8]) -> Vec<Vec<u8>> {
-        let mut found = Vec::new();
-        pre_tokenizer.split(text, |a, b| found.push(text[a..b].to_vec()));
-        found
+    use super::*;
+    use crate::pretokenize::{Prepend, Split};
+
+    const NAMES: [&str; 15] = [
+        "none",
+        "whitespace",
+        "whitespace-punctuation",
+        "bert",
+        "gpt2-words",
+        "gpt2",
+        "cl100k",
+        "llama3",
+        "qwen2",
+        "o200k",
+        "deepseek-v3",
+        "scripts",
+        "characters",
+        "graphemes",
+        "penn-treebank",
+    ];
+
+    const BEHAVIOURS: [Behaviour; 5] = [
+        Behaviour::Removed,
+        Behaviour::Isolated,
+        Behaviour::MergedWithPrevious,
+        Behaviour::MergedWithNext,
+        Behaviour::Contiguous,
+    ];
+
+    fn named(name: &str) -> Scanner {
+        Scanner::named(name).unwrap()
     }
+
+    fn metaspace(prepend: Prepend, split: bool) -> Step {
+        let literal = Split::literal("\u{2581}", Behaviour::MergedWithNext, false);
+        Step {
+            rewrite: Some(Rewrite::Metaspace {
+                replacement: "\u{2581}".into(),
+                prepend,
+            }),
+            scanner: match split {
+                true => Scanner::Split(literal),
+                false => Scanner::None,
+            },
+        }
+    }
+
+    fn every_step() -> Vec<Step> {
+        let mut steps: Vec<Step> = NAMES.iter().map(|name| named(name).into()).collect();
+        for behaviour in BEHAVIOURS {
+            steps.push(Scanner::Punctuation(behaviour).into());
+            for literal in [" ", "e", "s\u{a0}", "", "\n", ". "] {
+                for invert in [false, true] {
+                    let split = Split::literal(literal, behaviour, invert);
+                    steps.push(Scanner::Split(split).into());
+                }
+            }
+        }
+        for individual in [false, true] {
+            steps.push(Scanner::Digits { individual }.into());
+        }
+        steps.push(Scanner::Fixed(NonZeroUsize::new(3).unwrap()).into());
+        for prepend in [Prepend::Always, Prepend::First, Prepend::Never] {
+            for split in [false, true] {
+                steps.push(metaspace(prepend, split));
+            }
+        }
+        for name in ["none", "gpt2", "whitespace"] {
+            steps.push(Step {
+                rewrite: Some(Rewrite::PrefixSpace),
+                scanner: named(name),
+            });
+        }
+        steps
+    }
+
+    fn pre_tokens(pre_tokenizer: &PreTokenizer, text: &[u8], at_start: bool) -> Vec<Vec<u8>> {
+        let splits = pre_tokenizer.run(text, at_start).unwrap();
+        let slice = |&(start, end): &(usize, usize)| splits.text[start..end].to_vec();
+        splits.ranges.iter().map(slice).collect()
+    }
+
+    /// Every place that may be cut, alone and all together.
+    fn check(steps: &[Step], text: &[u8]) -> usize {
+        let pre_tokenizer = PreTokenizer::new(steps.to_vec());
+        let whole = pre_tokens(&pre_tokenizer, text, true);
+        let places: Vec<usize> = (1..text.len())
+            .filter(|&at| is_cut(&pre_tokenizer, text, at))
+            .collect();
+        for &at in &places {
+            let mut parts = pre_tokens(&pre_tokenizer, &text[..at], true);
+            parts.extend(pre_tokens(&pre_tokenizer, &text[at..], false));
+            assert_eq!(parts, whole, "{pre_tokenizer:?} at {at}");
+        }
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for end in cut_into_pieces(&pre_tokenizer, text, 1) {
+            parts.extend(pre_tokens(&pre_tokenizer, &text[start..end], start == 0));
+            start = end;
+        }
+        assert_eq!(parts, whole, "{pre_tokenizer:?}");
+        assert!(places.is_empty() || pre_tokenizer.cuts_before_space());
+        places.len()
+    }
+
+    const TEXTS: [&str; 4] = [
+        "  It's  1,000\u{a0} miles\r\n\r\n from\t\u{3000}here, 字 字'll  \u{85} x ",
+        "!\n\n/\n \ta.\n b?! \r\nc'S \n\n  d \u{301} \u{301}\n x\u{301}\n y\t\tz\0 \0\n\0\tq 12\n3\t4 5",
+        "\"Can't\" they'll\ncannot wanna\ngo 'tis. \nMr. X, e s\u{a0} \u{2581}a \u{2581} b \u{d4e} e",
+        " \n \ne-e e\t\n\u{378} \u{378}\n字 \n e. e. \u{fffd}\r\n.\r\n",
+    ];
 
     #[test]
     fn cutting_anywhere_allowed_changes_nothing() {
-        let text =
-            "  It's  1,000\u{a0} miles\r\n\r\n from\t\u{3000}here, 字 字'll  \u{85} x ".as_bytes();
-        for pre_tokenizer in [
-            PreTokenizer::Whitespace,
-            PreTokenizer::Bert,
-            PreTokenizer::Gpt2Words,
-            PreTokenizer::Gpt2,
-        ] {
-            let whole = pre_tokens(pre_tokenizer, text);
-            for size in 1..text.len() + 2 {
-                let mut start = 0;
-                let mut parts = Vec::new();
-                for end in cut_into_pieces(pre_tokenizer, text, size) {
-                    parts.extend(pre_tokens(pre_tokenizer, &text[start..end]));
-                    start = end;
+        let mut cuts = 0;
+        for text in TEXTS {
+            for first in every_step() {
+                cuts += check(std::slice::from_ref(&first), text.as_bytes());
+                for second in every_step() {
+                    cuts += check(&[first.clone(), second], text.as_bytes());
                 }
-                assert_eq!(parts, whole, "{pre_tokenizer:?} at {size}");
             }
+        }
+        assert!(cuts > 20_000, "{cuts}");
+    }
+
+    #[test]
+    fn ill_formed_text_is_cut_too() {
+        for first in every_step() {
+            check(
+                std::slice::from_ref(&first),
+                b"\x80 a\xE2\x82 b\n\xFF\xE2\x82\xACc \xF0 \x9F\n d",
+            );
         }
     }
 
     #[test]
+    fn what_can_be_cut() {
+        let can = |name: &str| PreTokenizer::from(named(name)).cuts_before_space();
+        let never: Vec<_> = NAMES.into_iter().filter(|name| !can(name)).collect();
+        assert_eq!(never, ["none"]);
+        let many = PreTokenizer::new(vec![
+            Scanner::Digits { individual: true }.into(),
+            named("gpt2").into(),
+        ]);
+        assert_eq!(last_cut(&many, b"a b c", 0), Some(3));
+    }
+
+    #[test]
     fn a_text_of_one_pre_token_is_never_cut() {
-        assert_eq!(cut_into_pieces(PreTokenizer::None, b"a b c", 1), vec![5]);
-        assert_eq!(last_cut(PreTokenizer::None, b"a b c", 0), None);
-        assert_eq!(last_cut(PreTokenizer::Gpt2, b"a b c", 0), Some(3));
-        assert_eq!(last_cut(PreTokenizer::Gpt2, b"abc", 0), None);
+        let (none, gpt2) = (named("none").into(), named("gpt2").into());
+        assert_eq!(cut_into_pieces(&none, b"a b c", 1), vec![5]);
+        assert_eq!(last_cut(&none, b"a b c", 0), None);
+        assert_eq!(last_cut(&gpt2, b"a b c", 0), Some(3));
+        assert_eq!(last_cut(&gpt2, b"abc", 0), None);
     }
 }

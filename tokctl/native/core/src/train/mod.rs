@@ -12,6 +12,7 @@ mod fraction;
 mod initial;
 mod pairs;
 mod ties;
+pub mod unigram;
 
 pub use ties::Ties;
 

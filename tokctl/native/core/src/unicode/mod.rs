@@ -6,9 +6,14 @@
 
 mod categories;
 mod category;
+mod script;
+pub mod scripts;
 pub mod tables;
+mod word;
 
 pub use category::{Categories, Category};
+pub use word::WordCharacters;
+pub use script::Scripts;
 
 use std::sync::LazyLock;
 
@@ -18,6 +23,8 @@ pub const NUMBER: u8 = 2;
 pub const SPACE: u8 = 4;
 /// BERT's punctuation: general category P, or an ASCII symbol.
 pub const PUNCTUATION: u8 = 8;
+/// `\w`: alphabetic, marks, decimal digits, connecting punctuation, the joiners.
+pub const WORD: u8 = 16;
 
 const CODE_POINTS: usize = 0x11_0000;
 
@@ -34,6 +41,7 @@ static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     mark(&tables::NUMBER, NUMBER);
     mark(&tables::SPACE, SPACE);
     mark(&tables::PUNCTUATION, PUNCTUATION);
+    mark(&tables::WORD, WORD);
     classes
 });
 
@@ -147,7 +155,7 @@ mod tests {
         let mut at = 0;
         for class in expected {
             at += classes.at(text, at).1;
-            assert_eq!(classes.before(text, at), class);
+            assert_eq!(classes.before(text, at) & !WORD, class);
         }
         assert_eq!(classes.before(b"\x80", 1), OTHER);
     }

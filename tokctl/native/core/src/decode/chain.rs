@@ -1,0 +1,150 @@
+//! A chain of decoders as machines that pass tokens on bit by bit.
+//!
+//! A step of Hugging Face's maps a list of tokens to a list of tokens. Here it takes the
+//! same list as events (a token begins, some of its bytes, it ends, no token follows) and
+//! passes each on as soon as nothing that comes later can change it. Decoding at once and
+//! decoding a stream are therefore the same machine, and both are linear.
+
+use crate::error::Result;
+
+/// One step at work.
+pub trait Node: Send + Sync {
+    /// Another token begins.
+    fn begin(&mut self, next: &mut Flow) -> Result<()> {
+        next.begin()
+    }
+
+    /// Some bytes of the token; a token can come in parts, once tokens have been fused.
+    fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()>;
+
+    /// The token is over.
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        next.end()
+    }
+
+    /// No token follows.
+    fn finish(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The steps behind a step, and what comes out at the end.
+pub struct Flow<'c> {
+    nodes: &'c mut [Box<dyn Node>],
+    out: &'c mut Vec<u8>,
+}
+
+impl Flow<'_> {
+    fn step(
+        &mut self,
+        work: impl FnOnce(&mut Box<dyn Node>, &mut Flow) -> Result<()>,
+    ) -> Result<()> {
+        match self.nodes.split_first_mut() {
+            Some((node, nodes)) => work(
+                node,
+                &mut Flow {
+                    nodes,
+                    out: self.out,
+                },
+            ),
+            None => Ok(()),
+        }
+    }
+
+    pub fn begin(&mut self) -> Result<()> {
+        self.step(|node, next| node.begin(next))
+    }
+
+    pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
+        if self.nodes.is_empty() {
+            self.out.extend_from_slice(text);
+            return Ok(());
+        }
+        match text {
+            [] => Ok(()),
+            _ => self.step(|node, next| node.bytes(text, next)),
+        }
+    }
+
+    pub fn end(&mut self) -> Result<()> {
+        self.step(|node, next| node.end(next))
+    }
+
+    pub fn token(&mut self, text: &[u8]) -> Result<()> {
+        self.begin()?;
+        self.bytes(text)?;
+        self.end()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.step(|node, next| {
+            node.finish(next)?;
+            next.finish()
+        })
+    }
+}
+
+/// The steps of one decoding, from its first token to its last.
+pub struct Chain(Vec<Box<dyn Node>>);
+
+impl Chain {
+    pub fn new(nodes: Vec<Box<dyn Node>>) -> Self {
+        Chain(nodes)
+    }
+
+    /// The way in; `out` gets what comes out.
+    pub fn flow<'c>(&'c mut self, out: &'c mut Vec<u8>) -> Flow<'c> {
+        Flow {
+            nodes: &mut self.0,
+            out,
+        }
+    }
+
+    /// No token follows: what was held back comes out.
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        self.flow(out).finish()
+    }
+}
+
+/// A step that needs each token whole and makes one of it.
+pub trait Each: Send + Sync {
+    fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()>;
+
+    /// What is due once it is certain that another token follows.
+    fn begun(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Collects the parts of a token for an [`Each`].
+pub struct Whole<E> {
+    each: E,
+    token: Vec<u8>,
+}
+
+impl<E: Each> Whole<E> {
+    pub fn new(each: E) -> Self {
+        Whole {
+            each,
+            token: Vec::new(),
+        }
+    }
+}
+
+impl<E: Each> Node for Whole<E> {
+    fn begin(&mut self, next: &mut Flow) -> Result<()> {
+        next.begin()?;
+        self.each.begun(next)
+    }
+
+    fn bytes(&mut self, text: &[u8], _next: &mut Flow) -> Result<()> {
+        self.token.extend_from_slice(text);
+        Ok(())
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        self.each.token(&self.token, next)?;
+        self.token.clear();
+        next.end()
+    }
+}

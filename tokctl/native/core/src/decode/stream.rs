@@ -1,0 +1,143 @@
+//! Decoding while ids still come.
+
+use std::sync::Arc;
+
+use super::chain::Chain;
+use super::Decoder;
+use crate::error::{Error, Result};
+
+/// Gives the text of ids as soon as it is certain: no part of a character, and nothing that
+/// a later token could change. All pieces together are what [`Decoder::decode`] gives for
+/// all the ids. The work is linear in what comes out, however it comes in.
+///
+/// Bytes that can't become a character any more are passed on as they are; at most three
+/// that still can are held back. A run of byte-fallback tokens is held back to its end,
+/// because one wrong byte makes all of it U+FFFD. A token that was fused and is then
+/// searched with a regular expression is held back to the end of the stream.
+pub struct Stream {
+    decoder: Arc<Decoder>,
+    chain: Chain,
+    skip_special: bool,
+    pushed: u64,
+    started: bool,
+    /// The beginning of a character.
+    held: Vec<u8>,
+}
+
+impl Stream {
+    pub fn new(decoder: Arc<Decoder>, skip_special: bool) -> Self {
+        Stream {
+            chain: super::chain(&decoder.parts[decoder.applied..]),
+            decoder,
+            skip_special,
+            pushed: 0,
+            started: false,
+            held: Vec::new(),
+        }
+    }
+
+    pub fn push(&mut self, id: u32) -> Result<Vec<u8>> {
+        self.extend(&[id])
+    }
+
+    /// The text that `ids` make certain. Ids outside the vocabulary are an error before any
+    /// of them is taken.
+    pub fn extend(&mut self, ids: &[u32]) -> Result<Vec<u8>> {
+        let Stream { decoder, chain, .. } = self;
+        for (position, &id) in (self.pushed..).zip(ids) {
+            if id as usize >= decoder.texts.len() {
+                return Err(Error::UnknownId { position, id });
+            }
+        }
+        let mut out = std::mem::take(&mut self.held);
+        let inner = decoder.inner.as_ref().filter(|_| decoder.same_at_end);
+        for token in decoder.tokens(ids, self.skip_special) {
+            let (number, text) = token?;
+            match inner {
+                Some(inner) if self.started => {
+                    out.extend_from_slice(inner.get(number).unwrap_or_default());
+                }
+                _ => chain.flow(&mut out).token(text)?,
+            }
+            self.started = true;
+        }
+        self.pushed += ids.len() as u64;
+        self.held = out.split_off(out.len() - incomplete(&out));
+        Ok(out)
+    }
+
+    /// The rest, when no id follows.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        let mut out = self.held;
+        self.chain.finish(&mut out)?;
+        Ok(out)
+    }
+}
+
+/// Length of the beginning of a character that `text` ends with.
+fn incomplete(text: &[u8]) -> usize {
+    let ends = |&length: &usize| {
+        let tail = &text[text.len() - length..];
+        // All of it is the beginning of one character, and neither text nor an error.
+        let error = std::str::from_utf8(tail).err();
+        error.is_some_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=text.len().min(3)).find(ends).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Step;
+
+    #[test]
+    fn only_whole_characters_come_out() {
+        let tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        let steps = vec![Step::ByteLevel { stand_ins: false }];
+        let decoder = Arc::new(Decoder::new(steps, tokens, vec![false; 256]).unwrap());
+        let pieces = |bytes: &[u8]| {
+            let mut stream = Stream::new(Arc::clone(&decoder), false);
+            let push = |&byte: &u8| stream.push(byte.into()).unwrap();
+            let mut pieces: Vec<Vec<u8>> = bytes.iter().map(push).collect();
+            pieces.push(stream.finish().unwrap());
+            pieces
+        };
+        let (none, whole) = (Vec::new(), "\u{1F600}".as_bytes().to_vec());
+        assert_eq!(
+            pieces(&whole),
+            [
+                none.clone(),
+                none.clone(),
+                none.clone(),
+                whole,
+                none.clone()
+            ]
+        );
+        // E2 82 can't go on with 41; F5 and a second 80 begin nothing.
+        assert_eq!(
+            pieces(b"\xE2\x82A\xF5\xE0\x80\xE2"),
+            [
+                &b""[..],
+                b"",
+                b"\xE2\x82A",
+                b"\xF5",
+                b"",
+                b"\xE0\x80",
+                b"",
+                b"\xE2"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_unknown_id_changes_nothing() {
+        let tokens = vec![b"a".to_vec()];
+        let decoder = Decoder::new(vec![Step::JoinWithSpaces], tokens, vec![false]).unwrap();
+        let mut stream = Stream::new(Arc::new(decoder), false);
+        assert_eq!(stream.extend(&[0, 0]), Ok(b"a a".to_vec()));
+        let error = Err(Error::UnknownId { position: 3, id: 9 });
+        assert_eq!(stream.extend(&[0, 9]), error);
+        assert_eq!(stream.push(0), Ok(b" a".to_vec()));
+        assert_eq!(stream.finish(), Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,218 @@
+//! Added tokens, special ones among them: found in the text before anything else.
+//!
+//! Hugging Face's `AddedVocabulary::find_matches`: leftmost first, longest first; what a
+//! match takes is gone, even if the match is then refused. tokctl's caller keeps two sets,
+//! for raw text and for normalized text.
+
+use super::longest::LongestStarts;
+use crate::error::{Error, Result};
+use crate::unicode::{self, Classes, WordCharacters, SPACE};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddedToken {
+    pub text: Vec<u8>,
+    pub id: u32,
+    /// Only where no word character (`\w`) stands before or after.
+    pub single_word: bool,
+    /// The white space before it, or after it, belongs to it.
+    pub strip_left: bool,
+    pub strip_right: bool,
+}
+
+/// Finds added tokens in text, in linear time however many there are.
+pub struct AddedTokens {
+    strings: LongestStarts,
+    tokens: Vec<AddedToken>,
+    words: WordCharacters,
+    classes: Classes,
+}
+
+impl AddedTokens {
+    /// Of tokens with the same text the first counts; empty ones are never found.
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        let texts: Vec<&[u8]> = tokens.iter().map(|token| token.text.as_slice()).collect();
+        let strings = LongestStarts::new(&texts)
+            .ok_or_else(|| Error::TooLarge("over 4 GB of added tokens".into()))?;
+        Ok(AddedTokens {
+            strings,
+            tokens,
+            words: WordCharacters::get(),
+            classes: Classes::get(),
+        })
+    }
+
+    /// Start, end and id of every added token in `text`, in order.
+    ///
+    /// As in Hugging Face's, a token that starts with white space is found in white space
+    /// that the token before it has stripped; the two then overlap.
+    pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, u32)> + 't {
+        self.find_where(text, |_| true)
+    }
+
+    /// As `find`, where only some ids are wanted. A token that is not wanted still takes
+    /// its text from the others.
+    pub fn find_where<'t>(
+        &'t self,
+        text: &'t [u8],
+        wanted: impl Fn(u32) -> bool + 't,
+    ) -> impl Iterator<Item = (usize, usize, u32)> + 't {
+        // Where the token before ended, and where the white space last stripped did.
+        let (mut before, mut stripped) = (0, 0);
+        self.strings.find(text).filter_map(move |found| {
+            let (mut start, mut end, number) = found;
+            let token = &self.tokens[number as usize];
+            if !wanted(token.id) || token.single_word && !self.is_alone(text, start, end) {
+                return None;
+            }
+            if token.strip_left {
+                start = self
+                    .space_before(text, before.min(start), start)
+                    .max(before);
+            }
+            if token.strip_right {
+                // White space that was walked through before is not walked through again.
+                let from = match stripped > end {
+                    true => stripped,
+                    false => end,
+                };
+                end = self.space_after(text, from);
+                stripped = end;
+            }
+            // All of it is stripped already. (Where less than nothing is left, Hugging Face
+            // stops with a panic.)
+            if start >= end {
+                return None;
+            }
+            before = end;
+            Some((start, end, token.id))
+        })
+    }
+
+    /// All of `text` as added tokens and the stretches between them.
+    pub fn spans(&self, text: &[u8]) -> Vec<(Option<u32>, (usize, usize))> {
+        let mut spans = Vec::new();
+        let mut at = 0;
+        for (start, end, id) in self.find(text) {
+            if at < start {
+                spans.push((None, (at, start)));
+            }
+            spans.push((Some(id), (start, end)));
+            at = end;
+        }
+        if at < text.len() || text.is_empty() {
+            spans.push((None, (at, text.len())));
+        }
+        spans
+    }
+
+    fn is_alone(&self, text: &[u8], start: usize, end: usize) -> bool {
+        let is_word = |character: Option<(u32, usize)>| {
+            character.is_some_and(|(code, _)| self.words.has(code))
+        };
+        let after = (end < text.len())
+            .then(|| unicode::decode(text, end))
+            .flatten();
+        !is_word(character_before(text, start)) && !is_word(after)
+    }
+
+    /// Where the white space that ends at `end` begins, `lowest` at the lowest.
+    fn space_before(&self, text: &[u8], lowest: usize, mut end: usize) -> usize {
+        while end > lowest {
+            match character_before(text, end) {
+                Some((code, length)) if self.classes.of(code) & SPACE != 0 => end -= length,
+                _ => break,
+            }
+        }
+        end
+    }
+
+    fn space_after(&self, text: &[u8], mut at: usize) -> usize {
+        while at < text.len() {
+            match self.classes.at(text, at) {
+                (class, length) if class & SPACE != 0 => at += length,
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+/// The character that ends at `end`, and its length.
+fn character_before(text: &[u8], end: usize) -> Option<(u32, usize)> {
+    let starts = (end.saturating_sub(4)..end).rev();
+    let start = starts.into_iter().find(|&at| text[at] & 0xC0 != 0x80)?;
+    unicode::decode(text, start).filter(|(_, length)| start + length == end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(texts: &[&str], set: impl Fn(&mut AddedToken)) -> AddedTokens {
+        let token = |(id, text): (u32, &&str)| {
+            let mut token = AddedToken {
+                text: text.as_bytes().to_vec(),
+                id,
+                ..AddedToken::default()
+            };
+            set(&mut token);
+            token
+        };
+        AddedTokens::new((0..).zip(texts).map(token).collect()).unwrap()
+    }
+
+    fn found(tokens: &AddedTokens, text: &str) -> Vec<(usize, usize, u32)> {
+        tokens.find(text.as_bytes()).collect()
+    }
+
+    #[test]
+    fn the_longest_of_the_leftmost() {
+        let plain = tokens(&["ab", "abc", "bcd", "", "ab"], |_| {});
+        assert_eq!(found(&plain, "xabcdab"), [(1, 4, 1), (5, 7, 0)]);
+        assert_eq!(found(&tokens(&[], |_| {}), "ab"), []);
+        let spans = plain.spans(b"xabcd");
+        assert_eq!(spans, [(None, (0, 1)), (Some(1), (1, 4)), (None, (4, 5))]);
+        assert_eq!(plain.spans(b""), [(None, (0, 0))]);
+        assert_eq!(plain.spans(b"ab"), [(Some(0), (0, 2))]);
+    }
+
+    #[test]
+    fn single_words_stand_alone() {
+        let words = tokens(&["ab", "ab!c"], |token| token.single_word = true);
+        assert_eq!(
+            found(&words, "ab xab abé ab-ab"),
+            [(0, 2, 0), (12, 14, 0), (15, 17, 0)]
+        );
+        // What the longer one takes is gone, though it is refused.
+        assert_eq!(found(&words, "ab!cd"), []);
+        assert_eq!(found(&words, "ab!"), [(0, 2, 0)]);
+    }
+
+    #[test]
+    fn white_space_is_taken_along() {
+        let both = tokens(&["a"], |token| {
+            (token.strip_left, token.strip_right) = (true, true)
+        });
+        assert_eq!(found(&both, "x \u{3000}a  a\tb"), [(1, 8, 0), (8, 10, 0)]);
+        assert_eq!(found(&both, " a "), [(0, 3, 0)]);
+        // No white space: half of a character, a byte that is none.
+        let bytes: Vec<_> = both.find(b"\x80\x80a\xE3\x80").collect();
+        assert_eq!(bytes, [(2, 3, 0)]);
+    }
+
+    #[test]
+    fn tokens_that_are_white_space_take_linear_time() {
+        let text = " ".repeat(1_000_000);
+        let right = tokens(&[" "], |token| token.strip_right = true);
+        assert_eq!(found(&right, &text).len(), text.len());
+        let left = tokens(&[" "], |token| token.strip_left = true);
+        assert_eq!(found(&left, &text).len(), text.len());
+    }
+
+    #[test]
+    fn a_token_that_is_not_wanted_takes_its_text() {
+        let plain = tokens(&["ab", "b"], |_| {});
+        let found: Vec<_> = plain.find_where(b"abb", |id| id == 1).collect();
+        assert_eq!(found, [(2, 3, 1)]);
+    }
+}

@@ -1,0 +1,190 @@
+//! Segmenting by a unigram language model (Kudo 2018): the most probable sequence of
+//! pieces, the n most probable ones, or one drawn at random.
+//!
+//! The definition is SentencePiece's `unigram_model.cc` (version 0.2.3) and, where [`Precision::Double`]
+//! is asked for, Hugging Face's `models/unigram`. Both score a segmentation by the sum of
+//! its pieces' scores, walk the text character by character, and offer a character that
+//! is no piece as unknown, at 10 below the lowest score.
+
+mod agenda;
+mod emit;
+mod lattice;
+mod nbest;
+mod sample;
+mod viterbi;
+
+use super::{check_length, Interrupt, Segment};
+use crate::error::{Error, Result};
+use crate::model::{Trie, NO_ID};
+use crate::unicode;
+
+/// How far an unknown character's score lies below the lowest score.
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+/// Whose arithmetic decides between segmentations that are nearly equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// SentencePiece's: scores and sums are rounded to 32 bits. (Up to 0.2.2 it compared
+    /// some sums before rounding them, so those versions break a few ties otherwise.)
+    Single,
+    /// Hugging Face's: 64 bits throughout. That library also looks an unknown stretch up
+    /// as a whole: where it is a piece, though not on the best path, it gets that id.
+    Double,
+}
+
+#[derive(Debug, Clone)]
+pub struct UnigramOptions {
+    /// None leaves [`NO_ID`] in the output.
+    pub unknown_id: Option<u32>,
+    /// None: 10 below the lowest score of the pieces.
+    pub unknown_score: Option<f64>,
+    /// Tokens of the 256 bytes: an unknown stretch becomes one of them for each byte, if
+    /// none of them is [`NO_ID`].
+    /// (Each covers its byte; Hugging Face gives each the whole stretch as its place.)
+    pub byte_ids: Option<Box<[u32; 256]>>,
+    /// Unknown characters in a row are one unknown token, as in both libraries.
+    pub fuse_unknown: bool,
+    /// SentencePiece's user-defined pieces. They score 0.1 for each byte after the first:
+    /// more than ordinary pieces, and most for the longest.
+    pub user_defined: Vec<(Vec<u8>, u32)>,
+    pub precision: Precision,
+}
+
+struct Piece {
+    score: f64,
+    id: u32,
+    /// Bytes.
+    length: u32,
+}
+
+pub struct Unigram {
+    /// Its entries are numbered as `pieces`.
+    trie: Trie,
+    pieces: Vec<Piece>,
+    /// Number of the first user-defined piece; with their scores in a lattice.
+    first_user_defined: usize,
+    user_defined_scores: Vec<f64>,
+    unknown_id: u32,
+    unknown_score: f64,
+    byte_ids: Option<Box<[u32; 256]>>,
+    fuse_unknown: bool,
+    precision: Precision,
+}
+
+impl Precision {
+    /// Rounds a sum. (Rounding a 64-bit sum of two 32-bit numbers to 32 bits gives their
+    /// 32-bit sum.)
+    #[inline]
+    fn round(self, sum: f64) -> f64 {
+        match self {
+            Precision::Single => f64::from(sum as f32),
+            Precision::Double => sum,
+        }
+    }
+
+    /// What the lowest of no scores is.
+    fn highest(self) -> f64 {
+        match self {
+            Precision::Single => f64::from(f32::MAX),
+            Precision::Double => f64::MAX,
+        }
+    }
+}
+
+impl Unigram {
+    /// `pieces` are text, id and score of all pieces but the user-defined ones. Of equal
+    /// texts the last one counts.
+    pub fn new<'p>(
+        pieces: impl Iterator<Item = (&'p [u8], u32, f64)>,
+        options: UnigramOptions,
+    ) -> Result<Self> {
+        let precision = options.precision;
+        let mut lowest = precision.highest();
+        let mut texts: Vec<(&[u8], u32)> = Vec::new();
+        let mut all = Vec::new();
+        for (text, id, score) in pieces {
+            let score = precision.round(score);
+            if !score.is_finite() {
+                let text = String::from_utf8_lossy(text);
+                return Err(Error::Invalid(format!(
+                    "the score of {text:?} is no number"
+                )));
+            }
+            lowest = lowest.min(score);
+            all.push(piece(text, id, score)?);
+            texts.push((text, id));
+        }
+        let first_user_defined = all.len();
+        let mut user_defined_scores = Vec::new();
+        for (text, id) in &options.user_defined {
+            let score = |length: usize| precision.round(0.1 * (length as f64 - 1.0));
+            all.push(piece(text, *id, score(text.len()))?);
+            // In the lattice SentencePiece counts characters, not bytes.
+            user_defined_scores.push(score(characters(text)));
+            texts.push((text, *id));
+        }
+        let unknown_score = options.unknown_score.unwrap_or(lowest - UNKNOWN_PENALTY);
+        let unknown_score = precision.round(unknown_score);
+        if !unknown_score.is_finite() {
+            return Err(Error::Invalid("the unknown score is no number".into()));
+        }
+        Ok(Unigram {
+            trie: Trie::build(texts.into_iter())?,
+            pieces: all,
+            first_user_defined,
+            user_defined_scores,
+            unknown_id: options.unknown_id.unwrap_or(NO_ID),
+            unknown_score,
+            byte_ids: options.byte_ids,
+            fuse_unknown: options.fuse_unknown,
+            precision,
+        })
+    }
+
+    /// Appends the best segmentation. Of equal ones, the one whose last piece starts
+    /// first, and so on from the end.
+    pub fn segment(
+        &self,
+        pre_token: &[u8],
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        self.best(pre_token, out, interrupt).map(|_score| ())
+    }
+
+    /// The score of a piece in a lattice.
+    fn lattice_score(&self, entry: u32) -> f64 {
+        let entry = entry as usize;
+        match entry.checked_sub(self.first_user_defined) {
+            Some(number) => self.user_defined_scores[number],
+            None => self.pieces[entry].score,
+        }
+    }
+}
+
+fn piece(text: &[u8], id: u32, score: f64) -> Result<Piece> {
+    check_length(text)?;
+    Ok(Piece {
+        score,
+        id,
+        length: text.len() as u32,
+    })
+}
+
+/// Bytes of the character at `at`; those that are not UTF-8 are a character each.
+#[inline]
+fn character(text: &[u8], at: usize) -> usize {
+    match text[at] {
+        0..0x80 => 1,
+        _ => unicode::decode(text, at).map_or(1, |(_, length)| length),
+    }
+}
+
+fn characters(text: &[u8]) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < text.len() {
+        at += character(text, at);
+        count += 1;
+    }
+    count
+}

@@ -1,0 +1,122 @@
+//! A segmentation drawn at random: subword regularization (Kudo 2018).
+
+use super::emit::{Emitter, UNKNOWN};
+use super::{character, check_length, Interrupt, Segment, Unigram};
+use crate::encode::Rng;
+use crate::error::{Error, Result};
+
+/// SentencePiece refuses to draw from more.
+const MOST: i64 = 512;
+
+const PATIENCE: usize = 1 << 20;
+
+impl Unigram {
+    /// Draws a segmentation with a probability in proportion to exp(`alpha` x score): from
+    /// all when `nbest_size` is negative, from the n best when it is over 1; 0 and 1 give
+    /// the best one.
+    pub fn sample(
+        &self,
+        pre_token: &[u8],
+        alpha: f64,
+        nbest_size: i64,
+        rng: &mut Rng,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Segment>> {
+        check_length(pre_token)?;
+        if !alpha.is_finite() {
+            return Err(Error::Invalid("alpha is no number".into()));
+        }
+        if nbest_size > MOST {
+            let message = format!("can't draw from the {nbest_size} best: {MOST} are the most");
+            return Err(Error::Invalid(message));
+        }
+        if nbest_size < 0 {
+            return self.sample_all(pre_token, alpha, rng, interrupt);
+        }
+        let mut best = self.nbest(pre_token, nbest_size as usize, interrupt)?;
+        let scores = best.iter().map(|&(_, score)| alpha * score);
+        let chosen = rng.choose(&weights(scores));
+        Ok(best.swap_remove(chosen).0)
+    }
+
+    /// Sums the weights of all ways from each place to the end, then draws from the front.
+    /// (SentencePiece sums from the front and draws from the end, which gives the same
+    /// probabilities; this way the pieces need not be kept.)
+    fn sample_all(
+        &self,
+        text: &[u8],
+        alpha: f64,
+        rng: &mut Rng,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Segment>> {
+        // Logarithms of the sums; NaN inside characters, where no piece may end.
+        let mut sums = vec![f64::NAN; text.len() + 1];
+        let mut at = 0;
+        while at < text.len() {
+            sums[at] = 0.0;
+            at += character(text, at);
+        }
+        sums[at] = 0.0;
+        let mut ways = Vec::new();
+        let mut work = 0;
+        for at in (0..text.len()).rev() {
+            if sums[at].is_nan() {
+                continue;
+            }
+            work += self.ways(text, at, alpha, &sums, &mut ways);
+            let most = ways.iter().map(|way| way.1).fold(f64::MIN, f64::max);
+            let sum: f64 = ways.iter().map(|way| (way.1 - most).exp()).sum();
+            // Kept a number even if the scores are absurd.
+            sums[at] = (most + sum.ln()).clamp(f64::MIN, f64::MAX);
+            if work >= PATIENCE {
+                work = 0;
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+            }
+        }
+        let mut segments = Vec::new();
+        let mut emitter = Emitter::new(self, text, &mut segments);
+        let mut at = 0;
+        while at < text.len() {
+            self.ways(text, at, alpha, &sums, &mut ways);
+            let chosen = rng.choose(&weights(ways.iter().map(|way| way.1)));
+            at += emitter.push(ways[chosen].0);
+        }
+        emitter.finish();
+        Ok(segments)
+    }
+
+    /// Collects each piece that starts at `at`, with the logarithm of the weight of all
+    /// ways that start with it. Returns how many bytes were looked at.
+    fn ways(
+        &self,
+        text: &[u8],
+        at: usize,
+        alpha: f64,
+        sums: &[f64],
+        ways: &mut Vec<(u32, f64)>,
+    ) -> usize {
+        ways.clear();
+        let length = character(text, at);
+        let mut is_piece = false;
+        let looked_at = self.trie.walk(&text[at..], |found, entry| {
+            let after = sums[at + found];
+            if !after.is_nan() {
+                ways.push((entry, alpha * self.lattice_score(entry) + after));
+                is_piece |= found == length;
+            }
+        });
+        if !is_piece {
+            let weight = alpha * self.unknown_score + sums[at + length];
+            ways.push((UNKNOWN + length as u32, weight));
+        }
+        looked_at
+    }
+}
+
+/// From logarithms to weights, the greatest of which is 1.
+fn weights(logarithms: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let most = logarithms.clone().fold(f64::NEG_INFINITY, f64::max);
+    logarithms.map(|one| (one - most).exp()).collect()
+}

@@ -1,0 +1,169 @@
+//! The best segmentation, in one pass over the text.
+//!
+//! Every character starts the pieces that the trie finds there, and each place remembers
+//! the best piece that ends at it. Sums are kept in a ring as long as the longest piece.
+//! The pieces are kept from the last *cut*: a place that no piece found so far reaches
+//! over. Every segmentation passes through it, so what lies before it can be written out,
+//! and a long text takes little memory.
+
+use std::cell::Cell;
+
+use super::emit::{Emitter, UNKNOWN};
+use super::{character, check_length, Interrupt, Precision, Segment, Unigram};
+use crate::error::{Error, Result};
+
+/// Cuts are looked for after so many bytes.
+const CHUNK: usize = 1 << 12;
+/// Bytes looked at between two questions whether to go on.
+const PATIENCE: usize = 1 << 20;
+/// Where SentencePiece starts sums afresh, lest 32 bits get too coarse.
+const MOST: f64 = 100_000.0;
+/// A thread keeps scratch of up to so many places.
+const KEPT: usize = 1 << 17;
+
+/// Working memory, kept by each thread from one pre-token to the next.
+#[derive(Default)]
+struct Scratch {
+    /// The best sum that ends at a place, by the place modulo the length, which is a power
+    /// of two. NaN where nothing ends; between two texts everywhere.
+    sums: Vec<f64>,
+    /// The piece that ends there, by the distance from the last cut.
+    pieces: Vec<u32>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+impl Unigram {
+    /// Appends the best segmentation and returns its score.
+    pub(super) fn best(
+        &self,
+        text: &[u8],
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<f64> {
+        check_length(text)?;
+        let first = out.len();
+        // `interrupt` may run other code of the caller that segments, too: the scratch is
+        // taken, not borrowed.
+        let mut scratch = SCRATCH.take();
+        let score = match self.precision {
+            Precision::Single => self.search::<true>(text, out, &mut scratch, interrupt),
+            Precision::Double => self.search::<false>(text, out, &mut scratch, interrupt),
+        };
+        match score {
+            Ok(_) if scratch.pieces.len() + scratch.sums.len() <= KEPT => SCRATCH.set(scratch),
+            Ok(_) => {}
+            Err(_) => out.truncate(first),
+        }
+        score
+    }
+
+    fn search<const SINGLE: bool>(
+        &self,
+        text: &[u8],
+        out: &mut Vec<Segment>,
+        scratch: &mut Scratch,
+        interrupt: Interrupt,
+    ) -> Result<f64> {
+        // The farthest that a piece or a character reaches.
+        let reach = self.trie.longest_entry().max(4).min(text.len());
+        scratch.reserve(reach, (CHUNK + reach).min(text.len()));
+        let Scratch { sums, pieces } = scratch;
+        let mask = sums.len() - 1;
+        let mut emitter = Emitter::new(self, text, out);
+        let (mut at, mut cut, mut end) = (0, 0, 0);
+        let (mut work, mut taken) = (0, 0.0);
+        sums[0] = 0.0;
+        while at < text.len() {
+            if at - cut >= CHUNK {
+                if at == end {
+                    write(&mut pieces[..=at - cut], &mut emitter);
+                    cut = at;
+                } else if pieces.len() <= at - cut + reach {
+                    pieces.resize(pieces.len() * 2 + reach, 0);
+                }
+            }
+            let mut before = std::mem::replace(&mut sums[at & mask], f64::NAN);
+            if SINGLE && before.abs() > MOST {
+                // Sums so large are taken down, those that wait farther on as well.
+                for later in at + 1..=end {
+                    let sum = &mut sums[later & mask];
+                    *sum = round::<SINGLE>(*sum - before);
+                }
+                taken += std::mem::take(&mut before);
+            }
+            let length = character(text, at);
+            let mut is_piece = false;
+            let mut offer = |length: usize, entry: u32, sum: f64| {
+                let best = &mut sums[(at + length) & mask];
+                // True as well if nothing ends there yet; of equal sums the first stays.
+                #[allow(clippy::neg_cmp_op_on_partial_ord)]
+                if !(sum <= *best) {
+                    *best = sum;
+                    pieces[at + length - cut] = entry;
+                }
+                end = end.max(at + length);
+            };
+            work += self.trie.walk(&text[at..], |found, entry| {
+                let score = self.pieces[entry as usize].score;
+                offer(found, entry, round::<SINGLE>(before + score));
+                is_piece |= found == length;
+            });
+            if !is_piece {
+                let sum = round::<SINGLE>(before + self.unknown_score);
+                offer(length, UNKNOWN + length as u32, sum);
+            }
+            // A piece that ends inside a character is a dead end.
+            for inside in at + 1..at + length {
+                sums[inside & mask] = f64::NAN;
+            }
+            at += length;
+            if work >= PATIENCE {
+                work = 0;
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+            }
+        }
+        let score = std::mem::replace(&mut sums[at & mask], f64::NAN);
+        write(&mut pieces[..=at - cut], &mut emitter);
+        emitter.finish();
+        Ok(taken + score)
+    }
+}
+
+#[inline]
+fn round<const SINGLE: bool>(sum: f64) -> f64 {
+    match SINGLE {
+        true => Precision::Single.round(sum),
+        false => sum,
+    }
+}
+
+impl Scratch {
+    fn reserve(&mut self, reach: usize, places: usize) {
+        if self.sums.len() <= reach {
+            self.sums.resize((reach + 1).next_power_of_two(), f64::NAN);
+        }
+        if self.pieces.len() <= places {
+            self.pieces.resize(places + 1, 0);
+        }
+    }
+}
+
+/// Emits the path that ends at the last of `pieces`: turns the way back into the way
+/// forth, in place, and goes it.
+fn write(pieces: &mut [u32], emitter: &mut Emitter) {
+    let mut at = pieces.len() - 1;
+    let mut piece = pieces[at];
+    let last = at;
+    while at > 0 {
+        at -= emitter.length(piece);
+        std::mem::swap(&mut pieces[at], &mut piece);
+    }
+    while at < last {
+        at += emitter.push(pieces[at]);
+    }
+}

@@ -1,0 +1,246 @@
+//! A static trie over bytes, as a double array (Aoe 1989): a child is found by one
+//! exclusive or and one comparison, so a look-up reads one node of eight bytes per byte.
+//!
+//! The child of a node under byte `b` lies at `base ^ b`, if the node there carries the
+//! label `b`. No two nodes have the same base, which makes a label proof enough. All
+//! children of a node lie in one block of 256 nodes, those of the root in a block that
+//! was empty: the root is a table.
+
+use super::trie_blocks::Blocks;
+use crate::error::{Error, Result};
+
+/// A node without a label: no byte leads there.
+pub(super) const EMPTY: u32 = (1 << LABEL_BITS) - 1;
+const LABEL_BITS: u32 = 9;
+/// Entries are numbered with the bits that the label leaves.
+const NO_ENTRY: u32 = (1 << (32 - LABEL_BITS)) - 1;
+
+/// The first block holds the root and nothing else; childless nodes have their base here.
+const NOWHERE: u32 = 0;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    base: u32,
+    /// Label in the low bits, number of the entry that ends here above.
+    tag: u32,
+}
+
+impl Node {
+    pub(super) const UNUSED: Node = Node {
+        base: NOWHERE,
+        tag: NO_ENTRY << LABEL_BITS | EMPTY,
+    };
+}
+
+/// See the module. Entries keep the numbers in which they were given.
+#[derive(Debug, Clone)]
+pub struct Trie {
+    nodes: Vec<Node>,
+    root: u32,
+    values: Vec<u32>,
+    longest: usize,
+}
+
+/// The entries that start with one string: `first..last` of the sorted ones share
+/// `depth` bytes, and their node is `slot`.
+struct Branch {
+    first: usize,
+    last: usize,
+    depth: usize,
+    slot: u32,
+}
+
+impl Trie {
+    /// Of entries with equal bytes the last one counts; an empty entry matches nothing.
+    pub fn build<'t>(entries: impl Iterator<Item = (&'t [u8], u32)>) -> Result<Self> {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for (number, (key, value)) in (0u32..).zip(entries) {
+            if number >= NO_ENTRY {
+                let most = "a vocabulary can't have more than 8,388,607 entries";
+                return Err(Error::TooLarge(most.into()));
+            }
+            values.push(value);
+            if !key.is_empty() {
+                keys.push((key, number));
+            }
+        }
+        // The last of equal keys comes first, and only the first is kept.
+        keys.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
+        keys.dedup_by_key(|&mut (key, _)| key);
+        let mut trie = Trie {
+            nodes: vec![Node::UNUSED; 256],
+            root: NOWHERE,
+            values,
+            longest: keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0),
+        };
+        trie.fill(&keys)?;
+        trie.root = trie.nodes[0].base;
+        Ok(trie)
+    }
+
+    fn fill(&mut self, keys: &[(&[u8], u32)]) -> Result<()> {
+        let mut blocks = Blocks::default();
+        let mut labels: Vec<u8> = Vec::new();
+        let mut branches = vec![Branch {
+            first: 0,
+            last: keys.len(),
+            depth: 0,
+            slot: 0,
+        }];
+        while let Some(branch) = branches.pop() {
+            let (mut first, depth) = (branch.first, branch.depth);
+            if first < branch.last && keys[first].0.len() == depth {
+                let tag = &mut self.nodes[branch.slot as usize].tag;
+                *tag = keys[first].1 << LABEL_BITS | *tag & EMPTY;
+                first += 1;
+            }
+            labels.clear();
+            let children = branches.len();
+            while first < branch.last {
+                let label = keys[first].0[depth];
+                let here = &keys[first..branch.last];
+                let count = here.partition_point(|(key, _)| key[depth] == label);
+                labels.push(label);
+                branches.push(Branch {
+                    first,
+                    last: first + count,
+                    depth: depth + 1,
+                    slot: 0,
+                });
+                first += count;
+            }
+            if labels.is_empty() {
+                continue;
+            }
+            let base = blocks.place(&labels, &mut self.nodes)?;
+            self.nodes[branch.slot as usize].base = base;
+            for (child, &label) in branches[children..].iter_mut().zip(&labels) {
+                child.slot = base ^ u32::from(label);
+                self.nodes[child.slot as usize].tag = NO_ENTRY << LABEL_BITS | u32::from(label);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `found(length, number of the entry)` for every entry that `text` starts
+    /// with, shortest first. Returns how many bytes were looked at.
+    #[inline]
+    pub fn walk(&self, text: &[u8], mut found: impl FnMut(usize, u32)) -> usize {
+        let mut base = self.root;
+        for (at, &byte) in text.iter().enumerate() {
+            let node = match self.nodes.get((base ^ u32::from(byte)) as usize) {
+                Some(node) if node.tag & EMPTY == u32::from(byte) => node,
+                _ => return at + 1,
+            };
+            let entry = node.tag >> LABEL_BITS;
+            if entry != NO_ENTRY {
+                found(at + 1, entry);
+            }
+            base = node.base;
+        }
+        text.len()
+    }
+
+    /// Calls `found(length, value)` for every entry that `text` starts with, shortest first.
+    #[inline]
+    pub fn prefixes(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
+        self.walk(text, |length, entry| {
+            found(length, self.values[entry as usize]);
+        });
+    }
+
+    /// Value and length of the longest entry that `text` starts with.
+    #[inline]
+    pub fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
+        let mut best = None;
+        self.walk(text, |length, entry| best = Some((entry, length)));
+        best.map(|(entry, length)| (self.values[entry as usize], length))
+    }
+
+    /// The value of the entry that `text` is.
+    pub fn get(&self, text: &[u8]) -> Option<u32> {
+        self.longest(text)
+            .filter(|&(_, length)| length == text.len())
+            .map(|(value, _)| value)
+    }
+
+    /// Bytes of the longest entry.
+    pub fn longest_entry(&self) -> usize {
+        self.longest
+    }
+
+    /// Bytes of memory that the nodes take.
+    pub fn size(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn all_prefixes(trie: &Trie, text: &[u8]) -> Vec<(usize, u32)> {
+        let mut found = Vec::new();
+        trie.prefixes(text, |length, value| found.push((length, value)));
+        found
+    }
+
+    fn check(entries: &[(Vec<u8>, u32)], texts: &[Vec<u8>]) {
+        let trie = Trie::build(entries.iter().map(|(key, value)| (&key[..], *value))).unwrap();
+        let map: BTreeMap<&[u8], u32> = entries
+            .iter()
+            .map(|(key, value)| (&key[..], *value))
+            .collect();
+        for text in texts {
+            let expected: Vec<(usize, u32)> = (1..=text.len())
+                .filter_map(|length| Some((length, *map.get(&text[..length])?)))
+                .collect();
+            assert_eq!(all_prefixes(&trie, text), expected, "{text:x?}");
+            let longest = expected.last().map(|&(length, value)| (value, length));
+            assert_eq!(trie.longest(text), longest);
+            let whole = map.get(&text[..]).copied().filter(|_| !text.is_empty());
+            assert_eq!(trie.get(text), whole);
+        }
+    }
+
+    #[test]
+    fn an_empty_trie_and_an_empty_entry_match_nothing() {
+        check(&[], &[b"".to_vec(), b"a".to_vec(), vec![0], vec![255]]);
+        let trie = Trie::build([(&b""[..], 7)].into_iter()).unwrap();
+        assert_eq!(all_prefixes(&trie, b"a"), []);
+        assert_eq!(trie.get(b""), None);
+    }
+
+    #[test]
+    fn the_last_of_equal_entries_counts() {
+        let entries = [(b"ab".to_vec(), 1), (b"a".to_vec(), 2), (b"ab".to_vec(), 3)];
+        check(&entries, &[b"abc".to_vec()]);
+    }
+
+    #[test]
+    fn prefixes_agree_with_a_map() {
+        let mut state = 1u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for (letters, count, longest) in
+            [(2, 50u32, 9), (256, 3000, 4), (256, 20, 2), (5, 4000, 12)]
+        {
+            let mut word = |longest: u64| -> Vec<u8> {
+                let length = random(longest + 1);
+                (0..length).map(|_| random(letters) as u8).collect()
+            };
+            let entries: Vec<_> = (0..count).map(|n| (word(longest), n * 7)).collect();
+            let texts: Vec<_> = (0..2000).map(|_| word(longest + 3)).collect();
+            check(&entries, &texts);
+        }
+    }
+
+    #[test]
+    fn a_long_entry_needs_no_stack() {
+        let long = vec![b'x'; 300_000];
+        check(&[(long.clone(), 1), (b"x".to_vec(), 2)], &[long]);
+    }
+}

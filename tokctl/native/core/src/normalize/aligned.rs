@@ -1,0 +1,259 @@
+//! Where a normalizer writes to: the bytes alone, or the bytes with their places.
+//!
+//! The operations are those of Hugging Face's `NormalizedString`, so that every
+//! normalizer is written once and both sinks follow the library to the letter.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+
+/// Normalized text with, for every byte of it, the byte range (start, end) of the
+/// original that it came from. A character that a normalizer inserted has the place of
+/// the character before it, (0, 0) at the start; one that was replaced, that of the
+/// character it replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Aligned {
+    pub text: Vec<u8>,
+    pub places: Vec<(u32, u32)>,
+}
+
+impl Aligned {
+    /// A text that no normalizer changes: each byte has the place of its character.
+    pub fn unchanged(text: &[u8]) -> Result<Self> {
+        check_length(text)?;
+        Ok(Aligned {
+            text: text.to_vec(),
+            places: identity(text),
+        })
+    }
+}
+
+fn check_length(text: &[u8]) -> Result<()> {
+    match u32::try_from(text.len()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::TooLarge(
+            "a text of 4 GiB or more cannot be normalized with places".into(),
+        )),
+    }
+}
+
+/// Takes the new text in order, while it goes through the old one from start to end.
+pub(super) trait Sink {
+    /// The next stretch of well-formed text begins here in the old text.
+    fn stretch(&mut self, at: usize);
+    /// The next bytes of the old text, unchanged.
+    fn keep(&mut self, bytes: &[u8]);
+    /// The next bytes of the old text are removed.
+    fn skip(&mut self, length: usize);
+    /// Hugging Face's `transform`: with a `change` above 0 the character is inserted;
+    /// else it replaces one of the old text, and -`change` that follow are removed.
+    fn put(&mut self, character: char, change: isize);
+    /// `text` stands for the next `length` bytes of the old text, each of its bytes for
+    /// all of them.
+    fn stand_for(&mut self, length: usize, text: &str);
+    /// Inserted text that has the place of the character that comes next.
+    fn lead(&mut self, text: &str);
+}
+
+/// Keeps the text alone; nothing is copied before the first change.
+pub(super) struct Bytes<'t> {
+    old: &'t [u8],
+    /// Bytes at the start that are the same, as long as nothing has changed.
+    same: usize,
+    new: Option<Vec<u8>>,
+}
+
+impl<'t> Bytes<'t> {
+    pub fn new(old: &'t [u8]) -> Self {
+        Bytes {
+            old,
+            same: 0,
+            new: None,
+        }
+    }
+
+    #[inline]
+    fn new_text(&mut self) -> &mut Vec<u8> {
+        let (old, same) = (self.old, self.same);
+        self.new.get_or_insert_with(|| {
+            let mut text = Vec::with_capacity(old.len() + 16);
+            text.extend_from_slice(&old[..same]);
+            text
+        })
+    }
+
+    pub fn finish(self) -> Cow<'t, [u8]> {
+        match self.new {
+            Some(new) if new != self.old => Cow::Owned(new),
+            _ => Cow::Borrowed(self.old),
+        }
+    }
+}
+
+impl Sink for Bytes<'_> {
+    fn stretch(&mut self, _: usize) {}
+
+    #[inline]
+    fn keep(&mut self, bytes: &[u8]) {
+        match &mut self.new {
+            Some(new) => new.extend_from_slice(bytes),
+            None => self.same += bytes.len(),
+        }
+    }
+
+    #[inline]
+    fn skip(&mut self, length: usize) {
+        if length > 0 {
+            self.new_text();
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, character: char, _: isize) {
+        let new = self.new_text();
+        if character.is_ascii() {
+            new.push(character as u8);
+        } else {
+            new.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+
+    fn stand_for(&mut self, _: usize, text: &str) {
+        self.new_text().extend_from_slice(text.as_bytes());
+    }
+
+    fn lead(&mut self, text: &str) {
+        self.new_text().extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Keeps the text and the places.
+pub(super) struct Places<'t> {
+    old: &'t [u8],
+    /// The places of the old text's bytes; filled in at the first change where the old
+    /// text is the original.
+    places: Cow<'t, [(u32, u32)]>,
+    /// How far the old text is used up.
+    at: usize,
+    new: Option<Aligned>,
+}
+
+impl<'t> Places<'t> {
+    /// `places` are those of the old text, or None where it is the original.
+    pub fn new(old: &'t [u8], places: Option<&'t [(u32, u32)]>) -> Result<Self> {
+        if places.is_none() {
+            check_length(old)?;
+        }
+        Ok(Places {
+            old,
+            places: Cow::Borrowed(places.unwrap_or_default()),
+            at: 0,
+            new: None,
+        })
+    }
+
+    fn change(&mut self) -> &mut Aligned {
+        if self.new.is_none() {
+            if self.places.is_empty() {
+                self.places = Cow::Owned(identity(self.old));
+            }
+            self.new = Some(Aligned {
+                text: self.old[..self.at].to_vec(),
+                places: self.places[..self.at].to_vec(),
+            });
+        }
+        self.new.get_or_insert_default()
+    }
+
+    fn push(&mut self, text: &[u8], place: (u32, u32)) {
+        let new = self.change();
+        new.text.extend_from_slice(text);
+        new.places.resize(new.text.len(), place);
+    }
+
+    /// The place of the byte at `at`; past the end, that of the last one.
+    fn place(&mut self, at: usize) -> (u32, u32) {
+        self.change();
+        let last = self.places.len().saturating_sub(1);
+        self.places.get(at.min(last)).copied().unwrap_or((0, 0))
+    }
+
+    /// Uses up characters of the old text.
+    fn pass(&mut self, characters: usize) {
+        for _ in 0..characters {
+            self.at += character_length(self.old, self.at);
+        }
+    }
+
+    pub fn finish(self) -> Option<Aligned> {
+        self.new
+    }
+}
+
+/// The length of the character at `at`: of 1 where the bytes are not UTF-8, 0 at the end.
+fn character_length(text: &[u8], at: usize) -> usize {
+    if at >= text.len() {
+        return 0;
+    }
+    crate::unicode::decode(text, at).map_or(1, |(_, length)| length)
+}
+
+/// The place of each byte of a text that is the original: that of its character.
+fn identity(text: &[u8]) -> Vec<(u32, u32)> {
+    let mut places = Vec::with_capacity(text.len());
+    while places.len() < text.len() {
+        let start = places.len();
+        let end = start + character_length(text, start);
+        places.resize(end, (start as u32, end as u32));
+    }
+    places
+}
+
+impl Sink for Places<'_> {
+    fn stretch(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let (start, end) = (self.at, (self.at + bytes.len()).min(self.old.len()));
+        if let Some(new) = &mut self.new {
+            new.text.extend_from_slice(bytes);
+            new.places.extend_from_slice(&self.places[start..end]);
+        }
+        self.at = end;
+    }
+
+    fn skip(&mut self, length: usize) {
+        if length > 0 {
+            self.change();
+            self.at = (self.at + length).min(self.old.len());
+        }
+    }
+
+    fn put(&mut self, character: char, change: isize) {
+        let place = match change > 0 {
+            true if self.at == 0 => {
+                self.change();
+                (0, 0)
+            }
+            true => self.place(self.at - 1),
+            false => self.place(self.at),
+        };
+        self.push(character.encode_utf8(&mut [0; 4]).as_bytes(), place);
+        if change <= 0 {
+            self.pass(1 + change.unsigned_abs());
+        }
+    }
+
+    fn stand_for(&mut self, length: usize, text: &str) {
+        let first = self.place(self.at);
+        let last = self.place((self.at + length).saturating_sub(1));
+        self.push(text.as_bytes(), (first.0, last.1));
+        self.skip(length);
+    }
+
+    fn lead(&mut self, text: &str) {
+        let place = self.place(self.at);
+        self.push(text.as_bytes(), place);
+    }
+}

@@ -1,0 +1,129 @@
+//! SentencePiece's `precompiled_charsmap`: the size of a double array in bytes, that array
+//! (Darts-clone), and the values, each closed by a NUL.
+//!
+//! A damaged array finds nothing or the wrong thing, but it is never read past its end.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+
+#[derive(Debug)]
+pub(super) struct Blob {
+    units: Vec<u32>,
+    values: String,
+}
+
+/// A place in the double array from which the next byte of a key is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Node(usize);
+
+impl Blob {
+    /// No bytes are no rules, as in a model whose rules are named `identity`.
+    pub fn new(bytes: &[u8]) -> Result<Self> {
+        let damaged = |what: &str| Error::Invalid(format!("the precompiled_charsmap {what}"));
+        let Some((size, rest)) = bytes.split_first_chunk::<4>() else {
+            return match bytes {
+                [] => Ok(Blob {
+                    units: Vec::new(),
+                    values: String::new(),
+                }),
+                _ => Err(damaged("is cut off")),
+            };
+        };
+        let size = u32::from_le_bytes(*size) as usize;
+        if !size.is_multiple_of(4) || size > rest.len() {
+            return Err(damaged("is cut off, or is none"));
+        }
+        let (units, values) = rest.split_at(size);
+        let values = String::from_utf8(values.to_vec());
+        Ok(Blob {
+            units: units
+                .chunks_exact(4)
+                .map(|unit| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]))
+                .collect(),
+            values: values.map_err(|_| damaged("holds text that is not UTF-8"))?,
+        })
+    }
+
+    fn root(&self) -> Option<Node> {
+        self.units.first().map(|&unit| Node(offset(unit)))
+    }
+
+    /// The node behind `label`, and the value of the key that ends there.
+    #[inline]
+    fn step(&self, node: Node, label: u8) -> Option<(Node, Option<&str>)> {
+        // No key holds a NUL.
+        if label == 0 {
+            return None;
+        }
+        let place = node.0 ^ usize::from(label);
+        let unit = *self.units.get(place)?;
+        if unit & (1 << 31 | 0xFF) != u32::from(label) {
+            return None;
+        }
+        let next = Node(place ^ offset(unit));
+        let value = match unit >> 8 & 1 {
+            1 => self.units.get(next.0).and_then(|&leaf| self.value(leaf)),
+            _ => None,
+        };
+        Some((next, value))
+    }
+
+    fn value(&self, leaf: u32) -> Option<&str> {
+        let text = self.values.get((leaf & !(1 << 31)) as usize..)?;
+        Some(text.split('\0').next().unwrap_or_default())
+    }
+
+    /// Length and value of each rule that begins `text`, the shortest first.
+    pub fn prefixes<'s>(&'s self, text: &'s str) -> impl Iterator<Item = (usize, &'s str)> {
+        let mut node = self.root();
+        let labels = text.bytes().enumerate();
+        labels
+            .map_while(move |(at, label)| {
+                let (next, value) = self.step(node?, label)?;
+                node = Some(next);
+                Some(value.map(|value| (at + 1, value)))
+            })
+            .flatten()
+            .filter(|&(length, _)| text.is_char_boundary(length))
+    }
+
+    /// Can a rule begin with this byte and go on with ASCII, or end there?
+    pub fn touches_ascii(&self, byte: u8) -> bool {
+        let Some((next, value)) = self.root().and_then(|root| self.step(root, byte)) else {
+            return false;
+        };
+        value.is_some() || (1..0x80).any(|label| self.step(next, label).is_some())
+    }
+
+    /// Does a key hold a space or a line feed behind its first byte?
+    pub fn reaches_over_a_space(&self) -> bool {
+        let mut seen = HashSet::new();
+        let mut open: Vec<Node> = Vec::new();
+        let children = |node: Node| (1..=255).filter_map(move |label| self.step(node, label));
+        open.extend(
+            self.root()
+                .into_iter()
+                .flat_map(children)
+                .map(|child| child.0),
+        );
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if [b' ', b'\n']
+                .iter()
+                .any(|&label| self.step(node, label).is_some())
+            {
+                return true;
+            }
+            open.extend(children(node).map(|child| child.0));
+        }
+        false
+    }
+}
+
+/// Where the children of a unit's node are, relative to it.
+fn offset(unit: u32) -> usize {
+    ((unit >> 10) << ((unit & (1 << 9)) >> 6)) as usize
+}

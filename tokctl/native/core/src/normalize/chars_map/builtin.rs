@@ -1,0 +1,265 @@
+//! SentencePiece's own rules by name, put together from `rules.txt`.
+//!
+//! Of its 225,000 rules all but 6,000 are sequences whose characters are replaced alike by
+//! themselves (half-width jamo, presentation forms): such a sequence is looked up by what
+//! its characters become. `tools/chars_map.py` proves that this is the same.
+
+use hashbrown::HashMap;
+
+use super::sections::Sections;
+
+/// The rules, with the clean-up of Google's machine translation (`nmt`) and case folding
+/// (`cf`).
+#[derive(Debug)]
+pub(super) struct Builtin {
+    /// Per code point a number in `characters`, one more than that; 0 for none. In pages
+    /// of 256.
+    pages: Vec<u16>,
+    numbers: Vec<u32>,
+    characters: Vec<Character>,
+    values: String,
+    /// (node of the sequence so far, what the next character becomes) → node.
+    nodes: HashMap<(u32, char), u32>,
+    /// Per node, the value of the sequence that ends there.
+    ends: Vec<Option<Value>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    start: u32,
+    length: u32,
+}
+
+/// What the rules say of a character.
+#[derive(Debug, Clone, Copy, Default)]
+struct Character {
+    value: Option<Value>,
+    /// What it counts as in a sequence.
+    folded: Option<char>,
+}
+
+const START: u32 = 0;
+
+impl Builtin {
+    pub fn new(nmt: bool, cf: bool) -> Self {
+        let mut tables = Sections::read();
+        // Sequences go by what NFKC makes of a character, whatever the other rules say.
+        let mut folded: HashMap<char, char> = HashMap::new();
+        let mut inside: Vec<char> = hangul().collect();
+        inside.extend(tables.sequences.iter().flat_map(|(key, _)| key.chars()));
+        inside.sort_unstable();
+        inside.dedup();
+        folded.extend(inside.iter().map(|&character| (character, character)));
+        for (&key, value) in &tables.characters {
+            let mut value = value.chars();
+            if let (Some(one), None) = (value.next(), value.next()) {
+                if inside.binary_search(&one).is_ok() {
+                    folded.insert(key, one);
+                }
+            }
+        }
+        if nmt {
+            for (key, value) in tables.nmt {
+                match value {
+                    Some(value) => tables.characters.insert(key, value),
+                    None => tables.characters.remove(&key),
+                };
+            }
+        }
+        let case = match cf {
+            true => tables.case,
+            false => HashMap::new(),
+        };
+        let fold = |text: &str| -> String {
+            let folded = text.chars().map(|c| case.get(&c).copied().unwrap_or(c));
+            folded.collect()
+        };
+        let mut rules = Builtin::empty();
+        for (&key, value) in &tables.characters {
+            rules.add_character(key, &fold(value));
+        }
+        for (&key, &value) in &case {
+            if !tables.characters.contains_key(&key) {
+                rules.add_character(key, value.encode_utf8(&mut [0; 4]));
+            }
+        }
+        for (&key, &to) in &folded {
+            rules.character(key).folded = Some(to);
+        }
+        for (key, value) in &tables.sequences {
+            rules.add_sequence(key, &fold(value));
+        }
+        rules
+    }
+
+    fn empty() -> Self {
+        Builtin {
+            pages: vec![0; 0x11_0000 >> 8],
+            // The page of code points without rules.
+            numbers: vec![0; 256],
+            characters: Vec::new(),
+            values: String::new(),
+            nodes: HashMap::new(),
+            ends: vec![None],
+        }
+    }
+
+    fn add_value(&mut self, text: &str) -> Value {
+        let start = self.values.len() as u32;
+        self.values.push_str(text);
+        Value {
+            start,
+            length: text.len() as u32,
+        }
+    }
+
+    fn character(&mut self, key: char) -> &mut Character {
+        let code = key as usize;
+        if self.pages[code >> 8] == 0 {
+            self.pages[code >> 8] = (self.numbers.len() >> 8) as u16;
+            self.numbers.resize(self.numbers.len() + 256, 0);
+        }
+        let number = &mut self.numbers[usize::from(self.pages[code >> 8]) << 8 | code & 0xFF];
+        if *number == 0 {
+            self.characters.push(Character::default());
+            *number = self.characters.len() as u32;
+        }
+        &mut self.characters[*number as usize - 1]
+    }
+
+    fn add_character(&mut self, key: char, text: &str) {
+        let value = self.add_value(text);
+        self.character(key).value = Some(value);
+    }
+
+    fn add_sequence(&mut self, key: &str, text: &str) {
+        let value = self.add_value(text);
+        let mut node = START;
+        for character in key.chars() {
+            let next = self.ends.len() as u32;
+            node = *self.nodes.entry((node, character)).or_insert(next);
+            if node == next {
+                self.ends.push(None);
+            }
+        }
+        self.ends[node as usize] = Some(value);
+    }
+
+    #[inline]
+    fn look_up(&self, character: char) -> Option<&Character> {
+        let code = character as usize;
+        let number = self.numbers[usize::from(self.pages[code >> 8]) << 8 | code & 0xFF];
+        self.characters.get((number as usize).wrapping_sub(1))
+    }
+
+    fn text(&self, value: Value) -> &str {
+        &self.values[value.start as usize..(value.start + value.length) as usize]
+    }
+
+    /// Can a rule begin with this ASCII character and not go on with others than ASCII?
+    pub fn touches_ascii(&self, byte: u8) -> bool {
+        let character = self.look_up(char::from(byte));
+        character.is_some_and(|character| character.value.is_some())
+    }
+
+    /// Calls `found(length, value)` for the sequences that begin `text`, the shortest first.
+    fn sequences<'s>(&'s self, text: &str, mut found: impl FnMut(usize, Found<'s>)) {
+        let mut folded = text.char_indices().map_while(|(at, character)| {
+            let folded = self.look_up(character)?.folded?;
+            Some((at + character.len_utf8(), folded))
+        });
+        let Some((_, first)) = folded.next() else {
+            return;
+        };
+        if let Some(leading) = jamo(first, 0x1100, 19) {
+            let vowel = folded
+                .next()
+                .and_then(|(end, c)| Some((end, jamo(c, 0x1161, 21)?)));
+            let Some((end, vowel)) = vowel else { return };
+            let syllable = 0xAC00 + (leading * 21 + vowel) * 28;
+            found(end, Found::Syllable(syllable));
+            let trailing = folded
+                .next()
+                .and_then(|(end, c)| Some((end, jamo(c, 0x11A7, 28)?)));
+            if let Some((end, trailing)) = trailing {
+                found(end, Found::Syllable(syllable + trailing));
+            }
+            return;
+        }
+        let Some(mut node) = self.nodes.get(&(START, first)) else {
+            return;
+        };
+        for (end, character) in folded {
+            match self.nodes.get(&(*node, character)) {
+                Some(next) => node = next,
+                None => return,
+            }
+            if let Some(value) = self.ends[*node as usize] {
+                found(end, Found::Text(self.text(value)));
+            }
+        }
+    }
+
+    pub fn longest<'s>(&'s self, text: &str) -> Option<(usize, Found<'s>)> {
+        let first = text.chars().next()?;
+        let character = self.look_up(first)?;
+        let alone = character.value.map(|value| Found::Text(self.text(value)));
+        let mut best = alone.map(|value| (first.len_utf8(), value));
+        if character.folded.is_some() {
+            self.sequences(text, |end, value| best = Some((end, value)));
+        }
+        best
+    }
+
+    pub fn shortest<'s>(&'s self, text: &str) -> Option<Found<'s>> {
+        let character = self.look_up(text.chars().next()?)?;
+        if let Some(value) = character.value {
+            return Some(Found::Text(self.text(value)));
+        }
+        let mut best = None;
+        self.sequences(text, |_, value| {
+            best.get_or_insert(value);
+        });
+        best
+    }
+
+    /// Every rule, for the tests: its keys of one character, its folded sequences.
+    #[cfg(test)]
+    pub fn count(&self) -> (usize, usize) {
+        let values = self.characters.iter().filter(|c| c.value.is_some());
+        (values.count(), self.ends.iter().flatten().count())
+    }
+}
+
+/// What a rule puts in place of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found<'r> {
+    Text(&'r str),
+    /// A Hangul syllable, by its code point.
+    Syllable(u32),
+}
+
+impl Found<'_> {
+    /// Calls `with` with the text.
+    pub fn with<T>(self, with: impl FnOnce(&str) -> T) -> T {
+        match self {
+            Found::Text(text) => with(text),
+            Found::Syllable(code) => {
+                let syllable = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                with(syllable.encode_utf8(&mut [0; 4]))
+            }
+        }
+    }
+}
+
+/// The conjoining jamo (Unicode, 3.12).
+fn hangul() -> impl Iterator<Item = char> {
+    ('\u{1100}'..='\u{1112}')
+        .chain('\u{1161}'..='\u{1175}')
+        .chain('\u{11A8}'..='\u{11C2}')
+}
+
+fn jamo(character: char, first: u32, count: u32) -> Option<u32> {
+    let number = (character as u32).checked_sub(first)?;
+    (number < count).then_some(number)
+}

@@ -1,0 +1,144 @@
+//! SentencePiece's rules the way Hugging Face's `Precompiled` applies them: grapheme by
+//! grapheme. One of less than six bytes is replaced as a whole by the value of the
+//! *shortest* rule that begins it, whatever follows in it; else its characters are looked
+//! up one by one.
+//!
+//! The places are the library's too, with its slip: characters that are removed at the
+//! very start are not passed over, so that those after them have the place of an earlier
+//! one, up to the end of the stretch.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Found, Rules};
+use crate::normalize::aligned::Sink;
+
+/// Graphemes of this many bytes or more are taken apart.
+const LONG: usize = 6;
+
+pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl Sink) {
+    let mut writer = Writer {
+        sink,
+        last: Last::Nothing,
+        late: false,
+    };
+    let mut at = 0;
+    while at < text.len() {
+        let plain = plain_length(rules, text.as_bytes(), at);
+        writer.keep(&text[at..at + plain]);
+        at += plain;
+        let end = at + island_length(text.as_bytes(), at);
+        for grapheme in text[at..end].graphemes(true) {
+            replace_grapheme(rules, grapheme, &mut writer);
+        }
+        at = end;
+    }
+    match writer.last {
+        // All of it is gone.
+        Last::Nothing => sink.skip(text.len()),
+        _ => writer.flush(),
+    }
+}
+
+fn replace_grapheme(rules: &Rules, grapheme: &str, writer: &mut Writer<'_, impl Sink>) {
+    if grapheme.len() < LONG {
+        if let Some(value) = rules.shortest(grapheme) {
+            writer.replace(grapheme, value);
+            return;
+        }
+    }
+    for (at, character) in grapheme.char_indices() {
+        let part = &grapheme[at..at + character.len_utf8()];
+        match rules.shortest(part) {
+            Some(value) => writer.replace(part, value),
+            None => writer.keep(part),
+        }
+    }
+}
+
+/// How many bytes at `at` are ASCII that no rule concerns, each a grapheme by itself.
+fn plain_length(rules: &Rules, bytes: &[u8], at: usize) -> usize {
+    let length = rules.untouched(bytes, at);
+    let newline = memchr::memchr(b'\r', &bytes[at..at + length]);
+    let length = newline.unwrap_or(length);
+    // The last one may belong with what follows.
+    match at + length < bytes.len() {
+        true => length.saturating_sub(1),
+        false => length,
+    }
+}
+
+/// From `at` to a place between two visible ASCII characters, where a grapheme ends.
+fn island_length(bytes: &[u8], at: usize) -> usize {
+    let mut pairs = bytes[at..].windows(2);
+    let between = pairs.position(|pair| pair.iter().all(|byte| (b' '..0x7F).contains(byte)));
+    between.map_or(bytes.len() - at, |before| before + 1)
+}
+
+/// What was written last, as far as removing what follows depends on it.
+enum Last {
+    /// Nothing has been written.
+    Nothing,
+    Kept,
+    /// This character is still to be written, with this change.
+    Put(char, isize),
+}
+
+/// Writes changes as the library lists them: (character, change).
+struct Writer<'s, S: Sink> {
+    sink: &'s mut S,
+    last: Last,
+    /// Something was removed at the start: the old text lags behind.
+    late: bool,
+}
+
+impl<S: Sink> Writer<'_, S> {
+    fn keep(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.late {
+            text.chars().for_each(|character| self.put(character, 0));
+            return;
+        }
+        self.flush();
+        self.sink.keep(text.as_bytes());
+        self.last = Last::Kept;
+    }
+
+    fn put(&mut self, character: char, change: isize) {
+        self.flush();
+        self.last = Last::Put(character, change);
+    }
+
+    fn replace(&mut self, old: &str, value: Found<'_>) {
+        let replaced = old.chars().count();
+        let mut written = 0;
+        value.with(|new| {
+            for character in new.chars() {
+                self.put(character, isize::from(written >= replaced));
+                written += 1;
+            }
+        });
+        if written < replaced {
+            self.remove(old, written);
+        }
+    }
+
+    /// Removes the characters of `old` from number `from` on. The library books them on
+    /// the character written last, so that one that was inserted replaces the first.
+    fn remove(&mut self, old: &str, from: usize) {
+        let removed = old.chars().skip(from).map(char::len_utf8);
+        match &mut self.last {
+            Last::Nothing => self.late = true,
+            Last::Kept => self.sink.skip(removed.sum()),
+            Last::Put(_, change) => *change -= removed.count() as isize,
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Last::Put(character, change) = self.last {
+            self.sink.put(character, change);
+            self.last = Last::Kept;
+        }
+    }
+}

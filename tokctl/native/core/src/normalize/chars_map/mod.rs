@@ -1,0 +1,168 @@
+//! SentencePiece's normalization rules: at each place the longest key that stands there is
+//! replaced by its value (`Normalizer::NormalizePrefix` of its normalizer.cc).
+//!
+//! SentencePiece turns a byte that is not UTF-8 into U+FFFD; here it stays, as for every
+//! normalizer. Hugging Face's `Precompiled` applies the same rules in a way of its own:
+//! see [`graphemes`].
+
+mod blob;
+mod builtin;
+mod graphemes;
+mod sections;
+
+use std::sync::{Arc, OnceLock};
+
+use super::aligned::Sink;
+use crate::error::Result;
+use blob::Blob;
+use builtin::{Builtin, Found};
+
+/// A set of rules, and how they are applied.
+#[derive(Debug, Clone)]
+pub struct CharsMap {
+    rules: Arc<Rules>,
+    graphemes: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Builtin(Builtin),
+    Blob(Blob),
+}
+
+#[derive(Debug)]
+struct Rules {
+    source: Source,
+    /// Per ASCII character: does it need a look where another one follows?
+    ascii: [bool; 128],
+}
+
+/// The names of the built-in rules, with what they add to NFKC.
+const NAMES: [(&str, bool, bool); 4] = [
+    ("nfkc", false, false),
+    ("nmt_nfkc", true, false),
+    ("nfkc_cf", false, true),
+    ("nmt_nfkc_cf", true, true),
+];
+
+impl CharsMap {
+    /// SentencePiece's rules of this name: `nfkc`, `nmt_nfkc`, `nfkc_cf` or `nmt_nfkc_cf`.
+    /// With `graphemes` they are applied as Hugging Face does.
+    pub fn named(name: &str, graphemes: bool) -> Option<Self> {
+        static RULES: [OnceLock<Arc<Rules>>; 4] = [const { OnceLock::new() }; 4];
+        let number = NAMES.iter().position(|known| known.0 == name)?;
+        let (_, nmt, cf) = NAMES[number];
+        let make = || Arc::new(Rules::new(Source::Builtin(Builtin::new(nmt, cf))));
+        Some(CharsMap {
+            rules: RULES[number].get_or_init(make).clone(),
+            graphemes,
+        })
+    }
+
+    /// The rules of a model file: its `precompiled_charsmap`.
+    pub fn from_blob(blob: &[u8], graphemes: bool) -> Result<Self> {
+        Ok(CharsMap {
+            rules: Arc::new(Rules::new(Source::Blob(Blob::new(blob)?))),
+            graphemes,
+        })
+    }
+
+    pub(super) fn run(&self, text: &[u8], sink: &mut impl Sink) {
+        let mut at = 0;
+        for chunk in text.utf8_chunks() {
+            sink.stretch(at);
+            match self.graphemes {
+                true => graphemes::run(&self.rules, chunk.valid(), sink),
+                false => longest(&self.rules, chunk.valid(), sink),
+            }
+            at += chunk.valid().len();
+            sink.stretch(at);
+            sink.keep(chunk.invalid());
+            at += chunk.invalid().len();
+        }
+    }
+
+    /// May a text be cut before a space or a line feed that follows no white space?
+    pub(super) fn cuts_before_space(&self) -> bool {
+        match &self.rules.source {
+            // No key holds a space or a line feed beside another character, and none
+            // begins with a character that a grapheme binds to the next. (Tested.)
+            Source::Builtin(_) => true,
+            Source::Blob(blob) => !self.graphemes && !blob.reaches_over_a_space(),
+        }
+    }
+
+    /// Are these SentencePiece's own rules, of which every value is known?
+    pub(super) fn is_builtin(&self) -> bool {
+        matches!(self.rules.source, Source::Builtin(_))
+    }
+}
+
+impl Rules {
+    fn new(source: Source) -> Self {
+        let ascii = std::array::from_fn(|byte| match &source {
+            Source::Builtin(rules) => rules.touches_ascii(byte as u8),
+            Source::Blob(blob) => blob.touches_ascii(byte as u8),
+        });
+        Rules { source, ascii }
+    }
+
+    /// How many bytes at `at` are ASCII that no rule concerns.
+    #[inline]
+    fn untouched(&self, bytes: &[u8], at: usize) -> usize {
+        let is_untouched = |&byte: &u8| byte < 0x80 && !self.ascii[usize::from(byte)];
+        let rest = &bytes[at..];
+        let length = rest.iter().position(|byte| !is_untouched(byte));
+        let length = length.unwrap_or(rest.len());
+        // The last one may be put together with what follows.
+        match rest.get(length) {
+            Some(0x80..) => length.saturating_sub(1),
+            _ => length,
+        }
+    }
+
+    /// The longest rule that begins `text`: the length of its key, and its value.
+    #[inline]
+    fn longest<'s>(&'s self, text: &'s str) -> Option<(usize, Found<'s>)> {
+        match &self.source {
+            Source::Builtin(rules) => rules.longest(text),
+            Source::Blob(blob) => {
+                let (length, value) = blob.prefixes(text).last()?;
+                Some((length, Found::Text(value)))
+            }
+        }
+    }
+
+    /// The value of the shortest rule that begins `text`.
+    fn shortest<'s>(&'s self, text: &'s str) -> Option<Found<'s>> {
+        match &self.source {
+            Source::Builtin(rules) => rules.shortest(text),
+            Source::Blob(blob) => blob.prefixes(text).next().map(|rule| Found::Text(rule.1)),
+        }
+    }
+}
+
+/// Every byte of a value stands for all of the key, as in SentencePiece's offsets.
+fn longest(rules: &Rules, text: &str, sink: &mut impl Sink) {
+    let bytes = text.as_bytes();
+    let (mut kept, mut at) = (0, 0);
+    loop {
+        at += rules.untouched(bytes, at);
+        let Some(character) = text[at..].chars().next() else {
+            break;
+        };
+        match rules.longest(&text[at..]) {
+            Some((length, value)) => {
+                sink.keep(&bytes[kept..at]);
+                value.with(|value| sink.stand_for(length, value));
+                at += length;
+                kept = at;
+            }
+            None => at += character.len_utf8(),
+        }
+    }
+    sink.keep(&bytes[kept..]);
+}
+
+#[cfg(test)]
+mod tests;

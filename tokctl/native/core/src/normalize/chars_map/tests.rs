@@ -1,0 +1,99 @@
+use super::*;
+use crate::normalize::{Chain, Edges, Normalizer};
+
+fn apply(map: &CharsMap, text: &str) -> String {
+    let chain = Chain::new(vec![Normalizer::CharsMap(map.clone())]);
+    let bytes = chain.apply(text.as_bytes(), Edges::WHOLE);
+    let bytes = bytes.expect("rules do not fail").into_owned();
+    String::from_utf8(bytes).expect("text stays text")
+}
+
+/// A trie by hand: the unit of each node is `offset << 10 | has_leaf << 8 | label`.
+fn small_blob() -> Vec<u8> {
+    let mut units = vec![0u32; 512];
+    // The root's children are at 256 ^ label; "a" has a value, "ab" another one.
+    units[0] = 256 << 10;
+    let a = 256 ^ usize::from(b'a');
+    let behind_a = 128;
+    units[a] = ((a ^ behind_a) as u32) << 10 | 1 << 8 | u32::from(b'a');
+    units[behind_a] = 1 << 31;
+    let b = behind_a ^ usize::from(b'b');
+    let behind_b = 64;
+    units[b] = ((b ^ behind_b) as u32) << 10 | 1 << 8 | u32::from(b'b');
+    units[behind_b] = 1 << 31 | 2;
+    let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
+    blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+    blob.extend("x\0é\0".as_bytes());
+    blob
+}
+
+#[test]
+fn a_blob_is_read_and_the_longest_key_wins() {
+    let map = CharsMap::from_blob(&small_blob(), false).expect("a sound blob");
+    assert_eq!(apply(&map, "cabaa b"), "céxx b");
+    assert!(map.cuts_before_space());
+    let nothing = CharsMap::from_blob(b"", false).expect("no rules at all");
+    assert_eq!(apply(&nothing, "abc é"), "abc é");
+}
+
+#[test]
+fn damaged_blobs_are_refused_or_harmless() {
+    let sound = small_blob();
+    for length in 0..sound.len() {
+        if let Ok(map) = CharsMap::from_blob(&sound[..length], false) {
+            apply(&map, "aab\u{0}é ab");
+        }
+    }
+    let mut state = 1u64;
+    for _ in 0..3000 {
+        let mut blob = sound.clone();
+        for _ in 0..20 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let at = (state >> 40) as usize % blob.len();
+            blob[at] = (state >> 32) as u8;
+        }
+        for graphemes in [false, true] {
+            if let Ok(map) = CharsMap::from_blob(&blob, graphemes) {
+                let chain = Chain::new(vec![Normalizer::CharsMap(map)]);
+                let text = "aab\u{0}é abab字b".as_bytes();
+                chain.cuts_before_space();
+                let aligned = chain
+                    .apply_aligned(text, Edges::WHOLE)
+                    .expect("rules do not fail");
+                let applied = chain.apply(text, Edges::WHOLE).expect("rules do not fail");
+                assert_eq!(aligned.map_or(text.to_vec(), |a| a.text), &*applied);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_file_of_rules_is_read_whole() {
+    let counts = |nmt, cf| Builtin::new(nmt, cf).count();
+    assert_eq!(counts(false, false), (4965, 949));
+    assert_eq!(counts(true, false), (5009, 949));
+    assert_eq!(counts(false, true), (6373, 949));
+    assert_eq!(counts(true, true), (6417, 949));
+}
+
+/// What `cuts_before_space` takes for granted.
+#[test]
+fn no_built_in_key_reaches_over_a_space() {
+    use unicode_segmentation::UnicodeSegmentation;
+    for (name, _, _) in NAMES {
+        let map = CharsMap::named(name, false).expect("rules of this name");
+        for character in '\0'..=char::MAX {
+            let text = format!("{character} ");
+            let touched = map.rules.shortest(&text).is_some();
+            let bound = text.graphemes(true).count() == 1;
+            assert!(!(touched && bound), "{name} {character:?}");
+            for space in [' ', '\n'] {
+                let text = format!("{character}{space}");
+                let found = map.rules.longest(&text);
+                assert!(found.is_none_or(|found| found.0 <= character.len_utf8()));
+            }
+        }
+    }
+}

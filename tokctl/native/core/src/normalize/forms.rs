@@ -1,0 +1,289 @@
+//! Unicode's normalization forms (UAX #15), with Hugging Face's account of what replaces
+//! what.
+//!
+//! The first character of a decomposition replaces the character, the others are
+//! inserted; putting two together adds up what they replace. The reordering of marks
+//! leaves each with its own, so places follow the new order as the library's do.
+
+use std::iter::once;
+use std::sync::LazyLock;
+
+use unicode_normalization::char::{
+    canonical_combining_class, compose, decompose_canonical, decompose_compatible,
+};
+use unicode_normalization::{
+    is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick, IsNormalized,
+};
+
+use super::aligned::Sink;
+use super::chars::ascii_length;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
+}
+
+impl Form {
+    fn composes(self) -> bool {
+        matches!(self, Form::Nfc | Form::Nfkc)
+    }
+
+    fn is_compatible(self) -> bool {
+        matches!(self, Form::Nfkc | Form::Nfkd)
+    }
+
+    fn is_normal(self, text: impl Iterator<Item = char>) -> bool {
+        let answer = match self {
+            Form::Nfc => is_nfc_quick(text),
+            Form::Nfd => is_nfd_quick(text),
+            Form::Nfkc => is_nfkc_quick(text),
+            Form::Nfkd => is_nfkd_quick(text),
+        };
+        answer == IsNormalized::Yes
+    }
+
+    /// Does this character keep clear of what stands before it: a starter that stays as
+    /// it is and is never put together with a character before it?
+    fn starts_anew(self, character: char) -> bool {
+        canonical_combining_class(character) == 0 && self.is_normal(once(character))
+    }
+}
+
+/// Code points below this one, those of most alphabets, have their answers in a table.
+const IN_TABLE: usize = 0x3400;
+
+/// Per code point a bit for each form: does it start anew?
+static STARTS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let bits = |character: char| {
+        let forms = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
+        let bits = forms.map(|form| u8::from(form.starts_anew(character)) << form as u8);
+        bits.into_iter().sum()
+    };
+    ('\0'..).take(IN_TABLE).map(bits).collect()
+});
+
+/// [`Form::starts_anew`], faster.
+#[derive(Clone, Copy)]
+struct Starts {
+    form: Form,
+    table: &'static [u8],
+}
+
+impl Starts {
+    fn of(form: Form) -> Self {
+        Starts {
+            form,
+            table: &STARTS,
+        }
+    }
+
+    #[inline]
+    fn anew(self, character: char) -> bool {
+        if let Some(bits) = self.table.get(character as usize) {
+            return bits >> self.form as u8 & 1 == 1;
+        }
+        match character {
+            '\u{4E00}'..='\u{9FFF}' => true,
+            '\u{AC00}'..='\u{D7A3}' => self.form.composes(),
+            _ => self.form.starts_anew(character),
+        }
+    }
+}
+
+/// Room that is used again from one group of characters to the next.
+#[derive(Default)]
+struct Scratch {
+    /// (combining class, character, change)
+    decomposed: Vec<(u8, char, isize)>,
+    /// Marks that wait for the character before them.
+    marks: Vec<(char, isize)>,
+}
+
+pub(super) fn run(form: Form, text: &[u8], sink: &mut impl Sink) {
+    let mut scratch = Scratch::default();
+    for chunk in text.utf8_chunks() {
+        run_stretch(form, chunk.valid(), &mut scratch, sink);
+        sink.keep(chunk.invalid());
+    }
+}
+
+/// Takes the text group by group: a character that starts anew and all up to the next.
+fn run_stretch(form: Form, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) {
+    let bytes = text.as_bytes();
+    let starts = Starts::of(form);
+    let (mut kept, mut group) = (0, 0);
+    // Is the group one character that starts anew, which stays as it is?
+    let mut settled = true;
+    let mut end_group = |group: usize, end: usize| {
+        if !form.is_normal(text[group..end].chars()) {
+            sink.keep(&bytes[kept..group]);
+            normalize(form, &text[group..end], scratch, sink);
+            kept = end;
+        }
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let ascii = ascii_length(&bytes[at..]);
+        if ascii > 0 {
+            if !settled {
+                end_group(group, at);
+            }
+            // Among ASCII only the last can have something to do with what follows.
+            (group, settled) = (at + ascii - 1, true);
+            at += ascii;
+        }
+        let Some(character) = text[at..].chars().next() else {
+            break;
+        };
+        if starts.anew(character) {
+            if !settled {
+                end_group(group, at);
+            }
+            (group, settled) = (at, true);
+        } else {
+            settled = false;
+        }
+        at += character.len_utf8();
+    }
+    if !settled {
+        end_group(group, bytes.len());
+    }
+    sink.keep(&bytes[kept..]);
+}
+
+fn normalize(form: Form, group: &str, scratch: &mut Scratch, sink: &mut impl Sink) {
+    let Scratch { decomposed, marks } = scratch;
+    decomposed.clear();
+    for character in group.chars() {
+        let mut first = true;
+        let push = |part: char| {
+            let change = isize::from(!std::mem::take(&mut first));
+            decomposed.push((canonical_combining_class(part), part, change));
+        };
+        match form.is_compatible() {
+            true => decompose_compatible(character, push),
+            false => decompose_canonical(character, push),
+        }
+    }
+    let starter = |a: &(u8, char, isize), b: &(u8, char, isize)| a.0 != 0 && b.0 != 0;
+    for run in decomposed.chunk_by_mut(starter) {
+        // Marks of one class stay in order.
+        run.sort_by_key(|part| part.0);
+    }
+    match form.composes() {
+        true => put_together(decomposed, marks, sink),
+        false => decomposed.iter().for_each(|part| sink.put(part.1, part.2)),
+    }
+}
+
+/// The canonical composition algorithm.
+fn put_together(
+    decomposed: &[(u8, char, isize)],
+    marks: &mut Vec<(char, isize)>,
+    sink: &mut impl Sink,
+) {
+    marks.clear();
+    let mut starter: Option<(char, isize)> = None;
+    // The class of the last mark between the starter and here.
+    let mut between: Option<u8> = None;
+    for &(class, character, change) in decomposed {
+        let Some(before) = starter else {
+            match class {
+                0 => starter = Some((character, change)),
+                _ => sink.put(character, change),
+            }
+            continue;
+        };
+        let blocked = between.is_some_and(|last| last >= class);
+        if let Some(both) = compose(before.0, character).filter(|_| !blocked) {
+            starter = Some((both, before.1 + change - 1));
+        } else if class == 0 {
+            sink.put(before.0, before.1);
+            marks.drain(..).for_each(|mark| sink.put(mark.0, mark.1));
+            starter = Some((character, change));
+            between = None;
+        } else {
+            marks.push((character, change));
+            between = Some(class);
+        }
+    }
+    for (character, change) in starter.into_iter().chain(marks.drain(..)) {
+        sink.put(character, change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normalize::aligned::Bytes;
+    use unicode_normalization::UnicodeNormalization;
+
+    const FORMS: [Form; 4] = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
+
+    fn ours(form: Form, text: &str) -> String {
+        let mut sink = Bytes::new(text.as_bytes());
+        run(form, text.as_bytes(), &mut sink);
+        String::from_utf8(sink.finish().into_owned()).expect("text stays text")
+    }
+
+    fn theirs(form: Form, text: &str) -> String {
+        match form {
+            Form::Nfc => text.nfc().collect(),
+            Form::Nfd => text.nfd().collect(),
+            Form::Nfkc => text.nfkc().collect(),
+            Form::Nfkd => text.nfkd().collect(),
+        }
+    }
+
+    #[test]
+    fn every_code_point_alone_and_among_others() {
+        for form in FORMS {
+            // Private use and unassigned planes have nothing to tell.
+            for character in
+                ('\0'..='\u{323AF}').filter(|&c| !('\u{4E10}'..'\u{9FF0}').contains(&c))
+            {
+                let decomposed: String = once(character).nfkd().collect();
+                for text in [
+                    format!("{character}"),
+                    format!("a{character}\u{301}\u{323}{decomposed}b{character}"),
+                ] {
+                    assert_eq!(ours(form, &text), theirs(form, &text), "{form:?} {text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_looked_up_is_right() {
+        for form in FORMS {
+            for character in '\0'..=char::MAX {
+                let fast = Starts::of(form).anew(character);
+                assert_eq!(fast, form.starts_anew(character), "{form:?} {character:?}");
+            }
+        }
+    }
+
+    /// Characters on which the forms turn, put together by a small generator.
+    #[test]
+    fn generated_sequences() {
+        let turning: Vec<char> = "aAe \u{300}\u{301}\u{323}\u{327}\u{345}\u{e9}\u{1e69}\u{1100}\u{1161}\u{11a8}\u{ac00}\u{ac01}\u{ffa1}\u{ffc2}\u{fb01}\u{ff76}\u{ff9e}\u{3099}\u{304b}\u{fdfa}\u{212b}\u{5d0}\u{5b0}\u{5bc}\u{9c7}\u{9be}\u{1d15e}\u{1f600}\u{4e2d}"
+            .chars()
+            .collect();
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..8 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                text.push(turning[(state >> 33) as usize % turning.len()]);
+            }
+            for form in FORMS {
+                assert_eq!(ours(form, &text), theirs(form, &text), "{form:?} {text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Replacing what a literal or a pattern finds.
+
+use std::sync::Arc;
+
+use super::aligned::Sink;
+use crate::error::Result;
+use crate::pattern::Pattern;
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub enum Search {
+    Literal(String),
+    Pattern(Arc<dyn Pattern>),
+}
+
+/// Puts `content` in place of every match, leftmost first and without overlap. It has the
+/// place of the match's last byte. An empty match right behind another is passed over,
+/// and nothing is looked for in an empty text: as Hugging Face's `Replace`.
+pub(super) fn run(search: &Search, content: &str, text: &[u8], sink: &mut impl Sink) -> Result<()> {
+    let mut kept = 0;
+    let mut replace = |start: usize, end: usize, sink: &mut _| {
+        swap(text, (kept, start, end), content, sink);
+        kept = end;
+    };
+    match search {
+        _ if text.is_empty() => {}
+        Search::Literal(literal) if literal.is_empty() => {
+            let mut at = 0;
+            while at < text.len() {
+                replace(at, at, sink);
+                at += crate::unicode::decode(text, at).map_or(1, |(_, length)| length);
+            }
+            replace(at, at, sink);
+        }
+        Search::Literal(literal) => {
+            for at in memchr::memmem::find_iter(text, literal) {
+                replace(at, at + literal.len(), sink);
+            }
+        }
+        Search::Pattern(pattern) => {
+            let mut done = None;
+            for (start, end) in pattern.find(text)? {
+                // What the pattern's maker says is not taken on trust.
+                let in_order = start <= end && end <= text.len() && Some(start) >= done;
+                let behind_another = start == end && Some(start) == done;
+                if in_order && !behind_another {
+                    replace(start, end, sink);
+                    done = Some(end);
+                }
+            }
+        }
+    }
+    sink.keep(&text[kept..]);
+    Ok(())
+}
+
+fn swap(
+    text: &[u8],
+    (kept, start, end): (usize, usize, usize),
+    content: &str,
+    sink: &mut impl Sink,
+) {
+    sink.keep(&text[kept..start]);
+    sink.skip(end - start);
+    for character in content.chars() {
+        sink.put(character, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normalize::aligned::Bytes;
+
+    #[derive(Debug)]
+    struct Fixed(Vec<(usize, usize)>);
+
+    impl Pattern for Fixed {
+        fn find(&self, _: &[u8]) -> Result<Vec<(usize, usize)>> {
+            Ok(self.0.clone())
+        }
+    }
+
+    fn replaced(matches: &[(usize, usize)], text: &str) -> Vec<u8> {
+        let search = Search::Pattern(Arc::new(Fixed(matches.to_vec())));
+        let mut sink = Bytes::new(text.as_bytes());
+        run(&search, "x", text.as_bytes(), &mut sink).expect("this pattern does not fail");
+        sink.finish().into_owned()
+    }
+
+    #[test]
+    fn matches_are_replaced_and_an_empty_one_behind_another_is_not() {
+        assert_eq!(replaced(&[(0, 1), (1, 1), (2, 2), (3, 3)], "abc"), b"xbxcx");
+        assert_eq!(replaced(&[(0, 1), (1, 2)], "abc"), b"xxc");
+        assert_eq!(replaced(&[(0, 0)], ""), b"");
+    }
+
+    #[test]
+    fn matches_that_cannot_be_are_passed_over() {
+        assert_eq!(replaced(&[(1, 2), (0, 1), (2, 1), (2, 9)], "abc"), b"axc");
+    }
+}

@@ -1,0 +1,96 @@
+//! Newlines, runs of spaces, and the ends of a text.
+
+use super::aligned::Sink;
+use super::Edges;
+
+/// Deletes every line feed and carriage return and puts nothing in their place.
+pub(super) fn delete_newlines(text: &[u8], sink: &mut impl Sink) {
+    let mut kept = 0;
+    for at in memchr::memchr2_iter(b'\n', b'\r', text) {
+        sink.keep(&text[kept..at]);
+        sink.skip(1);
+        kept = at + 1;
+    }
+    sink.keep(&text[kept..]);
+}
+
+/// Makes one U+0020 of every run of them. Its place is that of the run's last, as when
+/// Hugging Face replaces the pattern ` {2,}` by a space.
+pub(super) fn collapse(text: &[u8], sink: &mut impl Sink) {
+    let mut kept = 0;
+    while let Some(found) = memchr::memmem::find(&text[kept..], b"  ") {
+        let start = kept + found;
+        let run = text[start..].iter().take_while(|&&b| b == b' ').count();
+        sink.keep(&text[kept..start]);
+        sink.skip(run - 1);
+        kept = start + run - 1;
+        sink.keep(&text[kept..kept + 1]);
+        kept += 1;
+    }
+    sink.keep(&text[kept..]);
+}
+
+/// Which characters go at the ends.
+#[derive(Clone, Copy)]
+pub(super) enum Blank {
+    /// White_Space of Unicode.
+    White,
+    /// U+0020 alone.
+    Space,
+}
+
+/// Removes blanks at the ends of a text, where this stretch of it reaches them.
+pub(super) fn strip(
+    text: &[u8],
+    (left, right): (bool, bool),
+    blank: Blank,
+    edges: Edges,
+    sink: &mut impl Sink,
+) {
+    let is_blank = |c: char| match blank {
+        Blank::White => c.is_whitespace(),
+        Blank::Space => c == ' ',
+    };
+    let start = match left && edges.start {
+        true => blanks_at_start(text, is_blank),
+        false => 0,
+    };
+    let end = match right && edges.end {
+        true => start.max(text.len() - blanks_at_end(text, is_blank)),
+        false => text.len(),
+    };
+    sink.skip(start);
+    sink.keep(&text[start..end]);
+    sink.skip(text.len() - end);
+}
+
+fn blanks_at_start(text: &[u8], is_blank: impl Fn(char) -> bool) -> usize {
+    let mut at = 0;
+    while at < text.len() {
+        match crate::unicode::decode(text, at) {
+            Some((code, length)) if char::from_u32(code).is_some_and(&is_blank) => at += length,
+            _ => break,
+        }
+    }
+    at
+}
+
+fn blanks_at_end(text: &[u8], is_blank: impl Fn(char) -> bool) -> usize {
+    let mut end = text.len();
+    while end > 0 {
+        // The first byte of the last character, if the bytes there are UTF-8 at all.
+        let from = end.saturating_sub(4);
+        let Some(at) = (from..end).rev().find(|&at| text[at] & 0xC0 != 0x80) else {
+            break;
+        };
+        match crate::unicode::decode(text, at) {
+            Some((code, length))
+                if at + length == end && char::from_u32(code).is_some_and(&is_blank) =>
+            {
+                end = at;
+            }
+            _ => break,
+        }
+    }
+    text.len() - end
+}

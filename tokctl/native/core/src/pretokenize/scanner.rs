@@ -1,0 +1,133 @@
+//! One way to split a text into pieces.
+
+use std::num::NonZeroUsize;
+
+use super::behaviour::Behaviour;
+use super::split::Split;
+use super::{
+    bert, characters, cl100k, deepseek, gpt2, gpt2_words, graphemes, o200k, penn_treebank, scripts,
+    whitespace,
+};
+use crate::error::Result;
+use crate::unicode::Classes;
+
+/// A scanner. The pattern that each one equals, where it is one pattern, is in
+/// `tokctl/pretokenizers.py` under the same name.
+#[derive(Debug, Clone)]
+pub enum Scanner {
+    /// The whole text is one pre-token.
+    None,
+    /// Maximal runs of non-space; the spaces are dropped.
+    Whitespace,
+    /// Runs of word characters and runs of other characters; the spaces are dropped.
+    WhitespacePunctuation,
+    /// Split at spaces, which are dropped; every punctuation character stands alone.
+    Bert,
+    /// GPT-2's pattern without its spaces, which are dropped.
+    Gpt2Words,
+    /// GPT-2's pattern: a word takes the one space before it along; nothing is dropped.
+    Gpt2,
+    /// GPT-4's pattern as tiktoken has it.
+    Cl100k,
+    /// The same as Llama 3 has it.
+    Llama3,
+    /// The same with one number at a time.
+    Qwen2,
+    /// GPT-4o's pattern.
+    O200k,
+    /// The three steps of DeepSeek-V3.
+    DeepseekV3,
+    Punctuation(Behaviour),
+    Digits {
+        individual: bool,
+    },
+    Split(Split),
+    Scripts,
+    /// Pieces of so many characters.
+    Fixed(NonZeroUsize),
+    Graphemes,
+    /// The words of the Penn Treebank; spaces are dropped.
+    PennTreebank,
+}
+
+impl Scanner {
+    /// The scanners without options.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Scanner::None,
+            "whitespace" => Scanner::Whitespace,
+            "whitespace-punctuation" => Scanner::WhitespacePunctuation,
+            "bert" => Scanner::Bert,
+            "gpt2-words" => Scanner::Gpt2Words,
+            "gpt2" => Scanner::Gpt2,
+            "cl100k" => Scanner::Cl100k,
+            "llama3" => Scanner::Llama3,
+            "qwen2" => Scanner::Qwen2,
+            "o200k" => Scanner::O200k,
+            "deepseek-v3" => Scanner::DeepseekV3,
+            "scripts" => Scanner::Scripts,
+            "characters" => Scanner::Fixed(NonZeroUsize::MIN),
+            "graphemes" => Scanner::Graphemes,
+            "penn-treebank" => Scanner::PennTreebank,
+            _ => return None,
+        })
+    }
+
+    /// Calls `emit(start, end)` for every pre-token, in order; none is empty.
+    pub fn split(&self, text: &[u8], mut emit: impl FnMut(usize, usize)) -> Result<()> {
+        let classes = Classes::get();
+        match self {
+            Scanner::None => {
+                if !text.is_empty() {
+                    emit(0, text.len());
+                }
+            }
+            Scanner::Whitespace => whitespace::split(classes, text, emit),
+            Scanner::WhitespacePunctuation => {
+                characters::whitespace_punctuation(classes, text, emit);
+            }
+            Scanner::Bert => bert::split(classes, text, emit),
+            Scanner::Gpt2Words => gpt2_words::split(classes, text, emit),
+            Scanner::Gpt2 => gpt2::split(classes, text, emit),
+            Scanner::Cl100k => cl100k::split(cl100k::CL100K, classes, text, emit),
+            Scanner::Llama3 => cl100k::split(cl100k::LLAMA3, classes, text, emit),
+            Scanner::Qwen2 => cl100k::split(cl100k::QWEN2, classes, text, emit),
+            Scanner::O200k => o200k::split(classes, text, emit),
+            Scanner::DeepseekV3 => deepseek::split(classes, text, emit),
+            Scanner::Punctuation(behaviour) => {
+                characters::punctuation(*behaviour, classes, text, emit);
+            }
+            Scanner::Digits { individual } => characters::digits(*individual, classes, text, emit),
+            Scanner::Split(split) => return split.split(text, emit),
+            Scanner::Scripts => scripts::split(text, emit),
+            Scanner::Fixed(most) => characters::fixed(*most, text, emit),
+            Scanner::Graphemes => graphemes::split(text, emit),
+            Scanner::PennTreebank => penn_treebank::split(classes, text, emit),
+        }
+        Ok(())
+    }
+
+    /// Is every byte of a text part of a pre-token?
+    pub fn keeps_everything(&self) -> bool {
+        match self {
+            Scanner::Whitespace
+            | Scanner::WhitespacePunctuation
+            | Scanner::Bert
+            | Scanner::Gpt2Words
+            | Scanner::Scripts
+            | Scanner::PennTreebank => false,
+            Scanner::Punctuation(behaviour) => *behaviour != Behaviour::Removed,
+            Scanner::Split(split) => split.behaviour != Behaviour::Removed,
+            Scanner::None
+            | Scanner::Gpt2
+            | Scanner::Cl100k
+            | Scanner::Llama3
+            | Scanner::Qwen2
+            | Scanner::O200k
+            | Scanner::DeepseekV3
+            | Scanner::Digits { .. }
+            | Scanner::Fixed(_)
+            | Scanner::Graphemes => true,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A pre-tokenizer: steps, each of which splits every piece of the step before.
+
+use std::borrow::Cow;
+
+use super::rewrite::{places, Rewrite, Rewritten};
+use super::scanner::Scanner;
+use crate::error::{Error, Result};
+
+/// One scanner, and a change to each piece before it is scanned.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub rewrite: Option<Rewrite>,
+    pub scanner: Scanner,
+}
+
+impl From<Scanner> for Step {
+    fn from(scanner: Scanner) -> Self {
+        Step {
+            rewrite: None,
+            scanner,
+        }
+    }
+}
+
+/// A sequence of steps; without any, the whole text is one pre-token.
+#[derive(Debug, Clone, Default)]
+pub struct PreTokenizer {
+    steps: Vec<Step>,
+}
+
+impl From<Scanner> for PreTokenizer {
+    fn from(scanner: Scanner) -> Self {
+        PreTokenizer::new(vec![scanner.into()])
+    }
+}
+
+/// The pre-tokens of a text that may have been changed on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splits<'t> {
+    /// What the ranges are ranges of.
+    pub text: Cow<'t, [u8]>,
+    pub ranges: Vec<(usize, usize)>,
+    /// For every byte of `text` the place in the input that it came from; None where
+    /// `text` is the input.
+    pub origins: Option<Vec<(u32, u32)>>,
+}
+
+impl Splits<'_> {
+    /// The place in the input of a part of `text` that is not empty.
+    pub fn place(&self, start: usize, end: usize) -> (usize, usize) {
+        match &self.origins {
+            Some(origins) => (origins[start].0 as usize, origins[end - 1].1 as usize),
+            None => (start, end),
+        }
+    }
+}
+
+impl PreTokenizer {
+    pub fn new(steps: Vec<Step>) -> Self {
+        PreTokenizer { steps }
+    }
+
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Does a step change the text, so that [`Self::run`] is needed?
+    pub fn rewrites(&self) -> bool {
+        self.steps.iter().any(|step| step.rewrite.is_some())
+    }
+
+    /// Is every byte of a text part of a pre-token?
+    pub fn keeps_everything(&self) -> bool {
+        self.steps
+            .iter()
+            .all(|step| step.scanner.keeps_everything())
+    }
+
+    /// Calls `emit(start, end)` for every pre-token, in order; none is empty. An error
+    /// where a step rewrites, because there are no ranges of `text` then.
+    pub fn split(&self, text: &[u8], mut emit: impl FnMut(usize, usize)) -> Result<()> {
+        if self.rewrites() {
+            let message = "this pre-tokenizer changes the text: its pre-tokens are no ranges of it";
+            return Err(Error::Invalid(message.into()));
+        }
+        match &self.steps[..] {
+            [] => Scanner::None.split(text, emit),
+            [step] => step.scanner.split(text, emit),
+            steps => split_in_steps(steps, text, &mut emit),
+        }
+    }
+
+    /// The pre-tokens of any pre-tokenizer. `at_start`: does `text` stand where its
+    /// document starts?
+    pub fn run<'t>(&self, text: &'t [u8], at_start: bool) -> Result<Splits<'t>> {
+        let mut splits = Splits {
+            text: Cow::Borrowed(text),
+            ranges: Vec::new(),
+            origins: None,
+        };
+        if !self.rewrites() {
+            let ranges = &mut splits.ranges;
+            self.split(text, |start, end| ranges.push((start, end)))?;
+            return Ok(splits);
+        }
+        if !text.is_empty() {
+            splits.ranges.push((0, text.len()));
+        }
+        for step in &self.steps {
+            if let Some(rewrite) = &step.rewrite {
+                apply(rewrite, &mut splits, at_start)?;
+            }
+            let mut ranges = Vec::new();
+            for &(start, end) in &splits.ranges {
+                let emit = |a, b| ranges.push((start + a, start + b));
+                step.scanner.split(&splits.text[start..end], emit)?;
+            }
+            splits.ranges = ranges;
+        }
+        Ok(splits)
+    }
+}
+
+/// Rewrites every piece; afterwards they lie one behind the other in a text of their own.
+fn apply(rewrite: &Rewrite, splits: &mut Splits, at_start: bool) -> Result<()> {
+    let starts = |splits: &Splits, (start, end)| at_start && splits.place(start, end).0 == 0;
+    let changes = |&(start, end): &(usize, usize)| {
+        rewrite.changes(&splits.text[start..end], starts(splits, (start, end)))
+    };
+    if !splits.ranges.iter().any(changes) {
+        return Ok(());
+    }
+    let origins = match splits.origins.take() {
+        Some(origins) => origins,
+        None => places(&splits.text)?,
+    };
+    let mut out = Rewritten::default();
+    let mut ranges = Vec::with_capacity(splits.ranges.len());
+    for &(start, end) in &splits.ranges {
+        let from = out.text.len();
+        let first = at_start && origins[start].0 == 0;
+        let piece = &splits.text[start..end];
+        rewrite.apply(piece, first, |at| origins[start + at], &mut out);
+        ranges.push((from, out.text.len()));
+    }
+    splits.text = Cow::Owned(out.text);
+    splits.ranges = ranges;
+    splits.origins = Some(out.origins);
+    Ok(())
+}
+
+/// Through all steps at once, piece by piece, so that no step's pieces are stored.
+fn split_in_steps(steps: &[Step], text: &[u8], emit: &mut dyn FnMut(usize, usize)) -> Result<()> {
+    let Some((step, rest)) = steps.split_first() else {
+        emit(0, text.len());
+        return Ok(());
+    };
+    let mut failure = Ok(());
+    step.scanner.split(text, |start, end| {
+        if failure.is_ok() {
+            let piece = &text[start..end];
+            failure = split_in_steps(rest, piece, &mut |a, b| emit(start + a, start + b));
+        }
+    })?;
+    failure
+}

@@ -1,0 +1,167 @@
+//! Splitting at a literal string or at a pattern that the caller searches.
+
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::behaviour::{Behaviour, Pieces};
+use super::runs::code_at;
+use crate::error::{Error, Result};
+use crate::pattern::Pattern;
+
+#[derive(Debug, Clone)]
+pub enum Needle {
+    Literal(Box<memmem::Finder<'static>>),
+    Pattern(Arc<dyn Pattern>),
+}
+
+/// Hugging Face's `Split`, and its `CharDelimiterSplit` (a literal that is removed).
+#[derive(Debug, Clone)]
+pub struct Split {
+    pub needle: Needle,
+    pub behaviour: Behaviour,
+    /// What matches counts as what lies between, and the other way round.
+    pub invert: bool,
+}
+
+impl Split {
+    pub fn literal(text: &str, behaviour: Behaviour, invert: bool) -> Self {
+        Split {
+            needle: Needle::Literal(Box::new(memmem::Finder::new(text).into_owned())),
+            behaviour,
+            invert,
+        }
+    }
+
+    pub fn pattern(pattern: Arc<dyn Pattern>, behaviour: Behaviour, invert: bool) -> Self {
+        Split {
+            needle: Needle::Pattern(pattern),
+            behaviour,
+            invert,
+        }
+    }
+
+    /// The literal searched for, unless it is a pattern or the match is what is kept.
+    pub fn plain_literal(&self) -> Option<&[u8]> {
+        match &self.needle {
+            Needle::Literal(finder) if !self.invert => Some(finder.needle()),
+            _ => None,
+        }
+    }
+
+    pub fn split(&self, text: &[u8], emit: impl FnMut(usize, usize)) -> Result<()> {
+        let mut matches = Matches {
+            pieces: Pieces::new(self.behaviour, emit),
+            invert: self.invert,
+            done: 0,
+            any: false,
+        };
+        match &self.needle {
+            Needle::Literal(finder) if finder.needle().is_empty() => {
+                // The empty string is found before every character and at the end.
+                let mut at = 0;
+                while at < text.len() {
+                    matches.push(at, at);
+                    at += code_at(text, at).1;
+                }
+                matches.push(at, at);
+            }
+            Needle::Literal(finder) => {
+                for start in finder.find_iter(text) {
+                    matches.push(start, start + finder.needle().len());
+                }
+            }
+            Needle::Pattern(pattern) => {
+                for (start, end) in pattern.find(text)? {
+                    if start > end || end > text.len() {
+                        return Err(Error::Invalid("a match lies outside its text".into()));
+                    }
+                    // A pattern with look-behind or \K can match behind what is done.
+                    if start >= matches.done {
+                        matches.push(start, end);
+                    }
+                }
+            }
+        }
+        matches.finish(text.len());
+        Ok(())
+    }
+}
+
+/// Passes matches on, and the gaps between them.
+struct Matches<E> {
+    pieces: Pieces<E>,
+    invert: bool,
+    done: usize,
+    any: bool,
+}
+
+impl<E: FnMut(usize, usize)> Matches<E> {
+    fn push(&mut self, start: usize, end: usize) {
+        // As in Rust's and Oniguruma's searches, and unlike Python's, an empty match
+        // right behind another match is none.
+        if start == end && self.any && start == self.done {
+            return;
+        }
+        if self.done < start {
+            self.pieces.push(self.done, start, self.invert);
+        }
+        self.pieces.push(start, end, !self.invert);
+        (self.done, self.any) = (end, true);
+    }
+
+    fn finish(mut self, length: usize) {
+        if self.done < length {
+            self.pieces.push(self.done, length, self.invert);
+        }
+        self.pieces.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(split: &Split, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let emit = |a, b| found.push(text[a..b].to_string());
+        split.split(text.as_bytes(), emit).unwrap();
+        found
+    }
+
+    #[test]
+    fn the_empty_string_parts_characters() {
+        let split = Split::literal("", Behaviour::Isolated, false);
+        assert_eq!(pieces(&split, "aéb"), ["a", "é", "b"]);
+    }
+
+    #[test]
+    fn inverted_the_gaps_are_the_delimiters() {
+        let split = Split::literal("ab", Behaviour::Removed, true);
+        assert_eq!(pieces(&split, "xababyab"), ["ab", "ab", "ab"]);
+        let split = Split::literal("ab", Behaviour::MergedWithPrevious, true);
+        assert_eq!(pieces(&split, "xababyab"), ["x", "ab", "aby", "ab"]);
+    }
+
+    #[derive(Debug)]
+    struct Told(Vec<(usize, usize)>);
+
+    impl Pattern for Told {
+        fn find(&self, _: &[u8]) -> Result<Vec<(usize, usize)>> {
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_tells_is_checked() {
+        let told = |ranges: &[(usize, usize)]| {
+            Split::pattern(Arc::new(Told(ranges.to_vec())), Behaviour::Isolated, false)
+        };
+        assert_eq!(
+            pieces(&told(&[(1, 2), (0, 1), (2, 2)]), "abc"),
+            ["a", "b", "c"]
+        );
+        assert!(told(&[(2, 9)]).split(b"abc", |_, _| {}).is_err());
+        assert!(told(&[(2, 1)]).split(b"abc", |_, _| {}).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! The most probable segmentation: the Viterbi algorithm.
+
+use std::ops::Range;
+
+use super::corpus::Corpus;
+use super::jobs::{in_order, Stop};
+use super::lattice::Lattice;
+use super::pieces::{Pieces, EQUAL};
+use crate::error::Result;
+
+/// A step of the best path to a place: the piece, and its length. No piece is that long.
+type Step = (u32, u8);
+
+/// Threads look whether they should stop after so many characters.
+const LOOK: usize = 1 << 12;
+
+/// How often the best segmentation of the whole corpus uses each piece.
+pub fn usage(
+    corpus: &Corpus,
+    lattice: &Lattice,
+    pieces: &Pieces,
+    blocks: &[Range<usize>],
+    threads: usize,
+    progress: &mut dyn FnMut() -> bool,
+) -> Result<Vec<u64>> {
+    let mut sum = vec![0u64; pieces.len()];
+    let work = |job: usize, stop: &Stop| {
+        let mut used = vec![0u64; pieces.len()];
+        let mut path = Path::default();
+        for segment in &corpus.segments[blocks[job].clone()] {
+            let range = segment.start as usize..segment.end as usize;
+            path.find(corpus, lattice, &pieces.scores, range, false, stop);
+            path.pieces().for_each(|id| used[id] += segment.count);
+            if stop.asked() {
+                break;
+            }
+        }
+        used
+    };
+    in_order(blocks.len(), threads, progress, work, |used| {
+        for (sum, count) in sum.iter_mut().zip(used) {
+            *sum += count;
+        }
+    })?;
+    Ok(sum)
+}
+
+/// Room for one search, used again for the next.
+#[derive(Debug, Default)]
+pub struct Path {
+    scores: Vec<f64>,
+    steps: Vec<Step>,
+}
+
+impl Path {
+    /// Finds the best segmentation of a stretch of the corpus; with `split` the best one
+    /// with more than one piece. Returns its score. Of two that are equally good up to a
+    /// place, the one with the longer last piece is taken.
+    pub fn find(
+        &mut self,
+        corpus: &Corpus,
+        lattice: &Lattice,
+        scores: &[f64],
+        range: Range<usize>,
+        split: bool,
+        stop: &Stop,
+    ) -> f64 {
+        let length = range.len();
+        self.scores.clear();
+        self.scores.resize(length + 1, f64::NEG_INFINITY);
+        self.scores[0] = 0.0;
+        self.steps.clear();
+        self.steps.resize(length + 1, (0, 1));
+        for (index, at) in range.enumerate() {
+            if index % LOOK == LOOK - 1 && stop.asked() {
+                break;
+            }
+            let here = self.scores[index];
+            // Longer pieces come from earlier places, so they are there first.
+            let mut offer = |id: usize, width: usize| {
+                let (score, end) = (here + scores[id], index + width);
+                if score > self.scores[end] + EQUAL {
+                    self.scores[end] = score;
+                    self.steps[end] = (id as u32, width as u8);
+                }
+            };
+            offer(corpus.codes[at] as usize - 1, 1);
+            for (id, width) in lattice.edges(at) {
+                if index + width > length || (split && width == length) {
+                    break;
+                }
+                offer(id, width);
+            }
+        }
+        self.scores[length]
+    }
+
+    /// The pieces of the best segmentation, the last one first.
+    pub fn pieces(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut end = self.steps.len() - 1;
+        std::iter::from_fn(move || {
+            if end == 0 {
+                return None;
+            }
+            let (id, width) = self.steps[end];
+            end -= usize::from(width);
+            Some(id as usize)
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! The distinct pre-tokens as one array of character codes.
+
+use crate::count::Counts;
+use crate::error::{Error, Result};
+
+/// Ends every segment; no character has this code.
+pub const END: u32 = 0;
+
+/// A pre-token, or the part of one between characters that have no piece.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    pub start: u32,
+    /// Place of its [`END`].
+    pub end: u32,
+    pub count: u64,
+}
+
+#[derive(Debug)]
+pub struct Corpus {
+    /// By code point; the character with code `c` is `characters[c - 1]`. So codes compare
+    /// as the characters' UTF-8 does.
+    pub characters: Vec<char>,
+    /// How often each of `characters` occurs.
+    pub frequencies: Vec<u64>,
+    pub codes: Vec<u32>,
+    pub segments: Vec<Segment>,
+    /// Occurrences of all pre-tokens together.
+    pub pre_tokens: u64,
+}
+
+const CODE_POINTS: usize = char::MAX as usize + 1;
+
+/// Progress is asked after so many pre-tokens.
+const ASK: usize = 1024;
+
+impl Corpus {
+    /// `alphabet` are the characters that may have pieces (None: all); others split a
+    /// pre-token.
+    pub fn new(
+        counts: &Counts,
+        alphabet: Option<&[char]>,
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<Self> {
+        let mut seen = vec![0u64; CODE_POINTS];
+        let mut symbols = 0u128;
+        for (index, (pre_token, count)) in counts.iter().enumerate() {
+            if index % ASK == 0 && !progress() {
+                return Err(Error::Interrupted);
+            }
+            let text = text(pre_token)?;
+            symbols += u128::from(count) * text.chars().count() as u128;
+            // Where all symbols together fit 64 bits, no sum over them wraps.
+            if u64::try_from(symbols).is_err() {
+                return Err(Error::TooLarge(
+                    "the corpus has more symbols than counts of 64 bits hold".into(),
+                ));
+            }
+            for character in text.chars() {
+                seen[character as usize] += count;
+            }
+        }
+        let mut corpus = Corpus {
+            characters: Vec::new(),
+            frequencies: Vec::new(),
+            codes: Vec::new(),
+            segments: Vec::new(),
+            pre_tokens: 0,
+        };
+        let mut code_of = vec![END; CODE_POINTS];
+        let allowed = alphabet.map(|alphabet| {
+            let mut allowed = alphabet.to_vec();
+            allowed.sort_unstable();
+            allowed
+        });
+        for character in '\0'..=char::MAX {
+            let frequency = seen[character as usize];
+            let has_piece = allowed
+                .as_ref()
+                .is_none_or(|allowed| allowed.binary_search(&character).is_ok());
+            if frequency > 0 && has_piece {
+                corpus.characters.push(character);
+                corpus.frequencies.push(frequency);
+                code_of[character as usize] = corpus.characters.len() as u32;
+            }
+        }
+        for (index, (pre_token, count)) in counts.iter().enumerate() {
+            if index % ASK == 0 && !progress() {
+                return Err(Error::Interrupted);
+            }
+            if count > 0 && !pre_token.is_empty() {
+                corpus.push(text(pre_token)?, count, &code_of)?;
+            }
+        }
+        Ok(corpus)
+    }
+
+    fn push(&mut self, text: &str, count: u64, code_of: &[u32]) -> Result<()> {
+        self.pre_tokens += count;
+        let mut start = self.codes.len();
+        let ended = std::iter::once(END);
+        for code in text
+            .chars()
+            .map(|character| code_of[character as usize])
+            .chain(ended)
+        {
+            if code != END {
+                self.codes.push(code);
+            } else if self.codes.len() > start {
+                let end = self.codes.len();
+                let place = |at: usize| {
+                    u32::try_from(at)
+                        .ok()
+                        .filter(|&at| at < u32::MAX)
+                        .ok_or_else(|| {
+                            Error::TooLarge(
+                                "the distinct pre-tokens have more than 2^32 characters".into(),
+                            )
+                        })
+                };
+                self.segments.push(Segment {
+                    start: place(start)?,
+                    end: place(end)?,
+                    count,
+                });
+                self.codes.push(END);
+                start = self.codes.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of `length` characters from a place.
+    pub fn text(&self, at: u32, length: u8) -> String {
+        let codes = &self.codes[at as usize..][..length as usize];
+        codes
+            .iter()
+            .map(|&code| self.characters[code as usize - 1])
+            .collect()
+    }
+
+    /// The code of a character, or None where it has no piece.
+    pub fn code(&self, character: char) -> Option<u32> {
+        let index = self.characters.binary_search(&character).ok()?;
+        Some(index as u32 + 1)
+    }
+}
+
+fn text(pre_token: &[u8]) -> Result<&str> {
+    std::str::from_utf8(pre_token).map_err(|_| Error::Invalid("a pre-token is not UTF-8".into()))
+}

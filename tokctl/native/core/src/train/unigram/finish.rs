@@ -1,0 +1,63 @@
+//! From the last round's pieces to the vocabulary.
+
+use std::cmp::Reverse;
+
+use super::corpus::Corpus;
+use super::pieces::Pieces;
+use super::prune::NAMED;
+use super::{Dropped, Piece};
+
+/// Characters without an estimate differ by this much, so that no two have the same score
+/// (SentencePiece: `kMinScorePenaltyDelta`).
+const STEP: f64 = 0.0001;
+
+/// All characters, then the pieces with the highest scores until there are `wanted`:
+/// sorted by score descending, then text. Also says how many pieces were left out, and
+/// names the best of them.
+///
+/// A character without an estimate, `unseen` ones included, stands below all pieces, rarer
+/// ones lower. Scores are rounded to 32 bits, as SentencePiece's model files hold them: so
+/// all formats hold the same model, and no order depends on rounding errors.
+pub fn finish(
+    pieces: &Pieces,
+    corpus: &Corpus,
+    unseen: &[char],
+    wanted: usize,
+) -> (Vec<Piece>, u64, Vec<Dropped>) {
+    let piece = |text: String, score: f64| Piece {
+        text: text.into_bytes(),
+        score: f64::from(score as f32),
+    };
+    let (rare, estimated): (Vec<usize>, Vec<usize>) =
+        (0..pieces.characters).partition(|&id| pieces.rare[id]);
+    let mut rare: Vec<(u64, char)> = rare
+        .iter()
+        .map(|&id| (corpus.frequencies[id], corpus.characters[id]))
+        .chain(unseen.iter().map(|&character| (0, character)))
+        .collect();
+    rare.sort_unstable_by_key(|&(frequency, character)| (Reverse(frequency), character));
+
+    let known = |id: usize| piece(pieces.text(id, corpus), pieces.scores[id]);
+    let mut vocabulary: Vec<Piece> = estimated.into_iter().map(known).collect();
+    for (index, (_, character)) in rare.into_iter().enumerate() {
+        let score = pieces.least - STEP * (index + 1) as f64;
+        vocabulary.push(piece(character.into(), score));
+    }
+    let mut others: Vec<Piece> = (pieces.characters..pieces.len()).map(known).collect();
+    others.sort_unstable_by(order);
+    let kept = wanted.saturating_sub(vocabulary.len()).min(others.len());
+    let left_out = others.split_off(kept);
+    let named = left_out.iter().take(NAMED).map(|piece| Dropped {
+        text: piece.text.clone(),
+        loss: None,
+    });
+    let named = named.collect();
+    vocabulary.append(&mut others);
+    vocabulary.sort_unstable_by(order);
+    (vocabulary, left_out.len() as u64, named)
+}
+
+fn order(one: &Piece, other: &Piece) -> std::cmp::Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    by_score.then_with(|| one.text.cmp(&other.text))
+}

@@ -1,0 +1,165 @@
+//! Which pieces lie where in the corpus.
+//!
+//! The lattice of a segment has a node before every character and an edge for every piece
+//! that matches there. Its edges are found once, with the seed; when pieces are dropped,
+//! theirs are taken out. A single character always has an edge, which is not stored: the
+//! character with code `c` is the piece `c - 1`.
+
+use std::ops::Range;
+
+use super::corpus::Segment;
+use crate::error::{Error, Result};
+use crate::model::NO_ID;
+
+/// The corpus is worked through in at most so many blocks, few enough that adding up their
+/// expected counts costs nothing, enough for threads to share.
+const MOST_BLOCKS: usize = 16;
+
+/// A block has at least about so many characters.
+const LEAST_BLOCK: usize = 1 << 16;
+
+/// Progress is asked after so many places.
+const ASK: usize = 1 << 16;
+
+#[derive(Debug)]
+pub struct Lattice {
+    /// The edges at place `at` are `starts[at]..starts[at + 1]`.
+    starts: Vec<u32>,
+    ids: Vec<u32>,
+    /// In characters, at least 2; ascending at each place.
+    lengths: Vec<u8>,
+}
+
+impl Lattice {
+    /// `visit` calls its argument with (place, id, length) for every edge, those of one
+    /// place by ascending length; it is called twice.
+    pub fn new(
+        places: usize,
+        mut visit: impl FnMut(&mut dyn FnMut(u32, u32, u8)) -> Result<()>,
+    ) -> Result<Self> {
+        let mut starts = vec![0u32; places + 1];
+        let mut edges = 0u64;
+        visit(&mut |at, _, _| {
+            starts[at as usize] += 1;
+            edges += 1;
+        })?;
+        if edges >= u64::from(u32::MAX) {
+            return Err(Error::TooLarge(
+                "the pieces match at more than 2^32 places: train on less text, or from a smaller seed"
+                    .into(),
+            ));
+        }
+        let mut total = 0;
+        for start in &mut starts {
+            total += std::mem::replace(start, total);
+        }
+        let mut lattice = Lattice {
+            ids: vec![0; edges as usize],
+            lengths: vec![0; edges as usize],
+            starts: Vec::new(),
+        };
+        visit(&mut |at, id, length| {
+            let slot = starts[at as usize] as usize;
+            lattice.ids[slot] = id;
+            lattice.lengths[slot] = length;
+            starts[at as usize] += 1;
+        })?;
+        // Each start has moved to the next one's place.
+        starts.rotate_right(1);
+        starts[0] = 0;
+        lattice.starts = starts;
+        Ok(lattice)
+    }
+
+    /// The pieces of two and more characters that match at a place: ids and lengths.
+    #[inline]
+    pub fn edges(&self, at: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> + '_ {
+        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+        let ids = self.ids[range.clone()].iter();
+        ids.zip(&self.lengths[range])
+            .map(|(&id, &length)| (id as usize, length as usize))
+    }
+
+    /// Gives pieces their new ids; those with [`NO_ID`] lose their edges.
+    pub fn rename(&mut self, new_ids: &[u32], progress: &mut dyn FnMut() -> bool) -> Result<()> {
+        let (mut kept, mut from) = (0, 0);
+        for at in 1..self.starts.len() {
+            if at % ASK == 0 && !progress() {
+                return Err(Error::Interrupted);
+            }
+            let end = self.starts[at] as usize;
+            for edge in from..end {
+                let id = new_ids[self.ids[edge] as usize];
+                self.ids[kept] = id;
+                self.lengths[kept] = self.lengths[edge];
+                kept += usize::from(id != NO_ID);
+            }
+            from = end;
+            self.starts[at] = kept as u32;
+        }
+        self.ids.truncate(kept);
+        self.lengths.truncate(kept);
+        Ok(())
+    }
+}
+
+/// Ranges of segments with about equally many characters. They depend on nothing but the
+/// corpus, so sums by block have the same rounding for any number of threads.
+pub fn blocks(segments: &[Segment]) -> Vec<Range<usize>> {
+    let characters = segments.last().map_or(0, |last| last.end as usize);
+    let enough = (characters / MOST_BLOCKS).max(LEAST_BLOCK);
+    let mut blocks = Vec::new();
+    let mut first = 0;
+    for (index, segment) in segments.iter().enumerate() {
+        let last = index + 1 == segments.len();
+        if last || (segment.end - segments[first].start) as usize > enough {
+            blocks.push(first..index + 1);
+            first = index + 1;
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_found_and_taken_out() {
+        let all = [(0, 5, 2), (2, 4, 2), (2, 6, 3), (3, 5, 2)];
+        let visit = |push: &mut dyn FnMut(u32, u32, u8)| {
+            all.iter()
+                .for_each(|&(at, id, length)| push(at, id, length));
+            Ok(())
+        };
+        let mut lattice = Lattice::new(4, visit).unwrap();
+        let at = |lattice: &Lattice, at| lattice.edges(at).collect::<Vec<_>>();
+        assert_eq!(at(&lattice, 0), [(5, 2)]);
+        assert_eq!(at(&lattice, 1), []);
+        assert_eq!(at(&lattice, 2), [(4, 2), (6, 3)]);
+        assert_eq!(at(&lattice, 3), [(5, 2)]);
+        lattice
+            .rename(&[0, 1, 2, 3, NO_ID, 4, 5], &mut || true)
+            .unwrap();
+        assert_eq!(at(&lattice, 0), [(4, 2)]);
+        assert_eq!(at(&lattice, 2), [(5, 3)]);
+        assert_eq!(at(&lattice, 3), [(4, 2)]);
+    }
+
+    #[test]
+    fn blocks_cover_every_segment_once() {
+        let segments: Vec<Segment> = (0..100_000)
+            .map(|n| Segment {
+                start: n * 30,
+                end: n * 30 + 29,
+                count: 1,
+            })
+            .collect();
+        let found = blocks(&segments);
+        assert!(found.len() > 4 && found.len() <= MOST_BLOCKS);
+        assert_eq!(found[0].start, 0);
+        assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(found[found.len() - 1].end, segments.len());
+        assert!(blocks(&[]).is_empty());
+    }
+}

@@ -1,0 +1,200 @@
+//! Training a Unigram model (Kudo 2018, "Subword Regularization"), as SentencePiece's
+//! `unigram_model_trainer.cc` does it.
+//!
+//! [`seed`] finds far too many pieces; then, round by round, EM estimates their
+//! probabilities ([`expectation`] is the E step, [`pieces`] the M step) and [`prune`] drops
+//! those that matter least, until about as many are left as are wanted; [`finish`] takes
+//! the best of them. Where SentencePiece leaves an order open, it is by score, then text.
+//!
+//! Two things differ. Every character keeps its piece throughout: SentencePiece drops the
+//! rare ones, treats them as unknown and puts them back at the end. And pruning never goes
+//! below the size wanted, where SentencePiece says that the vocabulary is too large.
+
+mod best_path;
+mod corpus;
+mod expectation;
+mod finish;
+mod jobs;
+mod lattice;
+mod options;
+mod pieces;
+mod prune;
+mod scaled;
+mod seed;
+mod suffixes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::count::Counts;
+use crate::error::{Error, Result};
+use corpus::Corpus;
+use expectation::{expect, Model};
+pub use options::UnigramOptions;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    pub text: Vec<u8>,
+    /// Natural logarithm of the probability, a number of 32 bits.
+    pub score: f64,
+}
+
+/// EM, and the pruning after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// Pieces after EM.
+    pub pieces: u64,
+    /// Negative log likelihood of a pre-token on average, in the last E step.
+    pub objective: f64,
+    /// Tokens that the corpus is expected to have, in the last E step.
+    pub tokens: u64,
+    /// Pieces that EM gave up, as they were hardly expected at all.
+    pub unused: u64,
+    /// Pieces dropped after EM.
+    pub dropped: u64,
+    /// Those of them that came nearest to being kept.
+    pub highest: Vec<Dropped>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dropped {
+    pub text: Vec<u8>,
+    /// None in the last round, which goes by score.
+    pub loss: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnigramTraining {
+    /// By score descending, then text. Their ids follow those of the special tokens and
+    /// byte tokens.
+    pub pieces: Vec<Piece>,
+    pub rounds: Vec<Round>,
+    /// Pieces that are there for their being single characters.
+    pub alphabet_size: u64,
+    /// Fewer pieces were found than asked for.
+    pub exhausted: bool,
+}
+
+/// Rounds end once there are no more than this many times the pieces wanted.
+const ENOUGH: f64 = 1.1;
+
+/// `progress` is called now and then with the number of pieces; false stops the training.
+pub fn train_unigram(
+    counts: &Counts,
+    options: &UnigramOptions,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<UnigramTraining> {
+    options.check()?;
+    let required: BTreeSet<char> = options.required.iter().copied().collect();
+    let alphabet = options.alphabet.as_ref().map(|alphabet| {
+        let alphabet = alphabet.iter().chain(&required);
+        alphabet.copied().collect::<Vec<_>>()
+    });
+    let corpus = Corpus::new(counts, alphabet.as_deref(), &mut || progress(0))?;
+    let unseen: Vec<char> = required
+        .into_iter()
+        .filter(|&character| corpus.code(character).is_none())
+        .collect();
+    let wanted = wanted(&corpus, &unseen, options)?;
+    let excluded = excluded(&corpus, options);
+    let alphabet_size = (corpus.characters.len() + unseen.len()) as u64;
+
+    let (mut pieces, mut lattice) =
+        seed::seed(&corpus, &excluded, options, &mut || progress(alphabet_size))?;
+    let blocks = lattice::blocks(&corpus.segments);
+    let enough = (wanted as f64 * ENOUGH) as usize;
+    let mut rounds = Vec::new();
+    let mut size = pieces.len() as u64;
+    while !corpus.segments.is_empty() {
+        let mut round = Round {
+            pieces: 0,
+            objective: 0.0,
+            tokens: 0,
+            unused: 0,
+            dropped: 0,
+            highest: Vec::new(),
+        };
+        for _ in 0..options.sub_iterations {
+            let probabilities = pieces.probabilities();
+            let model = Model {
+                corpus: &corpus,
+                lattice: &lattice,
+                probabilities: &probabilities,
+            };
+            let found = expect(&model, &blocks, options.threads, &mut || progress(size))?;
+            round.objective = found.objective;
+            round.tokens = found.counts.iter().sum::<f64>().round() as u64;
+            let mut report = || progress(size);
+            round.unused += pieces.maximize(&found.counts, &mut lattice, &mut report)? as u64;
+            size = pieces.len() as u64;
+        }
+        round.pieces = size;
+        if pieces.len() <= enough {
+            rounds.push(round);
+            break;
+        }
+        let share = (pieces.len() as f64 * options.shrinking_factor) as usize;
+        let size_after = prune::Size {
+            most: enough.max(share),
+            least: enough,
+        };
+        let (dropped, highest) = prune::prune(
+            &mut pieces,
+            &mut lattice,
+            &corpus,
+            &blocks,
+            size_after,
+            options.threads,
+            &mut || progress(size),
+        )?;
+        (round.dropped, round.highest) = (dropped as u64, highest);
+        rounds.push(round);
+        size = pieces.len() as u64;
+    }
+    let (pieces, left_out, highest) = finish::finish(&pieces, &corpus, &unseen, wanted);
+    if let Some(round) = rounds.last_mut() {
+        (round.dropped, round.highest) = (left_out, highest);
+    }
+    progress(pieces.len() as u64);
+    Ok(UnigramTraining {
+        exhausted: pieces.len() < wanted,
+        pieces,
+        rounds,
+        alphabet_size,
+    })
+}
+
+/// How many pieces the vocabulary has room for.
+fn wanted(corpus: &Corpus, unseen: &[char], options: &UnigramOptions) -> Result<usize> {
+    let bytes = if options.byte_fallback { 256 } else { 0 };
+    let others = options.special_tokens.len() as u64 + bytes;
+    let least = others + (corpus.characters.len() + unseen.len()) as u64;
+    if options.vocab_size < least {
+        return Err(Error::VocabularyTooSmall {
+            asked: options.vocab_size,
+            least,
+        });
+    }
+    for token in &options.special_tokens {
+        let mut text = std::str::from_utf8(token).unwrap_or_default().chars();
+        if let (Some(character), None) = (text.next(), text.next()) {
+            if corpus.code(character).is_some() || unseen.contains(&character) {
+                return Err(Error::Invalid(format!(
+                    "a special token is spelled like {character:?}, a symbol of the alphabet"
+                )));
+            }
+        }
+    }
+    Ok((options.vocab_size - others) as usize)
+}
+
+/// Texts that no piece may have, as codes: those of special tokens and byte tokens.
+fn excluded(corpus: &Corpus, options: &UnigramOptions) -> HashSet<Vec<u32>> {
+    let bytes = (0..=255u8).map(|byte| format!("<0x{byte:02X}>"));
+    let bytes = bytes.filter(|_| options.byte_fallback);
+    let special = options.special_tokens.iter();
+    let special = special.filter_map(|token| String::from_utf8(token.clone()).ok());
+    let codes = |text: String| text.chars().map(|c| corpus.code(c)).collect();
+    bytes.chain(special).filter_map(codes).collect()
+}

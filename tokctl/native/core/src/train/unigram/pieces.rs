@@ -1,0 +1,166 @@
+//! The pieces as they stand, and their probabilities.
+
+use super::corpus::Corpus;
+use super::lattice::Lattice;
+use crate::error::Result;
+use crate::model::NO_ID;
+
+/// A piece that is expected less often than this is given up
+/// (SentencePiece: `kExpectedFrequencyThreshold`).
+const LEAST_EXPECTED: f64 = 0.5;
+
+/// Figures that are equal by symmetry differ by rounding; what is closer than this counts
+/// as equal, so that no choice depends on the order of a sum.
+pub const EQUAL: f64 = 1e-9;
+
+/// A character that is expected too rarely to have a probability of its own is this much
+/// below the least probable piece (SentencePiece: `kUnkPenalty`).
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+/// Single characters come first, by code point; then the others, by text.
+#[derive(Debug)]
+pub struct Pieces {
+    /// Pieces of one character.
+    pub characters: usize,
+    /// Where each of the others occurs, and its length; entries from `characters` on.
+    pub places: Vec<u32>,
+    pub lengths: Vec<u8>,
+    /// Natural logarithms of the probabilities.
+    pub scores: Vec<f64>,
+    /// Least score of an estimated piece.
+    pub least: f64,
+    /// Characters that were expected too rarely in the last M step.
+    pub rare: Vec<bool>,
+}
+
+impl Pieces {
+    /// The seed's: a piece's score is its share in `weights`.
+    pub fn new(corpus: &Corpus, places: Vec<u32>, lengths: Vec<u8>, weights: &[u128]) -> Self {
+        let sum = (weights.iter().sum::<u128>() as f64).ln();
+        let scores: Vec<f64> = weights.iter().map(|&w| (w as f64).ln() - sum).collect();
+        Pieces {
+            characters: corpus.characters.len(),
+            places,
+            lengths,
+            least: least(scores.iter().copied()),
+            scores,
+            rare: vec![false; corpus.characters.len()],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// Where a piece of two or more characters occurs, and its length.
+    pub fn place(&self, id: usize) -> (usize, usize) {
+        let index = id - self.characters;
+        (self.places[index] as usize, self.lengths[index] as usize)
+    }
+
+    pub fn text(&self, id: usize, corpus: &Corpus) -> String {
+        match id.checked_sub(self.characters) {
+            Some(index) => corpus.text(self.places[index], self.lengths[index]),
+            None => corpus.characters[id].into(),
+        }
+    }
+
+    pub fn probabilities(&self) -> Vec<f64> {
+        self.scores.iter().map(|score| score.exp()).collect()
+    }
+
+    /// The M step, from the expected counts: with the digamma function in place of the
+    /// logarithm, which takes probability from rare pieces (the variational estimate under a
+    /// Dirichlet process, as SentencePiece does it). Pieces that are hardly expected are
+    /// dropped. Characters stay; hardly expected ones wait at a low score.
+    /// Returns how many pieces were dropped.
+    pub fn maximize(
+        &mut self,
+        expected: &[f64],
+        lattice: &mut Lattice,
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<usize> {
+        let enough = |count: f64| count >= LEAST_EXPECTED - EQUAL;
+        let sum: f64 = expected.iter().filter(|&&count| enough(count)).sum();
+        let sum = digamma(sum);
+        for (score, &count) in self.scores.iter_mut().zip(expected) {
+            *score = digamma(count) - sum;
+        }
+        let estimated = self.scores.iter().zip(expected);
+        let estimated = estimated.filter(|&(_, &count)| enough(count));
+        self.least = least(estimated.map(|(&score, _)| score));
+        for (character, rare) in self.rare.iter_mut().enumerate() {
+            *rare = !enough(expected[character]);
+            if *rare {
+                self.scores[character] = self.least - UNKNOWN_PENALTY;
+            }
+        }
+        let characters = self.characters;
+        let keep = |id| id < characters || enough(expected[id]);
+        self.retain(lattice, keep, progress)
+    }
+
+    /// Keeps the pieces that `keep` names; returns how many were dropped.
+    pub fn retain(
+        &mut self,
+        lattice: &mut Lattice,
+        keep: impl Fn(usize) -> bool,
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<usize> {
+        let (mut new_ids, mut kept) = (vec![NO_ID; self.len()], 0);
+        for (id, new_id) in new_ids.iter_mut().enumerate() {
+            if keep(id) {
+                *new_id = kept as u32;
+                self.scores[kept] = self.scores[id];
+                if let Some(index) = id.checked_sub(self.characters) {
+                    self.places[kept - self.characters] = self.places[index];
+                    self.lengths[kept - self.characters] = self.lengths[index];
+                }
+                kept += 1;
+            }
+        }
+        let dropped = self.len() - kept;
+        if dropped > 0 {
+            self.scores.truncate(kept);
+            self.places.truncate(kept - self.characters);
+            self.lengths.truncate(kept - self.characters);
+            lattice.rename(&new_ids, progress)?;
+        }
+        Ok(dropped)
+    }
+}
+
+/// 0 where there is none, so that characters without an estimate have a finite score.
+fn least(scores: impl Iterator<Item = f64>) -> f64 {
+    scores.min_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+/// The derivative of the logarithm of the gamma function: raised to 7 and more by
+/// ψ(x) = ψ(x + 1) - 1/x, then the asymptotic series around x - 1/2.
+fn digamma(x: f64) -> f64 {
+    let (mut x, mut below) = (x, 0.0);
+    while x < 7.0 {
+        below += 1.0 / x;
+        x += 1.0;
+    }
+    x -= 0.5;
+    let square = 1.0 / (x * x);
+    let series =
+        1.0 / 24.0 - square * (7.0 / 960.0 - square * (31.0 / 8064.0 - square * (127.0 / 30720.0)));
+    x.ln() + square * series - below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digamma_has_its_known_values() {
+        const EULER: f64 = 0.577_215_664_901_532_9;
+        assert!((digamma(1.0) + EULER).abs() < 1e-9);
+        assert!((digamma(2.0) - (1.0 - EULER)).abs() < 1e-9);
+        assert!((digamma(0.5) + EULER + 2.0 * 2f64.ln()).abs() < 1e-9);
+        assert!((digamma(1e9) - 1e9f64.ln()).abs() < 1e-8);
+        assert!(digamma(0.0) == f64::NEG_INFINITY);
+    }
+}

@@ -1,0 +1,233 @@
+//! The pieces that training starts from: all characters, and the substrings of the
+//! pre-tokens that cover most text.
+//!
+//! A substring is a candidate if it occurs at least twice and no longer one occurs at all
+//! the same places: the inner nodes of the suffix tree, and suffixes of whole pre-tokens.
+//! One of the greatest length needs no longer one to compare with. Frequencies count every
+//! occurrence of a pre-token, overlaps included.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::corpus::{Corpus, END};
+use super::lattice::Lattice;
+use super::pieces::Pieces;
+use super::suffixes::Suffixes;
+use super::UnigramOptions;
+use crate::error::{Error, Result};
+
+const LEAST_FREQUENCY: u64 = 2;
+
+/// Progress is asked after so many suffixes.
+const ASK: usize = 1 << 16;
+
+/// A substring: the suffixes `first..end` begin with it.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    first: u32,
+    end: u32,
+    length: u8,
+    frequency: u64,
+}
+
+impl Candidate {
+    /// Characters that it covers; an upper bound where it overlaps itself.
+    fn score(&self) -> u128 {
+        u128::from(self.frequency) * u128::from(self.length)
+    }
+
+    /// Texts compare like this: by the place among the suffixes, a prefix first.
+    fn text(&self) -> (u32, u8) {
+        (self.first, self.length)
+    }
+}
+
+/// The seed, and where its pieces lie.
+pub fn seed(
+    corpus: &Corpus,
+    excluded: &HashSet<Vec<u32>>,
+    options: &UnigramOptions,
+    progress: &mut dyn FnMut() -> bool,
+) -> Result<(Pieces, Lattice)> {
+    let depth = longest(options);
+    let suffixes = Suffixes::new(corpus, depth, options.threads, progress)?;
+    let mut candidates = candidates(corpus, &suffixes, excluded, options, progress)?;
+    candidates.sort_unstable_by_key(Candidate::text);
+
+    let mut weights: Vec<u128> = corpus.frequencies.iter().map(|&n| n.into()).collect();
+    weights.extend(candidates.iter().map(Candidate::score));
+    let place = |candidate: &Candidate| suffixes.order[candidate.first as usize];
+    let pieces = Pieces::new(
+        corpus,
+        candidates.iter().map(place).collect(),
+        candidates.iter().map(|c| c.length).collect(),
+        &weights,
+    );
+    let lattice = Lattice::new(corpus.codes.len(), |push| {
+        edges(
+            &suffixes,
+            &candidates,
+            corpus.characters.len(),
+            progress,
+            push,
+        )
+    })?;
+    Ok((pieces, lattice))
+}
+
+fn longest(options: &UnigramOptions) -> u8 {
+    options.max_piece_length.try_into().unwrap_or(u8::MAX)
+}
+
+/// Enumerates the nodes of the suffix tree, from left to right over the sorted suffixes.
+fn candidates(
+    corpus: &Corpus,
+    suffixes: &Suffixes,
+    excluded: &HashSet<Vec<u32>>,
+    options: &UnigramOptions,
+    progress: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Candidate>> {
+    let (rooms, segment_of) = rooms(corpus, longest(options));
+    let mut best = Best::new(options.seed_size);
+    let mut close = |node: Candidate| {
+        let at = suffixes.order[node.first as usize] as usize;
+        let text = || &corpus.codes[at..at + usize::from(node.length)];
+        if node.length >= 2
+            && node.frequency >= LEAST_FREQUENCY
+            && (excluded.is_empty() || !excluded.contains(text()))
+        {
+            best.push(node);
+        }
+    };
+    // The nodes that end at the current suffix or later, by ascending length.
+    let mut open: Vec<Candidate> = Vec::new();
+    for (index, &at) in suffixes.order.iter().enumerate() {
+        if index % ASK == 0 && !progress() {
+            return Err(Error::Interrupted);
+        }
+        let here = index as u32;
+        let shared = suffixes.shared[index];
+        let (mut first, mut frequency) = (here, 0);
+        while let Some(node) = open.pop_if(|node| node.length > shared) {
+            let frequency_here = node.frequency + frequency;
+            (first, frequency) = (node.first, frequency_here);
+            close(Candidate {
+                end: here,
+                frequency,
+                ..node
+            });
+        }
+        match open.last_mut() {
+            Some(node) if node.length == shared => node.frequency += frequency,
+            _ if shared > 0 => open.push(Candidate {
+                first,
+                end: 0,
+                length: shared,
+                frequency,
+            }),
+            _ => {}
+        }
+        let count = corpus.segments[segment_of[at as usize] as usize].count;
+        let length = rooms[at as usize];
+        match open.last_mut() {
+            Some(node) if node.length == length => node.frequency += count,
+            _ => open.push(Candidate {
+                first: here,
+                end: 0,
+                length,
+                frequency: count,
+            }),
+        }
+    }
+    let (end, mut frequency) = (suffixes.order.len() as u32, 0);
+    while let Some(node) = open.pop() {
+        frequency += node.frequency;
+        close(Candidate {
+            end,
+            frequency,
+            ..node
+        });
+    }
+    Ok(best.finish())
+}
+
+/// For each place: how many characters a piece can have there, and its segment.
+fn rooms(corpus: &Corpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
+    let mut rooms = vec![0u8; corpus.codes.len()];
+    let mut segment_of = vec![0; corpus.codes.len()];
+    for (index, segment) in corpus.segments.iter().enumerate() {
+        for at in (segment.start as usize..segment.end as usize).rev() {
+            debug_assert_ne!(corpus.codes[at], END);
+            rooms[at] = rooms[at + 1].saturating_add(1).min(longest);
+            segment_of[at] = index as u32;
+        }
+    }
+    (rooms, segment_of)
+}
+
+/// Calls `push` with (place, id, length) for every place where a candidate lies.
+fn edges(
+    suffixes: &Suffixes,
+    candidates: &[Candidate],
+    first_id: usize,
+    progress: &mut dyn FnMut() -> bool,
+    push: &mut dyn FnMut(u32, u32, u8),
+) -> Result<()> {
+    let mut next = 0;
+    let mut open: Vec<usize> = Vec::new();
+    for (index, &at) in suffixes.order.iter().enumerate() {
+        if index % ASK == 0 && !progress() {
+            return Err(Error::Interrupted);
+        }
+        while open
+            .pop_if(|&mut node| candidates[node].end as usize <= index)
+            .is_some()
+        {}
+        while candidates
+            .get(next)
+            .is_some_and(|node| node.first as usize == index)
+        {
+            open.push(next);
+            next += 1;
+        }
+        for &node in &open {
+            push(at, (first_id + node) as u32, candidates[node].length);
+        }
+    }
+    Ok(())
+}
+
+/// The candidates with the highest scores, of equal ones those whose text comes first.
+struct Best {
+    size: usize,
+    found: Vec<Candidate>,
+}
+
+impl Best {
+    fn new(size: usize) -> Self {
+        Best {
+            size,
+            found: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, candidate: Candidate) {
+        self.found.push(candidate);
+        if self.found.len() >= self.size.saturating_mul(2).max(1024) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.found.len() > self.size {
+            let key = |c: &Candidate| (Reverse(c.score()), c.text());
+            self.found.select_nth_unstable_by_key(self.size, key);
+            self.found.truncate(self.size);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Candidate> {
+        self.cut();
+        self.found
+    }
+}

@@ -1,0 +1,46 @@
+//! Scripts of code points (Unicode, annex 24).
+
+use std::sync::LazyLock;
+
+use super::scripts::{SCRIPTS, UNKNOWN};
+
+static TABLE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+    let mut table = vec![UNKNOWN; super::CODE_POINTS].into_boxed_slice();
+    for &(first, last, number) in &SCRIPTS {
+        table[first as usize..=last as usize].fill(number);
+    }
+    table
+});
+
+/// A look-up of scripts; get one before a loop, not inside it.
+#[derive(Clone, Copy)]
+pub struct Scripts(&'static [u8]);
+
+impl Scripts {
+    pub fn get() -> Self {
+        Scripts(&TABLE)
+    }
+
+    /// The number of a script; those that are asked for by name are in [`super::scripts`].
+    pub fn of(self, code: u32) -> u8 {
+        self.0.get(code as usize).copied().unwrap_or(UNKNOWN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripts::*;
+    use super::*;
+
+    #[test]
+    fn scripts_of_known_characters() {
+        let table = Scripts::get();
+        let of = |character: char| table.of(u32::from(character));
+        assert_eq!(of('\u{4EAC}'), HAN);
+        assert_eq!(of('\u{3044}'), HIRAGANA);
+        assert_eq!(of('\u{30B0}'), KATAKANA);
+        assert_eq!(of(' '), COMMON);
+        assert_eq!(of('\u{378}'), UNKNOWN);
+        assert_ne!(of('a'), of('\u{3B1}'));
+    }
+}

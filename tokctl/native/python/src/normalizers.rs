@@ -1,0 +1,127 @@
+//! Normalizers from Python: a list whose items are a kind by name, or a dictionary of a
+//! kind and its options.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use tokctl_core::normalize::{Chain, CharsMap, Normalizer, Search};
+
+use crate::errors::{invalid, to_python};
+use crate::pattern::python_pattern;
+
+pub fn chain(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<Chain> {
+    let mut normalizers = Vec::new();
+    for part in parts.try_iter()? {
+        normalizers.push(normalizer(py, &Part::new(&part?)?)?);
+    }
+    Ok(Chain::new(normalizers))
+}
+
+/// A kind with its options.
+struct Part<'py> {
+    kind: String,
+    options: Option<Bound<'py, PyDict>>,
+}
+
+impl<'py> Part<'py> {
+    fn new(part: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(kind) = part.cast::<PyString>() {
+            return Ok(Part {
+                kind: kind.extract()?,
+                options: None,
+            });
+        }
+        let options = part
+            .cast::<PyDict>()
+            .map_err(|_| invalid("a normalizer is a name or a dictionary".into()))?;
+        let kind = options.get_item("kind")?;
+        let kind = kind.ok_or_else(|| invalid("a normalizer without a kind".into()))?;
+        Ok(Part {
+            kind: kind.extract()?,
+            options: Some(options.clone()),
+        })
+    }
+
+    fn get(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &self.options {
+            Some(options) => options.get_item(name),
+            None => Ok(None),
+        }
+    }
+
+    fn flag(&self, name: &str, default: bool) -> PyResult<bool> {
+        let value = self.get(name)?;
+        value.map_or(Ok(default), |value| value.extract())
+    }
+
+    fn text(&self, name: &str) -> PyResult<String> {
+        match self.get(name)? {
+            Some(value) => value.extract(),
+            None => Err(invalid(format!(
+                "the normalizer {} needs the option {name}",
+                self.kind
+            ))),
+        }
+    }
+}
+
+fn normalizer(py: Python<'_>, part: &Part<'_>) -> PyResult<Normalizer> {
+    Ok(match part.kind.as_str() {
+        "delete-newlines" => Normalizer::DeleteNewlines,
+        "nfc" => Normalizer::Nfc,
+        "nfd" => Normalizer::Nfd,
+        "nfkc" => Normalizer::Nfkc,
+        "nfkd" => Normalizer::Nfkd,
+        "lowercase" => Normalizer::Lowercase,
+        "strip-accents" => Normalizer::StripAccents,
+        "bert" => bert(part)?,
+        "chars-map" => Normalizer::CharsMap(chars_map(part)?),
+        "nmt" => Normalizer::Nmt,
+        "collapse-spaces" => Normalizer::CollapseSpaces,
+        "strip" => Normalizer::Strip {
+            left: part.flag("left", true)?,
+            right: part.flag("right", true)?,
+        },
+        "strip-spaces" => Normalizer::StripSpaces {
+            left: part.flag("left", true)?,
+            right: part.flag("right", true)?,
+        },
+        "replace" => {
+            let pattern = part.text("pattern")?;
+            Normalizer::Replace {
+                pattern: match part.flag("regex", false)? {
+                    true => Search::Pattern(python_pattern(py, &pattern)?),
+                    false => Search::Literal(pattern),
+                },
+                content: part.text("content")?,
+            }
+        }
+        "prepend" => Normalizer::Prepend(part.text("text")?),
+        kind => return Err(invalid(format!("no normalizer is called {kind}"))),
+    })
+}
+
+/// Without a word on accents they go where letters are lower-cased.
+fn bert(part: &Part<'_>) -> PyResult<Normalizer> {
+    let lowercase = part.flag("lowercase", true)?;
+    let strip_accents = match part.get("strip_accents")? {
+        Some(value) => value.extract::<Option<bool>>()?,
+        None => None,
+    };
+    Ok(Normalizer::Bert {
+        clean_text: part.flag("clean_text", true)?,
+        cjk_spacing: part.flag("cjk_spacing", true)?,
+        strip_accents: strip_accents.unwrap_or(lowercase),
+        lowercase,
+    })
+}
+
+fn chars_map(part: &Part<'_>) -> PyResult<CharsMap> {
+    let graphemes = part.flag("graphemes", false)?;
+    if let Some(blob) = part.get("blob")? {
+        let blob: Vec<u8> = blob.extract()?;
+        return CharsMap::from_blob(&blob, graphemes).map_err(to_python);
+    }
+    let name = part.text("name")?;
+    CharsMap::named(&name, graphemes)
+        .ok_or_else(|| invalid(format!("no rules of SentencePiece are called {name}")))
+}

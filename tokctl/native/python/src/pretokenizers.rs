@@ -1,0 +1,216 @@
+//! Pre-tokenizers: from a description to the core's steps, and what they do to a text.
+
+use std::num::NonZeroUsize;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use tokctl_core::pretokenize::{self, Behaviour, PreTokenizer, Prepend, Rewrite, Scanner};
+use tokctl_core::pretokenize::{Split, Step};
+
+use crate::errors::{invalid, to_python};
+use crate::pattern::python_pattern;
+
+type Ranges = Vec<(usize, usize)>;
+
+/// Reads the steps of a pre-tokenizer: a list whose items are dicts `{"kind": …}` with the
+/// options of that kind, or names of kinds without options. A name alone is a list of one.
+pub fn pre_tokenizer(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PreTokenizer> {
+    let steps = match parts.cast::<PyString>() {
+        Ok(name) if name.to_str()? == "none" => Vec::new(),
+        Ok(name) => vec![step(py, name.as_any())?],
+        Err(_) => parts
+            .try_iter()?
+            .map(|part| step(py, &part?))
+            .collect::<PyResult<_>>()?,
+    };
+    Ok(PreTokenizer::new(steps))
+}
+
+fn step(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Step> {
+    if let Ok(name) = part.cast::<PyString>() {
+        let options = Options {
+            kind: name.to_str()?.to_owned(),
+            given: PyDict::new(py),
+        };
+        return options.step(py);
+    }
+    let given = part.cast::<PyDict>()?;
+    let kind = given
+        .get_item("kind")?
+        .ok_or_else(|| invalid("a pre-tokenizer has no kind".into()))?
+        .extract()?;
+    Options {
+        kind,
+        given: given.clone(),
+    }
+    .step(py)
+}
+
+/// The options of one step.
+struct Options<'py> {
+    kind: String,
+    given: Bound<'py, PyDict>,
+}
+
+impl Options<'_> {
+    fn step(&self, py: Python<'_>) -> PyResult<Step> {
+        let scanner = match self.kind.as_str() {
+            "punctuation" => {
+                self.only(&["behaviour"])?;
+                Scanner::Punctuation(self.behaviour()?)
+            }
+            "digits" => {
+                self.only(&["individual"])?;
+                Scanner::Digits {
+                    individual: self.required("individual")?,
+                }
+            }
+            "fixed" => {
+                self.only(&["length"])?;
+                let length = NonZeroUsize::new(self.required("length")?);
+                Scanner::Fixed(
+                    length.ok_or_else(|| invalid("a length of 0 splits nothing".into()))?,
+                )
+            }
+            "delimiter" => {
+                self.only(&["text"])?;
+                let text: String = self.required("text")?;
+                Scanner::Split(Split::literal(&text, Behaviour::Removed, false))
+            }
+            "split" => {
+                self.only(&["pattern", "regex", "behaviour", "invert"])?;
+                Scanner::Split(self.split(py)?)
+            }
+            "metaspace" => return self.metaspace(),
+            "prefix-space" => {
+                self.only(&[])?;
+                return Ok(Step {
+                    rewrite: Some(Rewrite::PrefixSpace),
+                    scanner: Scanner::None,
+                });
+            }
+            name => {
+                self.only(&[])?;
+                Scanner::named(name)
+                    .ok_or_else(|| invalid(format!("no pre-tokenizer is called {name}")))?
+            }
+        };
+        Ok(scanner.into())
+    }
+
+    fn split(&self, py: Python<'_>) -> PyResult<Split> {
+        let pattern: String = self.required("pattern")?;
+        let behaviour = self.behaviour()?;
+        let invert = self.optional("invert")?.unwrap_or(false);
+        Ok(match self.required("regex")? {
+            true => Split::pattern(python_pattern(py, &pattern)?, behaviour, invert),
+            false => Split::literal(&pattern, behaviour, invert),
+        })
+    }
+
+    fn metaspace(&self) -> PyResult<Step> {
+        self.only(&["replacement", "prepend", "split"])?;
+        let replacement: char = self.required("replacement")?;
+        let prepend: String = self.required("prepend")?;
+        let replacement = replacement.to_string();
+        let scanner = match self.required("split")? {
+            true => Scanner::Split(Split::literal(
+                &replacement,
+                Behaviour::MergedWithNext,
+                false,
+            )),
+            false => Scanner::None,
+        };
+        let prepend = Prepend::named(&prepend).map_err(to_python)?;
+        Ok(Step {
+            rewrite: Some(Rewrite::Metaspace {
+                replacement,
+                prepend,
+            }),
+            scanner,
+        })
+    }
+
+    fn behaviour(&self) -> PyResult<Behaviour> {
+        let name: String = self.required("behaviour")?;
+        Behaviour::named(&name).map_err(to_python)
+    }
+
+    fn optional<T>(&self, name: &str) -> PyResult<Option<T>>
+    where
+        T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+    {
+        match self.given.get_item(name)? {
+            Some(value) => Ok(Some(value.extract()?)),
+            None => Ok(None),
+        }
+    }
+
+    fn required<T>(&self, name: &str) -> PyResult<T>
+    where
+        T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+    {
+        self.optional(name)?
+            .ok_or_else(|| invalid(format!("the pre-tokenizer {} has no {name}", self.kind)))
+    }
+
+    /// A misspelt option is an error, not a default.
+    fn only(&self, names: &[&str]) -> PyResult<()> {
+        for key in self.given.keys() {
+            let key: String = key.extract()?;
+            if key != "kind" && !names.contains(&key.as_str()) {
+                let message = format!("the pre-tokenizer {} has no option {key}", self.kind);
+                return Err(invalid(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where `text` can be cut at or after `from` without changing its pre-tokens: the last
+/// such place, if there is one.
+#[pyfunction]
+pub fn last_cut(
+    py: Python<'_>,
+    parts: &Bound<'_, PyAny>,
+    text: &[u8],
+    from: usize,
+) -> PyResult<Option<usize>> {
+    let from = from.min(text.len());
+    Ok(pretokenize::last_cut(
+        &pre_tokenizer(py, parts)?,
+        text,
+        from,
+    ))
+}
+
+/// Byte ranges of the pre-tokens of `text`; an error where a step changes the text.
+#[pyfunction]
+pub fn pre_tokens(py: Python<'_>, parts: &Bound<'_, PyAny>, text: &[u8]) -> PyResult<Ranges> {
+    let pre_tokenizer = pre_tokenizer(py, parts)?;
+    let split = || {
+        let mut found = Vec::new();
+        pre_tokenizer.split(text, |start, end| found.push((start, end)))?;
+        Ok(found)
+    };
+    py.detach(split).map_err(to_python)
+}
+
+/// The text as the steps leave it, the ranges of the pre-tokens in it, and their places in
+/// the text that was given.
+#[pyfunction]
+pub fn pre_tokenize<'py>(
+    py: Python<'py>,
+    parts: &Bound<'py, PyAny>,
+    text: &[u8],
+) -> PyResult<(Bound<'py, PyBytes>, Ranges, Ranges)> {
+    let pre_tokenizer = pre_tokenizer(py, parts)?;
+    let splits = py
+        .detach(|| pre_tokenizer.run(text, true))
+        .map_err(to_python)?;
+    let places = splits.ranges.iter();
+    let places = places
+        .map(|&(start, end)| splits.place(start, end))
+        .collect();
+    Ok((PyBytes::new(py, &splits.text), splits.ranges, places))
+}

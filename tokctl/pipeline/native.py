@@ -1,0 +1,36 @@
+"""Parts as the native core takes them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Any
+
+from tokctl.errors import TokctlError
+from tokctl.pipeline.part import Part
+
+#: Kinds that are rules of SentencePiece's, with the name that these have there.
+CHARS_MAPS = {
+    "nmt_nfkc": "nmt_nfkc",
+    "nmt_nfkc_cf": "nmt_nfkc_cf",
+    "nfkc_cf": "nfkc_cf",
+    "sp_nfkc": "nfkc",
+}
+
+
+def native_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """Descriptions of the parts for the core: the kind and every option."""
+    return [_native(part) for part in parts]
+
+
+def _native(part: Part) -> dict[str, Any]:
+    if part.kind in CHARS_MAPS:
+        return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "graphemes": False}
+    if part.kind == "precompiled":
+        try:
+            blob = base64.b64decode(part["rules"], validate=True)
+        except binascii.Error as error:
+            raise TokctlError(f"the precompiled rules are no base64: {error}") from None
+        return {"kind": "chars-map", "blob": blob, "graphemes": part["graphemes"]}
+    return {"kind": part.kind, **dict(part.options)}

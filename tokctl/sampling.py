@@ -1,0 +1,104 @@
+"""Other segmentations of a text than the best one: the n best, and drawn ones (Kudo 2018).
+
+No token crosses a pre-token, so a segmentation of a text is one of each of its
+pre-tokens, and its score is the sum of theirs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+#: Segmentations that can be asked for at most, as in SentencePiece.
+MOST = 512
+
+
+class Segmentation(NamedTuple):
+    """One way to segment a text.
+
+    score: natural log probability: the sum of its pieces' scores.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    score: float
+
+
+def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]:
+    """The `n` most probable segmentations, the best first; fewer where there are fewer.
+
+    Raises:
+        TokctlError: the model is not unigram; n below 1 or over `MOST`.
+    """
+    _check(tokenizer)
+    if type(n) is not int or not 1 <= n <= MOST:
+        raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
+    data, ranges = tokenizer.pre_tokens(text)
+    best: list[tuple[list[int], float]] = [([], 0.0)]
+    for start, end in ranges:
+        found = tokenizer.encoder.nbest(data[start:end], n)
+        best = _best_sums(best, [(ids, score) for ids, _, score in found], n)
+    tokens = tokenizer.tokens
+    return [Segmentation(ids, _names(tokens, ids), score) for ids, score in best]
+
+
+def _best_sums(
+    before: list[tuple[list[int], float]], after: list[tuple[list[int], float]], n: int
+) -> list[tuple[list[int], float]]:
+    """The n best pairs of two lists that are best first: each pair is worse than the one
+    with an earlier partner, so a heap of frontiers finds them."""
+    heap = [(-(before[0][1] + after[0][1]), 0, 0)]
+    found = []
+    while heap and len(found) < n:
+        score, i, j = heapq.heappop(heap)
+        found.append((before[i][0] + after[j][0], -score))
+        if j + 1 < len(after):
+            heapq.heappush(heap, (-(before[i][1] + after[j + 1][1]), i, j + 1))
+        if j == 0 and i + 1 < len(before):
+            heapq.heappush(heap, (-(before[i + 1][1] + after[0][1]), i + 1, 0))
+    return found
+
+
+def sample(
+    tokenizer: Tokenizer, text: str | bytes, *, alpha: float, nbest_size: int, seed: int
+) -> list[int]:
+    """The ids of a segmentation drawn with a probability in proportion to
+    exp(alpha x score).
+
+    Args:
+        nbest_size: draws from so many best segmentations of each pre-token; from all of
+            them when negative; 0 and 1 give the best.
+        seed: the same one gives the same ids, on every machine.
+
+    Raises:
+        TokctlError: the model is not unigram, or a number is out of its range.
+    """
+    _check(tokenizer)
+    if type(seed) is not int or not 0 <= seed < 2**64:
+        raise TokctlError(f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1")
+    if nbest_size > MOST:
+        raise TokctlError(f"nbest_size can't be {nbest_size}", f"{MOST} are the most")
+    if not -1e6 < alpha < 1e6:
+        raise TokctlError(f"alpha can't be {alpha}", "0.1 to 0.5 are usual")
+    data, ranges = tokenizer.pre_tokens(text)
+    drawn = tokenizer.encoder.sample(data, ranges, alpha, nbest_size, seed)
+    return [id_ for ids, _ in drawn for id_ in ids]
+
+
+def _check(tokenizer: Tokenizer) -> None:
+    if tokenizer.recipe.algorithm != "unigram":
+        raise TokctlError(
+            f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
+            "train a unigram model: --algo unigram",
+        )
+
+
+def _names(tokens: Sequence[str], ids: Sequence[int]) -> list[str]:
+    return [tokens[id_] if id_ != _native.NO_ID else "" for id_ in ids]

@@ -1,0 +1,81 @@
+"""The native encoder and decoder of a filled recipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tokctl import _native
+from tokctl.pipeline import native_parts
+from tokctl.recipe import FilledRecipe
+
+
+def encoder(model: FilledRecipe) -> _native.Encoder:
+    """The native encoder, from normalizers to segmentation."""
+    recipe = model.recipe
+    return _encoder(
+        model,
+        normalizers=native_parts(recipe.normalizers),
+        pre_tokenizers=native_parts(recipe.pre_tokenizers),
+        segmentation=recipe.segmentation,
+        unknown_id=None if recipe.unk_token is None else model.special_ids[recipe.unk_token],
+    )
+
+
+def replayer(model: FilledRecipe) -> _native.Encoder:
+    """An encoder of one pre-token that makes the merges in the order learned, however the
+    recipe segments, and leaves unknown symbols without an id."""
+    return _encoder(
+        model, normalizers=[], pre_tokenizers=[], segmentation="replay", unknown_id=None
+    )
+
+
+def _encoder(
+    model: FilledRecipe,
+    *,
+    normalizers: list[dict[str, Any]],
+    pre_tokenizers: list[dict[str, Any]],
+    segmentation: str,
+    unknown_id: int | None,
+) -> _native.Encoder:
+    recipe = model.recipe
+    apart = model.apart
+    if apart == frozenset(range(len(apart))):
+        first = len(apart)
+        ordinary = list(zip(model.tokens[first:], range(first, len(model.tokens)), strict=True))
+    else:
+        ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in apart]
+    return _native.Encoder(
+        normalizers=normalizers,
+        pre_tokenizers=pre_tokenizers,
+        segmentation=segmentation,
+        units=recipe.units,
+        marker=recipe.marker,
+        tokens=ordinary,
+        merges=[merge[:3] for merge in model.merges],
+        scores=model.scores,
+        byte_ids=byte_ids(model) if recipe.byte_fallback else None,
+        fuse_unknown=recipe.fuse_unknown,
+        whole_words=recipe.whole_words,
+        precision=recipe.precision,
+        unknown_id=unknown_id,
+        unknown=recipe.unknown,
+        max_input_chars=recipe.max_input_chars,
+    )
+
+
+def byte_ids(model: FilledRecipe) -> list[int]:
+    """The ids of `<0x00>` to `<0xFF>`; `NO_ID` for one that the vocabulary lacks."""
+    ids = {token: id_ for id_, token in enumerate(model.tokens)}
+    return [ids.get(b"<0x%02X>" % byte, _native.NO_ID) for byte in range(256)]
+
+
+def decoder(model: FilledRecipe) -> _native.Decoder:
+    """The native decoder. Without decoders in the recipe, the marker says how words join."""
+    recipe = model.recipe
+    steps: list[dict[str, Any]] = native_parts(recipe.decoders)
+    if not steps:
+        kind, text = recipe.marker
+        steps = [{"kind": "markers", "marker": kind, "text": text}]
+    special = set(model.special_ids.values())
+    flags = [id_ in special for id_ in range(len(model.tokens))]
+    return _native.Decoder(steps, model.tokens, flags)
