@@ -2,23 +2,46 @@
 `native/core`; all offsets and lengths are bytes."""
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Any, TypeAlias, final
 
 __all__ = [
     "NO_ID",
     "REGEX_RELEASE",
+    "AddedTokens",
+    "Bpe",
     "CoreError",
+    "CountLines",
     "Counter",
     "Counts",
+    "DecodeStream",
     "Decoder",
     "Encoder",
-    "SpecialTokens",
+    "LineSampler",
+    "Matchers",
     "Training",
+    "Unigram",
+    "UnigramTraining",
+    "alphabet_of",
     "last_cut",
     "normalize",
+    "normalize_aligned",
+    "pre_tokenize",
     "pre_tokens",
     "train",
+    "train_by_frequency",
+    "train_unigram",
 ]
+
+#: (coverage as numerator and denominator, most characters, initial characters)
+Limits = tuple[tuple[int, int] | None, int | None, str]
+
+#: Steps of a pipeline, `{"kind": …}` with its options each, or the name of a kind without
+#: options. For pre-tokenizers a name alone is a list of one.
+Parts: TypeAlias = str | Sequence[str | dict[str, Any]]
+#: Starts and ends, in bytes.
+Ranges: TypeAlias = list[tuple[int, int]]
+#: (pieces, objective, tokens, unused, dropped, [(text, loss)])
+RoundRow: TypeAlias = tuple[int, float, int, int, int, list[tuple[bytes, float | None]]]
 
 NO_ID: int
 REGEX_RELEASE: str
@@ -28,10 +51,11 @@ class CoreError(ValueError):
 
 @final
 class Counter:
-    def __new__(cls, pre_tokenizer: str, normalizers: list[str], threads: int) -> Counter: ...
+    def __new__(cls, pre_tokenizers: Parts, normalizers: Parts, threads: int) -> Counter: ...
     def feed(self, block: bytes) -> None: ...
     def end_document(self) -> None: ...
     def add(self, pre_token: bytes, count: int) -> None: ...
+    def set_weight(self, weight: int) -> None: ...
     def finish(self, min_count: int) -> Counts: ...
 
 @final
@@ -39,6 +63,19 @@ class Counts:
     def __len__(self) -> int: ...
     def total(self) -> int: ...
     def items(self) -> list[tuple[bytes, int]]: ...
+    def to_lines(self) -> bytes: ...
+
+@final
+class CountLines:
+    def __new__(cls, characters: bool) -> CountLines: ...
+    def feed(self, block: bytes, counter: Counter) -> None: ...
+    def end(self, counter: Counter) -> None: ...
+
+@final
+class LineSampler:
+    def __new__(cls, share: tuple[int, int], seed: int) -> LineSampler: ...
+    def keep(self, block: bytes) -> bytes: ...
+    def end_document(self) -> None: ...
 
 @final
 class Training:
@@ -65,58 +102,167 @@ def train(
     bare_characters: bool,
     min_frequency: int,
     max_token_length: int | None,
+    limits: Limits,
+    extend: tuple[list[bytes], list[tuple[int, int, int]]] | None,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
-def normalize(names: list[str], text: bytes) -> bytes: ...
-def last_cut(name: str, text: bytes, from_: int) -> int | None: ...
-def pre_tokens(name: str, text: bytes) -> list[tuple[int, int]]: ...
+def train_by_frequency(
+    counts: Counts,
+    *,
+    kind: str,
+    vocab_size: int,
+    first: list[bytes],
+    reserved: list[bytes],
+    min_frequency: int,
+    max_token_length: int | None,
+    limits: Limits,
+) -> tuple[list[bytes], list[int], bool]: ...
+def alphabet_of(counts: Counts, *, limits: Limits) -> str: ...
 
 @final
-class SpecialTokens:
-    def __new__(cls, tokens: list[tuple[bytes, int]]) -> SpecialTokens: ...
+class UnigramTraining:
+    @property
+    def pieces(self) -> list[tuple[bytes, float]]: ...
+    @property
+    def rounds(self) -> list[RoundRow]: ...
+    @property
+    def alphabet_size(self) -> int: ...
+    @property
+    def exhausted(self) -> bool: ...
+
+def train_unigram(
+    counts: Counts,
+    *,
+    vocab_size: int,
+    special_tokens: list[bytes],
+    byte_fallback: bool,
+    seed_size: int,
+    shrinking_factor: float,
+    sub_iterations: int,
+    max_piece_length: int,
+    alphabet: list[str] | None,
+    required: list[str],
+    threads: int,
+    progress: Callable[[int], None] | None,
+) -> UnigramTraining: ...
+def normalize(parts: Parts, text: bytes) -> bytes: ...
+def normalize_aligned(parts: Parts, text: bytes) -> tuple[bytes, Ranges]: ...
+def last_cut(parts: Parts, text: bytes, from_: int) -> int | None: ...
+def pre_tokens(parts: Parts, text: bytes) -> Ranges: ...
+def pre_tokenize(parts: Parts, text: bytes) -> tuple[bytes, Ranges, Ranges]: ...
+
+@final
+class AddedTokens:
+    """Each token is (text, id, single word, strip left, strip right)."""
+
+    def __new__(cls, tokens: Sequence[tuple[bytes, int, bool, bool, bool]]) -> AddedTokens: ...
     def find(self, text: bytes) -> list[tuple[int, int, int]]: ...
+    def spans(self, text: bytes) -> list[tuple[int | None, tuple[int, int]]]: ...
+
+@final
+class Matchers:
+    """Each token is (text, id, single word, strip left, strip right, normalized, special)."""
+
+    def __new__(
+        cls,
+        encoder: Encoder,
+        tokens: list[tuple[bytes, int, bool, bool, bool, bool, bool]],
+    ) -> Matchers: ...
 
 @final
 class Encoder:
     def __new__(
         cls,
         *,
-        normalizers: list[str],
-        pre_tokenizer: str,
+        normalizers: Parts,
+        pre_tokenizers: Parts,
         segmentation: str,
         units: str,
         marker: tuple[str, str],
         tokens: list[tuple[bytes, int]],
         merges: Sequence[tuple[int, ...]],
+        scores: list[float],
+        byte_ids: list[int] | None,
+        fuse_unknown: bool,
+        whole_words: bool,
+        precision: str,
         unknown_id: int | None,
         unknown: str,
         max_input_chars: int | None,
     ) -> Encoder: ...
-    def ids(self, text: bytes, special: SpecialTokens | None = None) -> list[int]: ...
+    def ids(self, text: bytes, matchers: Matchers | None = None) -> list[int]: ...
     def batch(
-        self, texts: list[bytes], threads: int, special: SpecialTokens | None
+        self, texts: list[bytes], threads: int, matchers: Matchers | None
     ) -> list[list[int]]: ...
-    def packed(
-        self, text: bytes, width: int, special: SpecialTokens | None
-    ) -> tuple[bytes, int]: ...
-    def tokens(self, text: bytes) -> tuple[list[int], list[int], list[int], list[int]]: ...
-    def tokens_of(
-        self, text: bytes, pre_tokens: list[tuple[int, int]]
-    ) -> tuple[list[int], list[int], list[int], list[int]]: ...
+    def packed(self, text: bytes, width: int, matchers: Matchers | None) -> tuple[bytes, int]: ...
+    def tokens(
+        self, text: bytes, matchers: Matchers | None = None
+    ) -> tuple[list[int], list[int], list[int], list[int | None]]: ...
     def measure(
-        self, text: bytes, pre_tokens: list[tuple[int, int]] | None, unknown_id: int | None
+        self, text: bytes, matchers: Matchers | None, unknown_id: int | None
     ) -> tuple[tuple[int, int, int], tuple[int, int], tuple[int, int, list[int]]]: ...
-    def lines(
-        self, block: bytes, special: SpecialTokens | None
-    ) -> tuple[bytes, int, int | None]: ...
-    def pre_tokens(self, text: bytes) -> tuple[bytes, list[tuple[int, int]]]: ...
+    def lines(self, block: bytes, matchers: Matchers | None) -> tuple[bytes, int, int | None]: ...
+    def pre_tokens(self, text: bytes) -> tuple[bytes, Ranges, Ranges]: ...
     def replay(self, pre_token: bytes, steps: int) -> tuple[list[int], list[int], list[int]]: ...
+    def nbest(self, pre_token: bytes, n: int) -> list[tuple[list[int], list[int], float]]: ...
+    def sample(
+        self, text: bytes, ranges: Ranges, alpha: float, nbest_size: int, seed: int
+    ) -> list[tuple[list[int], list[int]]]: ...
+
+@final
+class Unigram:
+    """A segmenter by itself: one pre-token in, (id, length) of each segment out."""
+
+    def __new__(
+        cls,
+        pieces: list[tuple[bytes, int, float]],
+        *,
+        unknown_id: int | None = None,
+        byte_ids: list[int] | None = None,
+        fuse_unknown: bool = True,
+        user_defined: list[tuple[bytes, int]] = ...,
+        precision: str = "single",
+        unknown_score: float | None = None,
+    ) -> Unigram: ...
+    def segment(self, pre_token: bytes) -> list[tuple[int, int]]: ...
+    def nbest(self, pre_token: bytes, n: int) -> list[tuple[list[tuple[int, int]], float]]: ...
+    def sample(
+        self, pre_token: bytes, alpha: float, nbest_size: int, seed: int, count: int
+    ) -> list[list[tuple[int, int]]]: ...
+
+@final
+class Bpe:
+    """A segmenter by itself: one pre-token in, (id, length) of each segment out."""
+
+    def __new__(
+        cls,
+        tokens: list[tuple[bytes, int]],
+        *,
+        merges: list[tuple[int, int, int]] | None = None,
+        ranks: list[int] | None = None,
+        bytes: bool = False,  # noqa: A002
+        marker: tuple[str, str] | None = None,
+        unknown_id: int | None = None,
+        byte_ids: list[int] | None = None,
+        fuse_unknown: bool = False,
+        whole: bool = False,
+    ) -> Bpe: ...
+    def segment(self, pre_token: bytes) -> list[tuple[int, int]]: ...
 
 @final
 class Decoder:
+    """`steps` are the decoders of the chain: their kinds are those of
+    `tokctl.pipeline.DECODERS`, and `markers` (marker, text), and `join`."""
+
     def __new__(
-        cls, marker: tuple[str, str], tokens: list[bytes], special: list[bool]
+        cls, steps: list[dict[str, Any]], tokens: list[bytes], special: list[bool]
     ) -> Decoder: ...
     def decode(self, ids: list[int], skip_special: bool) -> bytes: ...
     def decode_tokens(self, tokens: list[bytes]) -> bytes: ...
     def lines(self, block: bytes, first_line: int, skip_special: bool) -> bytes: ...
+
+@final
+class DecodeStream:
+    def __new__(cls, decoder: Decoder, skip_special: bool) -> DecodeStream: ...
+    def push(self, ids: list[int]) -> bytes: ...
+    def finish(self) -> bytes: ...

@@ -1,17 +1,45 @@
-"""The result of encoding one text."""
+"""The result of encoding one text, or two."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Generic, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
+
+class Deferred(Generic[T]):
+    """A column of an encoding that is made when it is first read, unless it was given.
+
+    Most callers never look at the columns that post-processing fills in, and a list of
+    zeros as long as the text is not free.
+    """
+
+    def __init__(self, make: Callable[[Encoding], list[T]]) -> None:
+        self.make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, encoding: Encoding | None, owner: type | None = None) -> list[T]:
+        if encoding is None:
+            # This is where a dataclass looks for the field's default.
+            return None  # type: ignore[return-value]
+        # From here on Python finds the column there and does not come here again.
+        column = encoding.__dict__[self.name] = self.make(encoding)
+        return column
+
+
+@dataclass(frozen=True, init=False)
 class Encoding:
-    """The tokens of one text; every list has one entry per token.
+    """The tokens of one text, or of two; every list but the last has one entry per token.
 
     Attributes:
         tokens: as the vocabulary spells them, markers included. A character that has no
@@ -19,8 +47,16 @@ class Encoding:
         pieces: the stretch of the text that each token covers; empty for a marker that
             is a token of its own. Bytes that are no whole characters show as U+FFFD.
         offsets: that stretch as (start, end): characters where the text was given as
-            str, bytes where it was given as bytes.
-        word_ids: number of the pre-token, from 0; None for a special token.
+            str, bytes where it was given as bytes. (0, 0) for a token that stands for
+            no text.
+        word_ids: number of the pre-token in its text, from 0; None for a special token.
+        byte_offsets: as `offsets`, in bytes of the text's UTF-8.
+        type_ids: which part of the template the token belongs to; 0 without one.
+        special_mask: 1 for a token that post-processing put there, padding among them; 0
+            for one that the text spells.
+        attention_mask: 0 for padding, else 1.
+        sequence_ids: 0 for the first text, 1 for the second, None for a token of neither.
+        overflowing: the windows that truncation left out, each as it would be alone.
     """
 
     raw_ids: list[int]
@@ -28,6 +64,46 @@ class Encoding:
     pieces: list[str]
     offsets: list[tuple[int, int]]
     word_ids: list[int | None]
+    byte_offsets: Deferred[tuple[int, int]] = Deferred(lambda self: self.offsets)
+    type_ids: Deferred[int] = Deferred(lambda self: [0] * len(self))
+    special_mask: Deferred[int] = Deferred(lambda self: [0] * len(self))
+    attention_mask: Deferred[int] = Deferred(lambda self: [1] * len(self))
+    sequence_ids: Deferred[int | None] = Deferred(lambda self: [0] * len(self))
+    overflowing: Deferred[Encoding] = Deferred(lambda _: [])
+
+    def __init__(
+        self,
+        raw_ids: list[int],
+        tokens: list[str],
+        pieces: list[str],
+        offsets: list[tuple[int, int]],
+        word_ids: list[int | None],
+        byte_offsets: list[tuple[int, int]] | None = None,
+        type_ids: list[int] | None = None,
+        special_mask: list[int] | None = None,
+        attention_mask: list[int] | None = None,
+        sequence_ids: list[int | None] | None = None,
+        overflowing: list[Encoding] | None = None,
+    ) -> None:
+        """Columns that are None are those of one text without anything around it."""
+        columns = self.__dict__
+        columns["raw_ids"] = raw_ids
+        columns["tokens"] = tokens
+        columns["pieces"] = pieces
+        columns["offsets"] = offsets
+        columns["word_ids"] = word_ids
+        if byte_offsets is not None:
+            columns["byte_offsets"] = byte_offsets
+        if type_ids is not None:
+            columns["type_ids"] = type_ids
+        if special_mask is not None:
+            columns["special_mask"] = special_mask
+        if attention_mask is not None:
+            columns["attention_mask"] = attention_mask
+        if sequence_ids is not None:
+            columns["sequence_ids"] = sequence_ids
+        if overflowing is not None:
+            columns["overflowing"] = overflowing
 
     def __len__(self) -> int:
         return len(self.raw_ids)
@@ -39,6 +115,79 @@ class Encoding:
             piece = self.pieces[self.raw_ids.index(NO_ID)]
             raise no_id_error(repr(piece))
         return self.raw_ids
+
+    # -- from tokens to the text and back ---------------------------------------------
+    # Positions are in the unit of `offsets`; `sequence` is 0 for the first text, 1 for
+    # the second. An answer is None where there is nothing of the kind.
+
+    def token_to_sequence(self, index: int) -> int | None:
+        """The text that a token belongs to: 0, 1, or None."""
+        return self.sequence_ids[index] if 0 <= index < len(self) else None
+
+    def token_to_chars(self, index: int) -> tuple[int, int] | None:
+        """The stretch of its text that a token covers, as (start, end)."""
+        return None if self.token_to_sequence(index) is None else self.offsets[index]
+
+    def token_to_word(self, index: int) -> int | None:
+        """The number of the pre-token that a token belongs to."""
+        return None if self.token_to_sequence(index) is None else self.word_ids[index]
+
+    def char_to_token(self, position: int, sequence: int = 0) -> int | None:
+        """The first token that covers a position of the text."""
+        if sequence not in self._places:
+            return None
+        first, ends, starts = self._places[sequence]
+        place = bisect_right(ends, position)
+        while place < len(ends) and starts[place] <= position:
+            start, end = self.offsets[first + place]
+            if start <= position < end:
+                return first + place
+            place += 1
+        return None
+
+    def char_to_word(self, position: int, sequence: int = 0) -> int | None:
+        """The number of the pre-token that covers a position of the text."""
+        index = self.char_to_token(position, sequence)
+        return None if index is None else self.word_ids[index]
+
+    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+        """The tokens of a pre-token, as (first, behind the last)."""
+        return self._words.get((sequence, word))
+
+    def word_to_chars(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+        """The stretch of its text that a pre-token covers, as (start, end)."""
+        tokens = self.word_to_tokens(word, sequence)
+        return (
+            None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
+        )
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, list[int], list[int]]]:
+        """For each text: its first token, and for each of its tokens the greatest end up
+        to there and the least start from there on.
+
+        Offsets rise from token to token nearly always, but nothing promises it; these
+        do rise, so that a search by halves finds where to look.
+        """
+        found: dict[int, tuple[int, list[int], list[int]]] = {}
+        for sequence in (0, 1):
+            if sequence in self.sequence_ids:
+                first = self.sequence_ids.index(sequence)
+                offsets = self.offsets[first : first + self.sequence_ids.count(sequence)]
+                ends = list(accumulate((end for _, end in offsets), max))
+                starts = list(accumulate((start for start, _ in reversed(offsets)), min))
+                found[sequence] = first, ends, starts[::-1]
+        return found
+
+    @cached_property
+    def _words(self) -> dict[tuple[int, int], tuple[int, int]]:
+        found: dict[tuple[int, int], tuple[int, int]] = {}
+        columns = zip(self.sequence_ids, self.word_ids, strict=True)
+        for index, (sequence, word) in enumerate(columns):
+            if sequence is not None and word is not None:
+                first, _ = found.get((sequence, word), (index, index))
+                found[sequence, word] = first, index + 1
+        return found
 
 
 def no_id_error(what: str) -> TokctlError:

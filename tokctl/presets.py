@@ -63,6 +63,7 @@ WORD = Recipe(
     pre_tokenizers=_split("bert"),
     segmentation="lookup",
     unk_token="[UNK]",
+    decoders=_decode("join"),
     special_tokens=("[UNK]",),
 )
 
@@ -165,7 +166,7 @@ PRESETS = {
         replace(
             UNIGRAM,
             name="sentencepiece-unigram",
-            normalizers=_normalize(["nmt_nfkc", "strip", "collapse-spaces"]),
+            normalizers=_normalize(["nmt_nfkc", "collapse-spaces", "strip-spaces"]),
             special_tokens=_SENTENCEPIECE_TOKENS,
         ),
     ),

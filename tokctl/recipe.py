@@ -71,16 +71,21 @@ class Merge(NamedTuple):
 class Round(NamedTuple):
     """One round of a Unigram training: expectation and maximization, then pruning.
 
-    pieces: in the vocabulary before the pruning.
+    pieces: in the vocabulary after the maximization, before the pruning.
     objective: mean negative log-likelihood of a pre-token, in nats.
+    tokens: expected tokens of the whole corpus.
+    unused: pieces that the maximization took away, being expected less than half a time.
     dropped: pieces that the pruning took away.
-    examples: some of these, (piece, loss), those with the highest loss first.
+    examples: some of these with their loss, the highest first; the last round cuts by
+        score, and has none.
     """
 
     pieces: int
     objective: float
+    tokens: int
+    unused: int
     dropped: int
-    examples: tuple[tuple[str, float], ...] = ()
+    examples: tuple[tuple[str, float | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -349,6 +354,12 @@ class TrainingRecord:
         pre_tokens, distinct_pre_tokens: after `min_count`.
         alphabet_size: initial symbols that have an id.
         vocab_size: as asked for; the vocabulary is smaller when `exhausted`.
+        coverage, alphabet_limit, initial_alphabet: what limited the alphabet.
+        sample, seed: the share of the lines that was read, and what chose them.
+        weights: of the documents, in their order, as fractions; empty: all alike.
+        count_scale: every count is that many times the weighted one, to be a whole number.
+        extended: ids of the model that this training went on from; 0: it started anew.
+        pruned_from: ids before the last pruning; None: nothing was pruned.
     """
 
     documents: int
@@ -362,21 +373,51 @@ class TrainingRecord:
     min_frequency: int
     max_token_length: int | None
     exhausted: bool
+    coverage: float | None = None
+    alphabet_limit: int | None = None
+    initial_alphabet: str = ""
+    sample: float | None = None
+    seed: int = 0
+    weights: tuple[str, ...] = ()
+    count_scale: int = 1
+    extended: int = 0
+    pruned_from: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would hold it, without the options that were not used."""
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        unused = {entry.name: entry.default for entry in fields(self)}
+        data = {name: value for name, value in data.items() if value != unused[name]}
+        return data | ({"weights": list(self.weights)} if self.weights else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
-        """The record as `dataclasses.asdict` wrote it; TypeError where a field is wrong."""
+        """The record as `to_dict` wrote it; TypeError where a field is wrong."""
         record = cls(**data)
+        if "weights" in data:
+            record = replace(record, weights=_strings(data["weights"]))
         for entry in fields(cls):
             value = getattr(record, entry.name)
-            if entry.name in ("sha256", "exhausted"):
-                fits = type(value) is {"sha256": str, "exhausted": bool}[entry.name]
+            if entry.name in _RECORD_TYPES:
+                fits = type(value) in _RECORD_TYPES[entry.name]
             else:
                 fits = type(value) is int and 0 <= value < 2**64
-                fits = fits or (value is None and entry.name == "max_token_length")
+                fits = fits or (value is None and entry.name in _RECORD_OPTIONAL)
             if not fits:
                 raise TypeError(entry.name)
         return record
+
+
+#: The fields of a record that are no counts, and those that may be None.
+_RECORD_TYPES = {
+    "sha256": (str,),
+    "exhausted": (bool,),
+    "coverage": (float, type(None)),
+    "initial_alphabet": (str,),
+    "sample": (float, type(None)),
+    "weights": (tuple,),
+}
+_RECORD_OPTIONAL = ("max_token_length", "alphabet_limit", "pruned_from")
 
 
 @dataclass(frozen=True)

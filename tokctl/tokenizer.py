@@ -14,9 +14,10 @@ from tokctl.recipe import FilledRecipe, Merge, Recipe
 
 if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
-    from tokctl.postprocess import Padding, Truncation
+    from tokctl.postprocess import Padding, PostProcessor, Truncation
     from tokctl.sampling import Segmentation
     from tokctl.sources import Document
+    from tokctl.streaming import DecodeStream
     from tokctl.training import Progress, Timing
 
 #: Selections of special tokens whose matchers a tokenizer keeps.
@@ -267,21 +268,63 @@ class Tokenizer:
                 no room.
         """
         first = self._encode(text, special)
-        plain = pair is None and not add_special and truncation is None and padding is None
-        if plain and all(part.kind == "template" for part in self.recipe.post_processors):
-            return first
-        from tokctl import postprocess
+        if pair is None and not add_special and truncation is None and padding is None:
+            plain = all(part.kind == "template" for part in self.recipe.post_processors)
+            if plain:
+                return first
+        from tokctl.postprocess import Padding, Truncation, pad_batch
 
+        if isinstance(truncation, int):
+            truncation = Truncation(truncation)
+        if isinstance(padding, int):
+            padding = Padding(padding)
         second = None if pair is None else self._encode(pair, special)
-        return postprocess.postprocess(
-            first,
-            second,
-            parts=self.recipe.post_processors,
-            special_ids=self.special_ids,
-            add_special=add_special,
-            truncation=truncation,
-            padding=padding,
+        encoding = self.post_processor.process(
+            first, second, add_special=add_special, truncation=truncation
         )
+        return pad_batch([encoding], padding, self.special_ids)[0] if padding else encoding
+
+    @cached_property
+    def post_processor(self) -> PostProcessor:
+        """What is put around the tokens where `add_special` asks for it."""
+        from tokctl.postprocess import PostProcessor
+
+        return PostProcessor.of(self.recipe.post_processors, self.special_ids)
+
+    def encode_all(
+        self,
+        texts: Sequence[str | bytes | tuple[str | bytes, str | bytes]],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> list[Encoding]:
+        """The encodings of many texts, or pairs of texts, padded to the same length where
+        `padding` asks for it. The arguments are those of `encode`."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        from tokctl.postprocess import Padding, pad_batch
+
+        _check_batch(texts, threads)
+        self.special_matcher(special)  # made once, before the threads ask for it
+
+        def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
+            first, pair = text if isinstance(text, tuple) else (text, None)
+            return self.encode(
+                first, pair, special=special, add_special=add_special, truncation=truncation
+            )
+
+        if threads == 1:
+            encodings = list(map(encode, texts))
+        else:
+            with ThreadPoolExecutor(min(threads, 64)) as pool:
+                encodings = list(pool.map(encode, texts))
+        if padding is None:
+            return encodings
+        padding = Padding(padding) if isinstance(padding, int) else padding
+        return pad_batch(encodings, padding, self.special_ids)
 
     def _encode(self, text: str | bytes, special: Special) -> Encoding:
         data = self.as_bytes(text)
@@ -290,9 +333,8 @@ class Tokenizer:
         pieces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
         offsets = list(zip(starts, ends, strict=True))
         if isinstance(text, str) and len(text) != len(data):
-            return Encoding(
-                ids, names, pieces, character_offsets(text, offsets), words, byte_offsets=offsets
-            )
+            characters = character_offsets(text, offsets)
+            return Encoding(ids, names, pieces, characters, words, byte_offsets=offsets)
         return Encoding(ids, names, pieces, offsets, words)
 
     def _columns(
@@ -332,23 +374,40 @@ class Tokenizer:
         return self.encode_batch([text], special=special)[0]
 
     def encode_batch(
-        self, texts: Sequence[str | bytes], *, threads: int = 1, special: Special = "none"
+        self,
+        texts: Sequence[str | bytes],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
     ) -> list[list[int]]:
         """The ids of each text. The result does not depend on the number of threads.
 
         Raises:
             TokctlError: as `encode`; also where a character has no id.
         """
-        if isinstance(texts, (str, bytes)):
-            raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
-        if threads < 1:
-            raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+        _check_batch(texts, threads)
         data = [self.as_bytes(text) for text in texts]
         batch = self.encoder.batch(data, threads, self.special_matcher(special))
         if self.unk_id is None and self.recipe.alphabet != "bytes":
             for number, ids in enumerate(batch):
                 if _native.NO_ID in ids:
                     raise no_id_error(f"a character of text {number}")
+        if add_special or truncation is not None:
+            from tokctl.postprocess import Truncation
+
+            cut = Truncation(truncation) if isinstance(truncation, int) else truncation
+            process = self.post_processor.process_ids
+            batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
+        if padding is not None:
+            from tokctl.postprocess import Padding
+
+            wanted = Padding(padding) if isinstance(padding, int) else padding
+            known = wanted.with_id(self.special_ids)
+            target = known.target([len(ids) for ids in batch])
+            batch = [known.pad_ids(ids, target) for ids in batch]
         return batch
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
@@ -401,6 +460,13 @@ class Tokenizer:
         """
         return self._as_text(self.decode_bytes(ids, skip_special=skip_special), errors)
 
+    def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
+        """Decodes ids as they come: each piece of text as soon as no later token can change
+        it, and never half a character; see `tokctl.streaming`."""
+        from tokctl.streaming import DecodeStream
+
+        return DecodeStream(self, skip_special=skip_special)
+
     def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
         """The text that token strings stand for; they need not be in the vocabulary."""
         if self.recipe.units == "bytes":
@@ -441,6 +507,13 @@ class Tokenizer:
         from tokctl.explain import corpus_state
 
         return corpus_state(self, step, text)
+
+
+def _check_batch(texts: Sequence[Any], threads: int) -> None:
+    if isinstance(texts, (str, bytes)):
+        raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
+    if threads < 1:
+        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
 
 
 def _recipe(algorithm: str | None, recipe: Recipe | None) -> Recipe:

@@ -143,24 +143,39 @@ def train(
     special_tokens: list[str] | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
+    left_out: str = "",
+    extend: Training | None = None,
 ) -> Training:
     """Learn merges from pre-tokens and their counts, given in first-seen order.
 
     `alphabet` are symbols that are in the vocabulary even if no word has them. A length is in
-    characters of the token without its marker. A vocabulary that the specials and the alphabet
-    fill or overfill is returned without merges: the error it deserves is not the twin's business.
+    characters of the token without its marker. Characters that are `left_out` have no id, and
+    no merge crosses them. `extend` is a training to go on from: its tokens keep their ids, and
+    its merges are applied to the words before the first new one. A vocabulary that the specials
+    and the alphabet fill or overfill is returned without merges: the error it deserves is not the
+    twin's business.
     """
     state: State = {tuple(initial_symbols(w, marker_kind, marker)): n for w, n in words.items()}
     initial_state = state
+    without_id = {
+        symbol
+        for word in words
+        for symbol in initial_symbols(word, marker_kind, marker)
+        if strip_marker(symbol, marker_kind, marker) in set(left_out)
+    }
 
     def carries_marker(symbol: str) -> bool:
         return marker_kind in ("continuation", "end-fused") and len(symbol) > 1
 
-    symbols = set(count_symbols(state)) | set(alphabet or [])
+    symbols = set(count_symbols(state)) - without_id | set(alphabet or [])
     in_order = sorted(symbols, key=lambda symbol: (carries_marker(symbol), symbol))
-    vocabulary = list(dict.fromkeys([*(special_tokens or []), *in_order]))
+    first = extend.vocabulary if extend else special_tokens or []
+    vocabulary = list(dict.fromkeys([*first, *in_order]))
 
     merges: list[Merge] = []
+    for old in extend.merges if extend else []:
+        merges.append(old)
+        state = apply_merge(state, old.left, old.right, old.token, ties)
     while len(vocabulary) < vocab_size:
         symbol_counts = count_symbols(state)
         candidates: dict[Pair, int] = {}
@@ -170,7 +185,8 @@ def train(
             too_long = max_token_length is not None and length > max_token_length
             # Text is text: no merge makes a special token.
             special = token in (special_tokens or [])
-            if count >= min_frequency and not too_long and not special:
+            crosses = not without_id.isdisjoint(pair)
+            if count >= min_frequency and not too_long and not special and not crosses:
                 candidates[pair] = count
         if not candidates:
             break

@@ -66,11 +66,7 @@ class Forms:
         tokens)."""
         recipe = self.tokenizer.recipe
         blocks = self.blocks(document)
-        if (
-            recipe.normalizers
-            or self._matcher
-            or self.form not in ("ids", "bin")
-        ):
+        if recipe.normalizers or self._matcher or self.form not in ("ids", "bin"):
             yield b"".join(blocks)
             return
         from tokctl._native import last_cut

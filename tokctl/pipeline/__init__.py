@@ -5,8 +5,8 @@ The native core does what they say; `tokctl.formats` translates them.
 
 from tokctl.pipeline.added_tokens import AddedToken
 from tokctl.pipeline.decoders import DECODERS
-from tokctl.pipeline.normalizers import NORMALIZERS
 from tokctl.pipeline.native import native_parts
+from tokctl.pipeline.normalizers import NORMALIZERS
 from tokctl.pipeline.part import Family, Kind, Option, Part, Steps, text_of
 from tokctl.pipeline.post_processors import POST_PROCESSORS
 from tokctl.pipeline.pre_tokenizers import BEHAVIOURS, PRE_TOKENIZERS, is_lossless

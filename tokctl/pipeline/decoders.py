@@ -26,6 +26,7 @@ DECODERS = Family(
             {"suffix": Option(str, "</w>", may_be_empty=False)},
             main=("suffix",),
         ),
+        "join": Kind("puts a space between any two tokens"),
         "fuse": Kind("joins all tokens into one text"),
         "strip": Kind(
             "removes a character at the ends of each token, so many times at most",

@@ -36,6 +36,10 @@ NORMALIZERS = Family(
         "nmt": Kind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
         "collapse-spaces": Kind("one space for each run of spaces"),
         "delete-newlines": Kind("removes line feeds and carriage returns, as the notebooks do"),
+        "strip-spaces": Kind(
+            "removes plain spaces at the ends",
+            {"left": _TRUE, "right": _TRUE},
+        ),
         "strip": Kind(
             "removes white space at the ends",
             {"left": _TRUE, "right": _TRUE},

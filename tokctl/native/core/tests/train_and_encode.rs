@@ -4,6 +4,7 @@ use tokctl_core::count::{Counter, Counts};
 use tokctl_core::encode::{Encoder, MergeOrder, Merging, Segmenter};
 use tokctl_core::model::{Alphabet, Marker, Merges, Units};
 use tokctl_core::pretokenize::PreTokenizer;
+use tokctl_core::train::alphabet::Limits;
 use tokctl_core::train::{train, Criterion, Options, Stop, Ties, Training};
 use tokctl_core::Error;
 
@@ -26,6 +27,8 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         bare_characters: false,
         min_frequency: 1,
         max_token_length: None,
+        limits: Limits::default(),
+        extend: None,
     }
 }
 

@@ -48,12 +48,20 @@ impl Counter {
         Ok(())
     }
 
+    fn set_weight(&mut self, weight: u64) -> PyResult<()> {
+        self.open()?.set_weight(weight);
+        Ok(())
+    }
+
     fn finish(&mut self, py: Python<'_>, min_count: u64) -> PyResult<Counts> {
         self.open()?;
         let counter = self.0.take();
-        let counts = py.detach(|| match counter {
-            Some(counter) => counter.finish(min_count),
-            None => Ok(count::Counts::default()),
+        let counts = py.detach(|| {
+            let counts = match counter {
+                Some(counter) => counter.finish(min_count)?,
+                None => count::Counts::default(),
+            };
+            counts.check().map(|()| counts)
         });
         counts.map(Counts).map_err(to_python)
     }
@@ -73,10 +81,59 @@ impl Counts {
         self.0.total()
     }
 
+    /// One `word<TAB>count` per line, as `CountLines` reads them.
+    fn to_lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let lines = py.detach(|| self.0.to_lines());
+        PyBytes::new(py, &lines)
+    }
+
     fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let items = self.0.iter();
         items
             .map(|(text, count)| (PyBytes::new(py, text), count))
             .collect()
+    }
+}
+
+/// Reads `word<TAB>count` lines into a counter.
+#[pyclass(module = "tokctl._native")]
+pub struct CountLines(count::CountLines);
+
+#[pymethods]
+impl CountLines {
+    #[new]
+    fn new(characters: bool) -> Self {
+        CountLines(count::CountLines::new(characters))
+    }
+
+    fn feed(&mut self, py: Python<'_>, block: &[u8], counter: &mut Counter) -> PyResult<()> {
+        let counter = counter.open()?;
+        py.detach(|| self.0.feed(block, counter)).map_err(to_python)
+    }
+
+    fn end(&mut self, py: Python<'_>, counter: &mut Counter) -> PyResult<()> {
+        let counter = counter.open()?;
+        py.detach(|| self.0.end(counter)).map_err(to_python)
+    }
+}
+
+/// Keeps a share of the lines; see `tokctl_core::count::LineSampler`.
+#[pyclass(module = "tokctl._native")]
+pub struct LineSampler(count::LineSampler);
+
+#[pymethods]
+impl LineSampler {
+    #[new]
+    fn new(share: (u64, u64), seed: u64) -> Self {
+        LineSampler(count::LineSampler::new(share, seed))
+    }
+
+    fn keep<'py>(&mut self, py: Python<'py>, block: &[u8]) -> Bound<'py, PyBytes> {
+        let kept = py.detach(|| self.0.keep(block));
+        PyBytes::new(py, &kept)
+    }
+
+    fn end_document(&mut self) {
+        self.0.end_document();
     }
 }

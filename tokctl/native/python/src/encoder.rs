@@ -113,12 +113,7 @@ impl Encoder {
     }
 
     #[pyo3(signature = (text, matchers=None))]
-    fn ids(
-        &self,
-        py: Python<'_>,
-        text: &[u8],
-        matchers: Option<&Matchers>,
-    ) -> PyResult<Vec<u32>> {
+    fn ids(&self, py: Python<'_>, text: &[u8], matchers: Option<&Matchers>) -> PyResult<Vec<u32>> {
         detached(py, |interrupt| {
             let mut ids = Vec::new();
             let matchers = matchers.map(|matchers| &matchers.0);
@@ -268,7 +263,8 @@ impl Encoder {
                     let pre_token = text.get(start..end).ok_or_else(|| {
                         Error::Invalid("a pre-token lies outside its text".into())
                     })?;
-                    let drawn = unigram.sample(pre_token, alpha, nbest_size, &mut rng, interrupt)?;
+                    let drawn =
+                        unigram.sample(pre_token, alpha, nbest_size, &mut rng, interrupt)?;
                     Ok(ids_and_lengths(&drawn))
                 })
                 .collect()
@@ -280,7 +276,9 @@ impl Encoder {
     fn unigram(&self) -> PyResult<&Unigram> {
         match self.0.segmenter() {
             Segmenter::Unigram(unigram) => Ok(unigram),
-            _ => Err(invalid("only unigram models have scored segmentations".into())),
+            _ => Err(invalid(
+                "only unigram models have scored segmentations".into(),
+            )),
         }
     }
 }

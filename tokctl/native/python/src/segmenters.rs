@@ -116,11 +116,7 @@ fn alphabet(units: Units, marker: &Marker, ordinary: &[(Vec<u8>, u32)]) -> Alpha
 fn longest_match(given: Given) -> Result<LongestMatch> {
     let prefix = match &given.marker {
         Marker::Continuation(prefix) => prefix.as_bytes(),
-        _ => {
-            return Err(invalid(
-                "longest match needs a continuation marker".into(),
-            ))
-        }
+        _ => return Err(invalid("longest match needs a continuation marker".into())),
     };
     let unknown = match given.unknown {
         "word" => Unknown::Word,
@@ -128,7 +124,10 @@ fn longest_match(given: Given) -> Result<LongestMatch> {
         other => return Err(invalid(format!("unknown can't be {other}"))),
     };
     LongestMatch::new(
-        given.tokens.iter().map(|(token, id)| (token.as_slice(), *id)),
+        given
+            .tokens
+            .iter()
+            .map(|(token, id)| (token.as_slice(), *id)),
         prefix,
         unknown,
         given.unknown_id,
@@ -142,7 +141,11 @@ fn unigram(given: Given) -> Result<Unigram> {
         "double" => Precision::Double,
         other => return Err(invalid(format!("no precision is called {other}"))),
     };
-    if let Some((_, id)) = given.tokens.iter().find(|(_, id)| *id as usize >= given.scores.len()) {
+    if let Some((_, id)) = given
+        .tokens
+        .iter()
+        .find(|(_, id)| *id as usize >= given.scores.len())
+    {
         return Err(invalid(format!("the token with the id {id} has no score")));
     }
     let scores = &given.scores;

@@ -3,10 +3,11 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::train::{Criterion, Options, Stop, Ties};
+use tokctl_core::train::alphabet::{self, Limits};
+use tokctl_core::train::{frequency, Criterion, Extend, Options, Stop, Ties};
 
 use crate::counter::Counts;
-use crate::errors::invalid;
+use crate::errors::{invalid, to_python};
 use crate::{interrupt, options};
 
 /// Python is told of progress, and looks for Ctrl-C, this often.
@@ -14,6 +15,72 @@ const REPORT: Duration = Duration::from_millis(50);
 
 /// (left id, right id, token id, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
+
+/// A model to go on from: its tokens, and (left id, right id, token id) of each merge.
+type Model = (Vec<Vec<u8>>, Vec<(u32, u32, u32)>);
+
+/// (coverage as numerator and denominator, most characters, initial characters)
+type LimitsRow = (Option<(u64, u64)>, Option<u64>, String);
+
+fn limits((coverage, most, initial): LimitsRow) -> Limits {
+    Limits {
+        coverage,
+        most,
+        initial: initial.chars().collect(),
+    }
+}
+
+/// The characters that get an id, by code point.
+#[pyfunction]
+#[pyo3(signature = (counts, *, limits))]
+pub fn alphabet_of(py: Python<'_>, counts: &Counts, limits: LimitsRow) -> PyResult<String> {
+    let limits = self::limits(limits);
+    let characters = py.detach(|| alphabet::alphabet_of(&counts.0, &limits));
+    characters
+        .map(|characters| characters.into_iter().collect())
+        .map_err(to_python)
+}
+
+/// Trains a word or character model: the tokens by id, how often each occurs, and whether
+/// no more were found.
+#[pyfunction]
+#[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, min_frequency,
+    max_token_length, limits))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_by_frequency<'py>(
+    py: Python<'py>,
+    counts: &Counts,
+    kind: &str,
+    vocab_size: u64,
+    first: Vec<Vec<u8>>,
+    reserved: Vec<Vec<u8>>,
+    min_frequency: u64,
+    max_token_length: Option<u64>,
+    limits: LimitsRow,
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, Vec<u64>, bool)> {
+    let options = frequency::Options {
+        kind: match kind {
+            "words" => frequency::Kind::Words,
+            "characters" => frequency::Kind::Characters,
+            _ => return Err(invalid(format!("no kind of token is called {kind}"))),
+        },
+        vocab_size,
+        first,
+        reserved,
+        min_frequency,
+        max_token_length,
+        limits: self::limits(limits),
+    };
+    let trained = py
+        .detach(|| frequency::train(&counts.0, &options))
+        .map_err(to_python)?;
+    let tokens = trained.tokens.iter();
+    Ok((
+        tokens.map(|token| PyBytes::new(py, token)).collect(),
+        trained.counts,
+        trained.stop == Stop::Exhausted,
+    ))
+}
 
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Training(tokctl_core::train::Training);
@@ -56,7 +123,8 @@ impl Training {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
-    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, progress))]
+    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, limits,
+    extend, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -72,6 +140,8 @@ pub fn train(
     bare_characters: bool,
     min_frequency: u64,
     max_token_length: Option<u64>,
+    limits: LimitsRow,
+    extend: Option<Model>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let options = Options {
@@ -90,6 +160,8 @@ pub fn train(
         bare_characters,
         min_frequency,
         max_token_length,
+        limits: self::limits(limits),
+        extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
     let raised = Mutex::new(None);
     let result = py.detach(|| {

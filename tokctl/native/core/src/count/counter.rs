@@ -6,7 +6,7 @@ use std::thread;
 use hashbrown::DefaultHashBuilder;
 
 use super::table::{Entry, Table};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, PreTokenizer};
 use crate::unicode::{Classes, LETTER, NUMBER, PUNCTUATION};
@@ -14,6 +14,9 @@ use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
 const PIECE: usize = 256 * 1024;
+
+/// No pre-token may be counted so often.
+pub const LEAST_TOO_LARGE: u64 = 1 << 63;
 
 /// Takes documents block by block and counts their pre-tokens.
 ///
@@ -34,6 +37,8 @@ pub struct Counter {
     split: bool,
     /// Pieces counted so far. A pre-token's first place is its piece and its place in it.
     pieces: u64,
+    /// What one occurrence counts, in the document at hand.
+    weight: u64,
 }
 
 /// Bits of a first place that hold the place within a piece.
@@ -53,7 +58,13 @@ impl Counter {
             waiting: Vec::new(),
             split: false,
             pieces: 0,
+            weight: 1,
         }
+    }
+
+    /// From now on each occurrence counts `weight` times. Set between two documents.
+    pub fn set_weight(&mut self, weight: u64) {
+        self.weight = weight;
     }
 
     /// Counts the next block of the current document.
@@ -124,7 +135,7 @@ impl Counter {
         }
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let next = AtomicUsize::new(0);
-        let (pre_tokenizer, base) = (&self.pre_tokenizer, self.pieces);
+        let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.pieces, self.weight);
         let begun = self.split;
         let work = |table: &mut Table| -> Result<()> {
             loop {
@@ -138,11 +149,11 @@ impl Counter {
                 if pre_tokenizer.rewrites() {
                     let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
                     for &(from, to) in &splits.ranges {
-                        table.add(&splits.text[from..to], 1, first + from as u64);
+                        table.add(&splits.text[from..to], weight, first + from as u64);
                     }
                 } else {
                     pre_tokenizer.split(text, |from, to| {
-                        table.add(&text[from..to], 1, first + from as u64);
+                        table.add(&text[from..to], weight, first + from as u64);
                     })?;
                 }
             }
@@ -224,7 +235,24 @@ impl Counts {
 
     /// Occurrences of all pre-tokens together.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts
+            .iter()
+            .fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// An error unless every count is below 2^63, and their sum below 2^64.
+    pub fn check(&self) -> Result<()> {
+        if let Some((word, _)) = self.iter().find(|&(_, count)| count >= LEAST_TOO_LARGE) {
+            return Err(Error::TooLarge(format!(
+                "the pre-token {:?} has a count of 2^63 or more",
+                String::from_utf8_lossy(&word[..word.len().min(40)])
+            )));
+        }
+        let total: u128 = self.counts.iter().map(|&count| u128::from(count)).sum();
+        if total > u64::MAX.into() {
+            return Err(Error::TooLarge("the counts add up to 2^64 or more".into()));
+        }
+        Ok(())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {

@@ -55,7 +55,8 @@ impl Table {
         };
         if let Some(&at) = self.index.find(hash, same) {
             let entry = &mut entries[at as usize];
-            entry.count += count;
+            // A count that 64 bits can't hold is refused when the counting ends.
+            entry.count = entry.count.saturating_add(count);
             entry.first = entry.first.min(first);
             return;
         }

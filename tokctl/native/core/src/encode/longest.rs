@@ -11,7 +11,7 @@ use memchr::{memrchr, memrchr2, memrchr3};
 const NONE: u32 = u32::MAX;
 
 /// So many states have a row of 256; a row is 1 kB.
-const ROWS: usize = 4096;
+const ROWS: usize = 1024;
 
 /// One state; what a step needs of it lies together.
 #[derive(Clone, Copy)]

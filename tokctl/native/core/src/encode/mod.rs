@@ -7,8 +7,8 @@ mod fallback;
 mod lines;
 mod longest;
 mod longest_match;
-mod merge;
 mod matchers;
+mod merge;
 mod random;
 mod unigram;
 mod words;
@@ -16,8 +16,8 @@ mod words;
 pub use added::{AddedToken, AddedTokens};
 pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
-pub use merge::{MergeOrder, Merging};
 pub use matchers::Matchers;
+pub use merge::{MergeOrder, Merging};
 pub use random::Rng;
 pub use unigram::{Precision, Unigram, UnigramOptions};
 pub use words::Words;
@@ -173,15 +173,17 @@ impl Encoder {
     ) -> Result<()> {
         self.with_work(interrupt, matchers, |work| {
             let mut failure = Ok(());
-            each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
-                match id {
+            each_span(
+                matchers.and_then(Matchers::raw),
+                text,
+                |id, start, end| match id {
                     Some(id) => out.push(id),
                     None if failure.is_ok() => {
                         failure = self.stretch_ids(&text[start..end], start == 0, work, out);
                     }
                     None => {}
-                }
-            });
+                },
+            );
             failure
         })
     }
@@ -268,15 +270,17 @@ impl Encoder {
         let mut out = Placed::default();
         self.with_work(interrupt, matchers, |work| {
             let mut failure = Ok(());
-            each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
-                match id {
+            each_span(
+                matchers.and_then(Matchers::raw),
+                text,
+                |id, start, end| match id {
                     Some(id) => out.added(id, start, end, work.matchers),
                     None if failure.is_ok() => {
                         failure = self.stretch_tokens(&text[start..end], start, work, &mut out);
                     }
                     None => {}
-                }
-            });
+                },
+            );
             failure
         })?;
         Ok(out.tokens)

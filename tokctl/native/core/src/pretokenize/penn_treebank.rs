@@ -114,10 +114,7 @@ fn final_period(classes: Classes, text: &[u8]) -> Option<(usize, usize)> {
 
 fn is_white_space(classes: Classes, text: &[u8], at: usize) -> (bool, usize) {
     let (class, length) = classes.at(text, at);
-    (
-        class & SPACE != 0 || matches!(text[at], 0x1C..=0x1F),
-        length,
-    )
+    (class & SPACE != 0, length)
 }
 
 /// Where the white-space character that ends at `end` starts.

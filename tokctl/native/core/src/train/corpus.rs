@@ -4,7 +4,9 @@
 //! its first and last slot hold its width, so that both neighbours are found in one
 //! step; the other slots are [`INSIDE`]. One [`EDGE`] slot stands before each word and
 //! after the last. A place (the index of a symbol's first slot) never changes while the
-//! symbol lives, and places ascend in scan order.
+//! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
+
+use hashbrown::HashSet;
 
 use super::{Options, Ties};
 use crate::count::Counts;
@@ -29,6 +31,7 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn new(counts: &Counts, vocabulary: &Vocabulary, options: &Options) -> Result<Self> {
+        let special: HashSet<&[u8]> = options.special_tokens.iter().map(Vec::as_slice).collect();
         let alphabet = match options.units {
             Units::Bytes => Alphabet::bytes(|byte| vocabulary.id(byte)),
             Units::Characters => Alphabet::characters(
@@ -38,7 +41,7 @@ impl Corpus {
                     .iter()
                     .map(Vec::as_slice)
                     .zip(0..)
-                    .skip(options.special_tokens.len()),
+                    .filter(|(token, _)| !special.contains(token)),
             ),
         };
         let mut corpus = Corpus {
@@ -52,9 +55,13 @@ impl Corpus {
         };
         for (word, (pre_token, count)) in (0u32..).zip(counts.iter()) {
             alphabet.symbols(pre_token, |id, _| {
-                debug_assert!(id != NO_ID, "the alphabet is made from these words");
-                corpus.symbols.push(id);
-                corpus.symbol_counts[id as usize] += count;
+                if id == NO_ID {
+                    // A character that the alphabet leaves out: no merge crosses it.
+                    corpus.symbols.push(EDGE);
+                } else {
+                    corpus.symbols.push(id);
+                    corpus.symbol_counts[id as usize] += count;
+                }
             });
             corpus.symbols.push(EDGE);
             corpus.word_at.resize(corpus.symbols.len(), word);

@@ -1,24 +1,31 @@
-//! Training by merges: BPE and WordPiece.
+//! Training: by merges (BPE and WordPiece), and by frequency ([`frequency`]: words, characters).
 //!
-//! Both start from initial symbols and merge the best adjacent pair again and again;
+//! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again;
 //! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
 //! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
 //! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair.
 
+pub mod alphabet;
 mod by_count;
 mod by_likelihood;
 mod corpus;
+mod extend;
 mod fraction;
+pub mod frequency;
 mod initial;
 mod pairs;
 mod ties;
 pub mod unigram;
 
+pub use extend::Extend;
 pub use ties::Ties;
+
+use hashbrown::HashSet;
 
 use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Marker, Merge, Units, Vocabulary};
+use alphabet::Limits;
 use corpus::Corpus;
 use pairs::{PairId, Pairs};
 
@@ -39,6 +46,8 @@ pub struct Options {
     pub marker: Marker,
     /// Ids wanted in all: special tokens, alphabet and merged tokens.
     pub vocab_size: u64,
+    /// These get the lowest ids, and no merge makes one. Where a model is extended, those
+    /// that it has keep their ids, and others get none here.
     pub special_tokens: Vec<Vec<u8>>,
     /// More strings that no token may have: those that a model file would spell like a
     /// special token.
@@ -51,6 +60,10 @@ pub struct Options {
     pub min_frequency: u64,
     /// Longest token, in units, its marker not counted.
     pub max_token_length: Option<u64>,
+    /// Which characters get an id, for [`Units::Characters`].
+    pub limits: Limits,
+    /// A model to go on from.
+    pub extend: Option<Extend>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +77,12 @@ pub enum Stop {
 #[derive(Debug, Clone)]
 pub struct Training {
     pub vocabulary: Vocabulary,
+    /// Those of a model that is extended are not among them.
     pub merges: Vec<Merge>,
-    /// Ids of the alphabet: `special_tokens.len()..alphabet_end`.
+    /// Ids of the alphabet: `special_tokens.len()..alphabet_end`; of what an extended model
+    /// has got in addition, `extend.tokens.len()..alphabet_end`.
     pub alphabet_end: u32,
+
     pub stop: Stop,
 }
 
@@ -115,10 +131,20 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
     let alphabet_end = vocabulary.len() as u32;
     let mut corpus = Corpus::new(counts, &vocabulary, options)?;
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
+    if let Some(old) = &options.extend {
+        let form = (&options.marker, options.units);
+        old.replay(form, &mut corpus, &mut pairs, progress)?;
+    }
     let mut selector: Box<dyn Selector> = match options.criterion {
         Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
         Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),
     };
+    let never: HashSet<&[u8]> = options
+        .special_tokens
+        .iter()
+        .chain(&options.reserved)
+        .map(Vec::as_slice)
+        .collect();
     let mut merges = Vec::new();
     let mut stop = Stop::VocabularyFull;
     while (vocabulary.len() as u64) < options.vocab_size {
@@ -135,7 +161,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
             vocabulary.token(right).expect("symbols are tokens"),
         );
         // Text is text: no merge makes a special token, though the text spells it.
-        if options.special_tokens.contains(&string) || options.reserved.contains(&string) {
+        if never.contains(string.as_slice()) {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;

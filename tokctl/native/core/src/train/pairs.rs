@@ -100,6 +100,16 @@ impl Pairs {
         (pair.left, pair.right)
     }
 
+    /// The pair of two symbols, where they have ever been neighbours.
+    pub fn id(&self, left: u32, right: u32) -> Option<PairId> {
+        self.ids.get(&key(left, right)).copied()
+    }
+
+    /// Gives `token` the length of what merging two symbols makes.
+    pub fn set_length(&mut self, left: u32, right: u32, token: u32) {
+        self.lengths[token as usize] = self.merged_length(left, right);
+    }
+
     pub fn count(&self, pair: PairId) -> u64 {
         self.pairs[pair as usize].count
     }

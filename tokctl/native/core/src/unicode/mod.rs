@@ -12,8 +12,8 @@ pub mod tables;
 mod word;
 
 pub use category::{Categories, Category};
-pub use word::WordCharacters;
 pub use script::Scripts;
+pub use word::WordCharacters;
 
 use std::sync::LazyLock;
 

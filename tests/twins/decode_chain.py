@@ -1,0 +1,133 @@
+"""Slow twin of the chains of decoders: Hugging Face's `decode_chain`, step by step.
+
+Each step maps a list of tokens to a list of tokens; the last list is joined. (`tokenizers` 0.23,
+`src/decoders`; `ByteLevel` gives bytes that are no UTF-8 as surrogate escapes, not as U+FFFD.)
+"""
+
+from collections.abc import Sequence
+
+import regex
+
+Step = dict[str, str | int | bool]
+
+CLEANUP = (
+    (" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"),
+    (" 'm", "'m"), (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re"),
+)  # fmt: skip
+
+
+def clean_up(text: str) -> str:
+    for spaced, clean in CLEANUP:
+        text = text.replace(spaced, clean)
+    return text
+
+
+def stand_ins() -> dict[str, int]:
+    shown = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    return {chr(byte): byte for byte in shown} | {chr(256 + n): b for n, b in enumerate(hidden)}
+
+
+STAND_INS = stand_ins()
+
+
+def byte_level(tokens: list[str]) -> list[str]:
+    data = b""
+    for token in tokens:
+        if all(char in STAND_INS for char in token):
+            data += bytes(STAND_INS[char] for char in token)
+        else:
+            data += token.encode("utf-8", "surrogateescape")
+    return [data.decode("utf-8", "surrogateescape")]
+
+
+def word_piece(tokens: list[str], prefix: str, cleanup: bool) -> list[str]:
+    out = []
+    for index, token in enumerate(tokens):
+        if index > 0:
+            token = token[len(prefix) :] if token.startswith(prefix) else " " + token
+        out.append(clean_up(token) if cleanup else token)
+    return out
+
+
+def metaspace(tokens: list[str], replacement: str, prepend: str) -> list[str]:
+    first = "" if prepend != "never" else " "
+    return [token.replace(replacement, " " if n else first) for n, token in enumerate(tokens)]
+
+
+def byte_fallback(tokens: list[str]) -> list[str]:
+    out: list[str] = []
+    run: list[int] = []
+
+    def end_run() -> None:
+        try:
+            out.extend([bytes(run).decode()] if run else [])
+        except UnicodeDecodeError:
+            out.extend("\ufffd" for _ in run)
+        run.clear()
+
+    for token in tokens:
+        if regex.fullmatch(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", token):
+            run.append(int(token[3:5], 16))
+        else:
+            end_run()
+            out.append(token)
+    end_run()
+    return out
+
+
+def bpe_suffix(tokens: list[str], suffix: str) -> list[str]:
+    last = len(tokens) - 1
+    return [token.replace(suffix, "" if n == last else " ") for n, token in enumerate(tokens)]
+
+
+def strip(token: str, content: str, start: int, stop: int) -> str:
+    """Both ends are looked at in the whole token."""
+    leading = len(token) - len(token.lstrip(content))
+    trailing = len(token) - len(token.rstrip(content))
+    return token[min(start, leading) : len(token) - min(stop, trailing)]
+
+
+def ctc(tokens: list[str], pad: str, word_delimiter: str, cleanup: bool) -> list[str]:
+    out = []
+    for index, token in enumerate(tokens):
+        if index > 0 and token == tokens[index - 1]:
+            continue
+        token = token.replace(pad, "") if pad else token
+        if cleanup:
+            token = clean_up(token).replace(word_delimiter, " ")
+        out += [token] if token else []
+    return out
+
+
+def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
+    chain = list(tokens)
+    for step in steps:
+        fields = {name: value for name, value in step.items() if name != "kind"}
+        match step["kind"]:
+            case "byte-level":
+                chain = byte_level(chain) if step["stand_ins"] else ["".join(chain)]
+            case "wordpiece":
+                chain = word_piece(chain, **fields)  # type: ignore[arg-type]
+            case "metaspace":
+                chain = metaspace(chain, **fields)  # type: ignore[arg-type]
+            case "byte-fallback":
+                chain = byte_fallback(chain)
+            case "bpe-suffix":
+                chain = bpe_suffix(chain, **fields)  # type: ignore[arg-type]
+            case "fuse":
+                chain = ["".join(chain)]
+            case "join":
+                chain = [" ".join(chain)]
+            case "strip":
+                chain = [strip(token, **fields) for token in chain]  # type: ignore[arg-type]
+            case "replace":
+                pattern = str(step["pattern"])
+                found = regex.compile(pattern if step["regex"] else regex.escape(pattern))
+                content = str(step["content"])
+                chain = [found.sub(lambda _, text=content: text, t) if t else t for t in chain]
+            case "ctc":
+                chain = ctc(chain, **fields)  # type: ignore[arg-type]
+            case kind:
+                raise ValueError(kind)
+    return "".join(chain)

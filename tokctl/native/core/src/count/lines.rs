@@ -1,0 +1,208 @@
+//! Counts as text: one `word<TAB>count` per line.
+//!
+//! The last tab of a line separates. In the word, `\n`, `\r`, `\t` and `\\` stand for a line
+//! feed, a carriage return, a tab and a backslash; a backslash before anything else is an
+//! error, so that no other notation is misread in silence. The count is a whole number
+//! from 0 to 2^63 - 1; a carriage return may stand behind it. Counts of a word that comes
+//! more than once add up.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memrchr};
+
+use super::counter::{Counter, Counts, LEAST_TOO_LARGE};
+use crate::error::{Error, Result};
+
+/// Reads counts block by block.
+#[derive(Default)]
+pub struct CountLines {
+    /// The start of a line whose end has not come yet.
+    waiting: Vec<u8>,
+    /// Lines that are done.
+    done: u64,
+    /// Must words be UTF-8?
+    characters: bool,
+}
+
+impl CountLines {
+    pub fn new(characters: bool) -> Self {
+        CountLines {
+            characters,
+            ..CountLines::default()
+        }
+    }
+
+    /// Adds the lines that end in this block.
+    pub fn feed(&mut self, mut block: &[u8], counter: &mut Counter) -> Result<()> {
+        while let Some(end) = memchr(b'\n', block) {
+            if self.waiting.is_empty() {
+                self.line(&block[..end], counter)?;
+            } else {
+                let mut line = std::mem::take(&mut self.waiting);
+                line.extend_from_slice(&block[..end]);
+                self.line(&line, counter)?;
+            }
+            block = &block[end + 1..];
+        }
+        self.waiting.extend_from_slice(block);
+        Ok(())
+    }
+
+    /// Adds the last line, where no line feed ends it.
+    pub fn end(&mut self, counter: &mut Counter) -> Result<()> {
+        match std::mem::take(&mut self.waiting) {
+            line if line.is_empty() => Ok(()),
+            line => self.line(&line, counter),
+        }
+    }
+
+    fn line(&mut self, line: &[u8], counter: &mut Counter) -> Result<()> {
+        self.done += 1;
+        let number = self.done;
+        let wrong = |what: String| Err(Error::Invalid(format!("line {number}: {what}")));
+        let Some(tab) = memrchr(b'\t', line) else {
+            return wrong("there is no tab between a word and its count".into());
+        };
+        let (word, digits) = (&line[..tab], &line[tab + 1..]);
+        let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
+        let count = match parse(digits) {
+            Some(count) => count,
+            None => {
+                let shown = String::from_utf8_lossy(&digits[..digits.len().min(40)]);
+                return wrong(format!("{shown:?} is no whole number from 0 to 2^63 - 1"));
+            }
+        };
+        let word = match unescape(word) {
+            Some(word) if word.is_empty() => return wrong("the word is empty".into()),
+            Some(word) => word,
+            None => {
+                return wrong(r"a backslash in the word is not \n, \r, \t or \\".into());
+            }
+        };
+        if self.characters && std::str::from_utf8(&word).is_err() {
+            return wrong("the word is not UTF-8, which this recipe needs".into());
+        }
+        counter.add(&word, count);
+        Ok(())
+    }
+}
+
+/// Digits and nothing else, below 2^63.
+fn parse(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (number < LEAST_TOO_LARGE).then_some(number)
+}
+
+fn unescape(word: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if memchr(b'\\', word).is_none() {
+        return Some(Cow::Borrowed(word));
+    }
+    let mut text = Vec::with_capacity(word.len());
+    let mut bytes = word.iter();
+    while let Some(&byte) = bytes.next() {
+        text.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                b'\\' => b'\\',
+                _ => return None,
+            },
+            byte => byte,
+        });
+    }
+    Some(Cow::Owned(text))
+}
+
+impl Counts {
+    /// The lines that [`CountLines`] reads, in first-seen order.
+    pub fn to_lines(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut digits = itoa::Buffer::new();
+        for (word, count) in self.iter() {
+            let plain =
+                memchr2(b'\\', b'\t', word).is_none() && memchr2(b'\n', b'\r', word).is_none();
+            if plain {
+                lines.extend_from_slice(word);
+            } else {
+                for &byte in word {
+                    match byte {
+                        b'\n' => lines.extend_from_slice(br"\n"),
+                        b'\r' => lines.extend_from_slice(br"\r"),
+                        b'\t' => lines.extend_from_slice(br"\t"),
+                        b'\\' => lines.extend_from_slice(br"\\"),
+                        byte => lines.push(byte),
+                    }
+                }
+            }
+            lines.push(b'\t');
+            lines.extend_from_slice(digits.format(count).as_bytes());
+            lines.push(b'\n');
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pretokenize::PreTokenizer;
+
+    fn read(text: &[u8], block: usize, characters: bool) -> Result<Counts> {
+        let mut counter = Counter::new(PreTokenizer::None, Vec::new(), 1);
+        let mut lines = CountLines::new(characters);
+        for block in text.chunks(block) {
+            lines.feed(block, &mut counter)?;
+        }
+        lines.end(&mut counter)?;
+        Ok(counter.finish(1))
+    }
+
+    #[test]
+    fn written_lines_are_read_again() {
+        let mut counts = Counts::default();
+        for (word, count) in [("a b", 3), ("\n\t\\n", 2), ("é\r", (1 << 63) - 1), ("x", 1)] {
+            counts.push(word.as_bytes(), count);
+        }
+        counts.push(b"\xff", 7);
+        let lines = counts.to_lines();
+        for block in [1, 3, 1000] {
+            let again = read(&lines, block, false).unwrap();
+            assert!(counts.iter().eq(again.iter()));
+        }
+    }
+
+    #[test]
+    fn duplicates_add_up_and_a_carriage_return_is_taken() {
+        let counts = read(b"b\t2\r\na\t1\r\nz\t0\nb\t3", 4, true).unwrap();
+        let found: Vec<_> = counts.iter().collect();
+        assert_eq!(found, [(&b"b"[..], 5), (&b"a"[..], 1)]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (line, what) in [
+            (&b"ab"[..], "no tab"),
+            (b"", "no tab"),
+            (b"ab\t", "\"\" is no whole number"),
+            (b"ab\t-1", "\"-1\" is no whole"),
+            (b"ab\t+1", "is no whole"),
+            (b"ab\t1.0", "is no whole"),
+            (b"ab\t9223372036854775808", "is no whole"),
+            (b"\t1", "is empty"),
+            (br"a\b	1", "a backslash"),
+            (b"a\\\t1", "a backslash"),
+            (b"\xff\t1", "not UTF-8"),
+        ] {
+            let text = [b"x\t1\n", line, b"\n"].concat();
+            let error = read(&text, 5, true).unwrap_err().to_string();
+            assert!(
+                error.starts_with("line 2: ") && error.contains(what),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A sample of the lines of a text that depends on a seed and nothing else.
+//!
+//! Line number n of all that is read (from 0, documents one after the other) is kept if
+//! the n-th number of SplitMix64 (Steele, Lea, Flood 2014), started with the seed, is
+//! below `share * 2^64`. That generator is a counter that is hashed, so neither blocks nor
+//! threads have a part in the answer.
+
+use memchr::memchr;
+
+/// What SplitMix64 adds for each number.
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+pub struct LineSampler {
+    /// Numbers below it keep their line.
+    threshold: u128,
+    state: u64,
+    /// Is the line at hand kept? None before its first byte.
+    keeping: Option<bool>,
+}
+
+impl LineSampler {
+    /// Keeps `share.0 / share.1` of the lines, in the mean.
+    pub fn new(share: (u64, u64), seed: u64) -> Self {
+        LineSampler {
+            threshold: (u128::from(share.0) << 64) / u128::from(share.1.max(1)),
+            state: seed,
+            keeping: None,
+        }
+    }
+
+    /// The bytes of the next block of the document that lie in kept lines. A line ends
+    /// behind its line feed.
+    pub fn keep(&mut self, block: &[u8]) -> Vec<u8> {
+        let mut kept = Vec::new();
+        let mut rest = block;
+        while !rest.is_empty() {
+            let keep = match self.keeping {
+                Some(keep) => keep,
+                None => u128::from(self.next_number()) < self.threshold,
+            };
+            let end = memchr(b'\n', rest);
+            let (line, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
+            if keep {
+                kept.extend_from_slice(line);
+            }
+            self.keeping = end.is_none().then_some(keep);
+            rest = after;
+        }
+        kept
+    }
+
+    /// The next block starts a line, whatever the last one ended with.
+    pub fn end_document(&mut self) {
+        self.keeping = None;
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GAMMA);
+        let mut number = self.state;
+        number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        number ^ (number >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut sampler = LineSampler::new((1, 2), 1_234_567);
+        let numbers: Vec<u64> = (0..3).map(|_| sampler.next_number()).collect();
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
+        assert_eq!(numbers, published);
+    }
+
+    #[test]
+    fn blocks_do_not_matter_and_all_is_all() {
+        let text = "a\nbc\n\nd\ne f\n".repeat(300) + "the end";
+        let whole = LineSampler::new((1, 3), 7).keep(text.as_bytes());
+        let lines = whole.iter().filter(|&&byte| byte == b'\n').count();
+        assert!((400..600).contains(&lines), "{lines}");
+        for size in [1, 2, 5, 1000] {
+            let mut sampler = LineSampler::new((1, 3), 7);
+            let parts: Vec<u8> = text
+                .as_bytes()
+                .chunks(size)
+                .flat_map(|block| sampler.keep(block))
+                .collect();
+            assert_eq!(parts, whole);
+        }
+        assert_eq!(
+            LineSampler::new((1, 1), 7).keep(text.as_bytes()),
+            text.as_bytes()
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Which characters get an id.
+//!
+//! A character that is left out has no id, and no merge crosses it: its neighbours do not
+//! become adjacent. (Hugging Face drops it from the word, so that they do.)
+
+use crate::count::Counts;
+use crate::error::{Error, Result};
+
+/// Code points, as many as there can be.
+const CODE_POINTS: usize = 0x11_0000;
+
+/// What limits the characters of an alphabet. The default limits nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The share of the characters' occurrences that the alphabet must cover, as
+    /// (numerator, denominator); SentencePiece's `character_coverage`.
+    pub coverage: Option<(u64, u64)>,
+    /// The most characters that it may have; Hugging Face's `limit_alphabet`.
+    pub most: Option<u64>,
+    /// Characters that are in it though they are not seen, and that no limit drops.
+    pub initial: Vec<char>,
+}
+
+/// The characters of a model's alphabet, by code point.
+///
+/// Those of `limits.initial` come first, then all others from the most frequent to the
+/// least (ties by code point) until the coverage is reached or the most are taken.
+pub fn alphabet_of(counts: &Counts, limits: &Limits) -> Result<Vec<char>> {
+    let occurrences = occurrences(counts)?;
+    let total: u128 = occurrences.iter().map(|&count| u128::from(count)).sum();
+    let mut initial = limits.initial.clone();
+    initial.sort_unstable();
+    initial.dedup();
+    let mut others: Vec<char> = seen(&occurrences)
+        .filter(|character| initial.binary_search(character).is_err())
+        .collect();
+    // The sort is stable: ties stay in the order of code points.
+    others.sort_by_key(|&character| std::cmp::Reverse(occurrences[character as usize]));
+
+    let (share, whole) = limits.coverage.unwrap_or((1, 1));
+    let too_large = || Error::TooLarge("the coverage has too many decimals".into());
+    let wanted = total.checked_mul(share.into()).ok_or_else(too_large)?;
+    let mut covered: u128 = initial
+        .iter()
+        .map(|&c| u128::from(occurrences[c as usize]))
+        .sum();
+    let mut taken = initial;
+    let most = limits.most.unwrap_or(u64::MAX);
+    for character in others {
+        let enough = covered.checked_mul(whole.into()).ok_or_else(too_large)? >= wanted;
+        if (limits.coverage.is_some() && enough) || taken.len() as u64 >= most {
+            break;
+        }
+        covered += u128::from(occurrences[character as usize]);
+        taken.push(character);
+    }
+    taken.sort_unstable();
+    Ok(taken)
+}
+
+/// How often each character occurs in the counted pre-tokens, by code point.
+pub(super) fn occurrences(counts: &Counts) -> Result<Vec<u64>> {
+    let mut occurrences = vec![0u64; CODE_POINTS];
+    for (pre_token, count) in counts.iter() {
+        for character in text(pre_token)?.chars() {
+            let entry = &mut occurrences[character as usize];
+            *entry = entry.checked_add(count).ok_or_else(|| {
+                Error::TooLarge(format!("{character:?} occurs 2^64 times or more"))
+            })?;
+        }
+    }
+    Ok(occurrences)
+}
+
+fn seen(occurrences: &[u64]) -> impl Iterator<Item = char> + '_ {
+    (0u32..)
+        .zip(occurrences)
+        .filter(|&(_, &count)| count > 0)
+        .filter_map(|(code, _)| char::from_u32(code))
+}
+
+pub(super) fn text(pre_token: &[u8]) -> Result<&str> {
+    std::str::from_utf8(pre_token).map_err(|_| Error::Invalid("a pre-token is not UTF-8".into()))
+}
+
+/// A set of characters that costs one look per question.
+pub(super) struct Characters(Vec<bool>);
+
+impl Characters {
+    pub fn none() -> Self {
+        Characters(vec![false; CODE_POINTS])
+    }
+
+    pub fn insert(&mut self, character: char) {
+        self.0[character as usize] = true;
+    }
+
+    pub fn contains(&self, character: char) -> bool {
+        self.0[character as usize]
+    }
+
+    /// By code point.
+    pub fn iter(&self) -> impl Iterator<Item = char> + '_ {
+        let present = (0u32..).zip(&self.0).filter(|&(_, &present)| present);
+        present.filter_map(|(code, _)| char::from_u32(code))
+    }
+}
+
+impl FromIterator<char> for Characters {
+    fn from_iter<I: IntoIterator<Item = char>>(characters: I) -> Self {
+        let mut set = Characters::none();
+        characters.into_iter().for_each(|c| set.insert(c));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[(&str, u64)], limits: Limits) -> String {
+        let mut counts = Counts::default();
+        for (word, count) in words {
+            counts.push(word.as_bytes(), *count);
+        }
+        alphabet_of(&counts, &limits).unwrap().into_iter().collect()
+    }
+
+    #[test]
+    fn the_most_frequent_come_first_and_ties_go_by_code_point() {
+        // a 5, b 3, c 1, d 1: ten in all.
+        let words = [("aab", 2), ("ba", 1), ("dc", 1)];
+        let covering = |share, whole| Limits {
+            coverage: Some((share, whole)),
+            ..Limits::default()
+        };
+        assert_eq!(of(&words, Limits::default()), "abcd");
+        assert_eq!(of(&words, covering(1, 1)), "abcd");
+        assert_eq!(of(&words, covering(5, 10)), "a");
+        assert_eq!(of(&words, covering(51, 100)), "ab");
+        assert_eq!(of(&words, covering(81, 100)), "abc");
+        let most = |most| Limits {
+            most: Some(most),
+            ..Limits::default()
+        };
+        assert_eq!(of(&words, most(3)), "abc");
+        assert_eq!(of(&words, most(0)), "");
+    }
+
+    #[test]
+    fn initial_characters_stay_and_count() {
+        let words = [("aab", 2), ("c", 1)];
+        let limits = |coverage, most| Limits {
+            coverage,
+            most,
+            initial: vec!['z', 'c', 'z'],
+        };
+        assert_eq!(of(&words, limits(None, Some(3))), "acz");
+        assert_eq!(of(&words, limits(None, Some(1))), "cz");
+        assert_eq!(of(&words, limits(Some((1, 7)), None)), "cz");
+        assert_eq!(of(&words, limits(Some((2, 7)), None)), "acz");
+        assert_eq!(of(&[], limits(None, None)), "cz");
+    }
+}

@@ -1,0 +1,84 @@
+//! Going on from a model that is there already.
+
+use hashbrown::HashSet;
+
+use super::corpus::Corpus;
+use super::pairs::Pairs;
+use super::Progress;
+use crate::error::{Error, Result};
+use crate::model::{Marker, Units, Vocabulary};
+
+/// A model to go on from: its tokens keep their ids, its merges come first.
+#[derive(Debug, Clone, Default)]
+pub struct Extend {
+    /// By id.
+    pub tokens: Vec<Vec<u8>>,
+    /// (left id, right id, token id), in the order learned.
+    pub merges: Vec<(u32, u32, u32)>,
+}
+
+impl Extend {
+    pub fn vocabulary(&self) -> Result<Vocabulary> {
+        let mut vocabulary = Vocabulary::default();
+        for (id, token) in self.tokens.iter().enumerate() {
+            if vocabulary.intern(token) as usize != id {
+                return Err(Error::Invalid(format!(
+                    "two tokens of the model to extend are spelled {:?}",
+                    String::from_utf8_lossy(token)
+                )));
+            }
+        }
+        let size = self.tokens.len();
+        let outside = |&&(left, right, token): &&(u32, u32, u32)| {
+            [left, right, token].iter().any(|&id| id as usize >= size)
+        };
+        match self.merges.iter().find(outside) {
+            Some(_) => Err(Error::Invalid(
+                "a merge of the model to extend names an id that it lacks".into(),
+            )),
+            None => Ok(vocabulary),
+        }
+    }
+
+    /// Brings the corpus to the state in which the training of the model stopped: every
+    /// merge in the order learned, as training applied it.
+    pub fn replay(
+        &self,
+        (marker, units): (&Marker, Units),
+        corpus: &mut Corpus,
+        pairs: &mut Pairs,
+        progress: Progress,
+    ) -> Result<()> {
+        // A token that is no initial symbol has the length that its first merge gave it.
+        let mut made = HashSet::new();
+        for &(left, right, token) in &self.merges {
+            let string = &self.tokens[token as usize];
+            if !is_initial(string, marker, units) && made.insert(token) {
+                pairs.set_length(left, right, token);
+            }
+        }
+        for &(left, right, token) in &self.merges {
+            if !progress(0) {
+                return Err(Error::Interrupted);
+            }
+            if let Some(pair) = pairs.id(left, right) {
+                pairs.merge(pair, token, corpus, progress)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has the token the form of an initial symbol? Encoding takes every such token for one.
+fn is_initial(token: &[u8], marker: &Marker, units: Units) -> bool {
+    if units == Units::Bytes {
+        return token.len() == 1;
+    }
+    let one = |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.chars().count() == 1);
+    let own_marker = match marker {
+        Marker::Start(mark) | Marker::End(mark) => token == mark.as_bytes(),
+        _ => false,
+    };
+    let carried = matches!(marker, Marker::Continuation(_) | Marker::EndFused(_));
+    one(token) || own_marker || (carried && one(marker.strip(token)))
+}

@@ -1,0 +1,139 @@
+"""A smaller vocabulary out of a larger one, without training again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tokctl.errors import TokctlError
+from tokctl.recipe import FilledRecipe, Merge
+
+
+def prune(model: FilledRecipe, size: int) -> FilledRecipe:
+    """The model with `size` ids, numbered anew without holes in the order that they had.
+
+    Special tokens, other added tokens and the symbols that segmentation starts from stay.
+    Of a model of merges the first merges stay: what a training to `size` would have
+    learned. Without merges (a vocabulary from elsewhere) the lowest ids stay; of a Unigram
+    model the pieces with the highest scores, which keep them; of a word or character
+    model the first, which are the most frequent.
+
+    Raises:
+        TokctlError: a size above the model's, or below what must stay; it says the least.
+    """
+    if type(size) is not int or size > len(model.tokens):
+        raise TokctlError(
+            f"the model has {len(model.tokens)} ids, and can't be pruned to {size}",
+            "ask for fewer ids; to have more, train on from it (--extend)",
+        )
+    stays = _base(model)
+    if size < len(stays):
+        raise TokctlError(
+            f"{size} ids are too few: the special tokens and the alphabet of this model "
+            f"are {len(stays)}",
+            f"ask for {len(stays)} or more",
+        )
+    if size == len(model.tokens):
+        return model
+    if not model.merges:
+        ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in stays]
+        if model.recipe.algorithm == "unigram":
+            # The sort is stable: ties stay in id order.
+            ranked.sort(key=lambda id_: -model.scores[id_])
+        return _renumbered(model, stays | set(ranked[: size - len(stays)]), [])
+    merges = []
+    for merge in model.merges:
+        if len(stays) == size:
+            break
+        if merge.left in stays and merge.right in stays:
+            stays.add(merge.token)
+            merges.append(merge)
+    return _renumbered(model, stays, merges)
+
+
+def keep_used(model: FilledRecipe, used: Iterable[int]) -> FilledRecipe:
+    """The model without the tokens that are neither among `used` (the ids of a text) nor
+    needed to make one of these. The text has the same tokens as before."""
+    size = len(model.tokens)
+    stays = _base(model)
+    wanted = set(used)
+    if outside := [id_ for id_ in wanted if not 0 <= id_ < size]:
+        raise TokctlError(
+            f"the id {outside[0]} is outside the vocabulary", f"the ids are 0 to {size - 1}"
+        )
+    stays |= wanted
+    making: dict[int, list[Merge]] = {}
+    for merge in model.merges:
+        making.setdefault(merge.token, []).append(merge)
+    waiting = list(stays)
+    while waiting:
+        for merge in making.get(waiting.pop(), ()):
+            waiting += {merge.left, merge.right} - stays
+            stays |= {merge.left, merge.right}
+    merges = [merge for merge in model.merges if merge.token in stays]
+    return _renumbered(model, stays, merges)
+
+
+def _base(model: FilledRecipe) -> set[int]:
+    """The ids that always stay."""
+    recipe = model.recipe
+    stays = {token.id for token in model.added}
+    if recipe.algorithm in ("word", "char"):
+        return stays
+    made = {merge.token for merge in model.merges}
+    for id_, token in enumerate(model.tokens):
+        symbol = _is_symbol(model, token)
+        # With merges, what no merge makes is what segmentation starts from.
+        if symbol or (made and id_ not in made):
+            stays.add(id_)
+    return stays
+
+
+def _is_symbol(model: FilledRecipe, token: bytes) -> bool:
+    """Can segmentation start from the token: one byte, one character or the word marker?"""
+    from tokctl.training.extending import is_byte_token
+
+    recipe = model.recipe
+    if recipe.units == "bytes":
+        return len(token) == 1
+    kind, mark = recipe.marker
+    text = token.decode()
+    bare = text
+    if kind in ("start", "continuation"):
+        bare = text.removeprefix(mark)
+    elif kind != "none":
+        bare = text.removesuffix(mark)
+    carried = kind in ("continuation", "end-fused")
+    own = kind in ("start", "end") and text == mark
+    return len(text) == 1 or own or (carried and len(bare) == 1) or is_byte_token(recipe, token)
+
+
+def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> FilledRecipe:
+    kept = sorted(stays)
+    new = {old: id_ for id_, old in enumerate(kept)}
+    added = model.added_tokens
+    record = model.training
+    if record:
+        record = replace(
+            record,
+            vocab_size=len(kept),
+            exhausted=False,
+            pruned_from=len(model.tokens),
+            alphabet_size=(
+                len(kept) - len(model.apart)
+                if model.recipe.algorithm == "char"
+                else record.alphabet_size
+            ),
+        )
+    return replace(
+        model,
+        tokens=[model.tokens[id_] for id_ in kept],
+        merges=[
+            Merge(new[merge.left], new[merge.right], new[merge.token], *merge[3:])
+            for merge in merges
+        ],
+        training=record,
+        scores=[model.scores[id_] for id_ in kept] if model.scores else [],
+        counts=[model.counts[id_] for id_ in kept] if model.counts else [],
+        added_tokens=added and tuple(replace(token, id=new[token.id]) for token in added),
+    )

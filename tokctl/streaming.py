@@ -1,0 +1,48 @@
+"""Decoding ids as they come, as from a language model that is still writing."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+
+class DecodeStream:
+    """Turns ids into text piece by piece.
+
+    The pieces joined are what `Tokenizer.decode` gives for all the ids at once, with
+    U+FFFD where bytes are not UTF-8. A piece never ends inside a character, nor where a
+    later token could still change it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, skip_special: bool = False) -> None:
+        self._stream = _native.DecodeStream(tokenizer.decoder, skip_special)
+        self._size = tokenizer.vocab_size
+        self._utf8 = getincrementaldecoder("utf-8")("replace")
+
+    def push(self, ids: int | Iterable[int]) -> str:
+        """The text that is certain now and was not before; often none.
+
+        Raises:
+            TokctlError: an id outside the vocabulary.
+        """
+        given = [ids] if isinstance(ids, int) else list(ids)
+        try:
+            return self._utf8.decode(self._stream.push(given))
+        except (_native.CoreError, OverflowError, TypeError) as error:
+            message = (
+                str(error.args[0])
+                if isinstance(error, _native.CoreError)
+                else ("one of them is no whole number from 0 to 2^32 - 1")
+            )
+            raise TokctlError(message, f"this model's ids are 0 to {self._size - 1}") from None
+
+    def finish(self) -> str:
+        """What was held back; nothing can be pushed after it."""
+        return self._utf8.decode(self._stream.finish(), final=True)

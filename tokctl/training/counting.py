@@ -1,0 +1,208 @@
+"""From sources to counted pre-tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.pipeline import native_parts
+from tokctl.recipe import Recipe
+from tokctl.sources import STDIN, Document, check_utf8
+from tokctl.training.options import MOST, Options, available_threads, exact, share
+
+#: Told (phase, done, total): `count` in bytes, `merge` in ids of the vocabulary. The
+#: total is None where it is not known. What it raises ends the training.
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass
+class Read:
+    """What went through the counter.
+
+    weights: of the documents, in their order; empty: all alike.
+    scale: every count is that many times the weighted one, so that it is a whole number.
+    """
+
+    documents: int
+    bytes: int
+    digest: str
+    weights: tuple[Fraction, ...] = ()
+    scale: int = 1
+
+
+def count(
+    texts: Sequence[Document],
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+) -> tuple[_native.Counts, Read]:
+    """Counts the pre-tokens of all documents, in first-seen order."""
+    weights, scale = weigh([text.name for text in texts], options.weights)
+    least = scaled(options.min_count, scale)
+    counter = _counter(recipe, options.threads or available_threads())
+    sampled = share("sample", options.sample)
+    sampler = _native.LineSampler(sampled, options.seed) if sampled else None
+    sizes = [text.size for text in texts]
+    total = sum(size for size in sizes if size is not None) if None not in sizes else None
+    digests = []
+    done = 0
+
+    def watched(blocks: Iterable[bytes], digest: hashlib._Hash) -> Iterator[bytes]:
+        nonlocal done
+        for block in blocks:
+            digest.update(block)
+            yield block
+            done += len(block)
+            if progress:
+                progress("count", done, total)
+
+    for number, text in enumerate(texts):
+        digest = hashlib.sha256()
+        watch = Document(text.name, text.size, lambda t=text, d=digest: watched(t.blocks(), d))  # type: ignore[misc]
+        blocks = watch.blocks() if recipe.units == "bytes" else check_utf8(watch, options.errors)
+        if sampler:
+            blocks = map(sampler.keep, blocks)
+        weight = int(weights[number] * scale) if weights else 1
+        counter.set_weight(weight)
+        for block in blocks:
+            counter.feed(block)
+        counter.end_document()
+        if sampler:
+            sampler.end_document()
+        digests.append(digest.hexdigest())
+    counts = finish(counter, least)
+    if len(digests) > 1:
+        lines = "".join(f"{digest}\n" for digest in digests)
+        digests = [hashlib.sha256(lines.encode()).hexdigest()]
+    read = Read(len(texts), done, digests[0] if digests else "", tuple(weights), scale)
+    return counts, read
+
+
+def _counter(recipe: Recipe, threads: int) -> _native.Counter:
+    splitting, normalizers = native_parts(recipe.pre_tokenizers), native_parts(recipe.normalizers)
+    return _native.Counter(splitting, normalizers, threads)
+
+
+def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fraction], int]:
+    """Each document's weight, and what all counts are multiplied with to be whole numbers:
+    the least common multiple of the weights' denominators. No weights: ([], 1)."""
+    if not given:
+        return [], 1
+    weights = {}
+    for name, value in given.items():
+        known = "stdin" if name == STDIN else str(Path(name))
+        if known not in names:
+            raise TokctlError(
+                f"there is a weight for {name!r}, which is not read",
+                f"weights are for the sources of this training: {', '.join(names[:20])}",
+            )
+        weights[known] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
+    scale = math.lcm(*(weight.denominator for weight in weights.values()))
+    if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
+        raise TokctlError(
+            "the weights have no common measure that 64 bits can hold",
+            "give weights with fewer decimals",
+        )
+    return [weights.get(name, Fraction(1)) for name in names], scale
+
+
+def scaled(threshold: int, scale: int) -> int:
+    """A least count, in the scale of the counts. No count reaches 2^63."""
+    return min(threshold * scale, MOST)
+
+
+def finish(counter: _native.Counter, least: int) -> _native.Counts:
+    """The counts of at least `least`; TokctlError where one does not fit."""
+    try:
+        return counter.finish(least)
+    except _native.CoreError as error:
+        raise TokctlError(
+            error.args[0], "train on less text, or give smaller weights or counts"
+        ) from None
+
+
+def count_mapping(
+    words: Mapping[str, int] | Mapping[bytes, int], recipe: Recipe, options: Options
+) -> tuple[_native.Counts, Read]:
+    """Pre-tokens that are counted already, in the order of the mapping."""
+    refuse_text_options(options)
+    counter = _native.Counter("none", [], 1)
+    digest = hashlib.sha256()
+    size = 0
+    for word, times in words.items():
+        if type(times) is not int or not 0 <= times < MOST or not word:
+            raise TokctlError(
+                f"the word {word!r} can't have the count {times!r}",
+                "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
+            )
+        try:
+            encoded = word.encode() if isinstance(word, str) else word
+            if recipe.units == "characters":
+                encoded.decode()
+        except UnicodeError:
+            raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
+        digest.update(b"%s\t%d\n" % (encoded, times))
+        size += len(encoded)
+        if times >= options.min_count:
+            counter.add(encoded, times)
+    read = Read(documents=1, bytes=size, digest=digest.hexdigest())
+    return finish(counter, 1), read
+
+
+def count_lines(
+    document: Document, recipe: Recipe, options: Options, progress: Progress | None = None
+) -> tuple[_native.Counts, Read]:
+    r"""Pre-tokens with their counts, one `word<TAB>count` per line, in the order of the lines.
+
+    The last tab of a line separates; `\n`, `\r`, `\t` and `\\` in the word are escapes.
+    Counts of a word that comes more than once add up.
+
+    Raises:
+        TokctlError: names the file and the line that is not of this form.
+    """
+    refuse_text_options(options)
+    counter = _native.Counter("none", [], 1)
+    lines = _native.CountLines(recipe.units == "characters")
+    digest = hashlib.sha256()
+    done = 0
+    try:
+        for block in document.blocks():
+            lines.feed(block, counter)
+            digest.update(block)
+            done += len(block)
+            if progress:
+                progress("count", done, document.size)
+        lines.end(counter)
+    except _native.CoreError as error:
+        raise TokctlError(
+            f"{document.name}: {error.args[0]}",
+            r"each line is a word, a tab and its count; \n, \r, \t and \\ in a word are escapes",
+        ) from None
+    read = Read(documents=1, bytes=done, digest=digest.hexdigest())
+    return finish(counter, options.min_count), read
+
+
+def counts_to_lines(
+    counts: _native.Counts | Mapping[str, int] | Mapping[bytes, int],
+) -> bytes:
+    """The lines that `count_lines` reads, in the order of the counts."""
+    if not isinstance(counts, Mapping):
+        return counts.to_lines()
+    counter = _native.Counter("none", [], 1)
+    for word, times in counts.items():
+        counter.add(word.encode() if isinstance(word, str) else word, times)
+    return finish(counter, 0).to_lines()
+
+
+def refuse_text_options(options: Options) -> None:
+    if options.weights or options.sample is not None:
+        raise TokctlError(
+            "weights and a sample are for texts, and these words are counted already",
+            "leave them out, or change the counts",
+        )

@@ -1,0 +1,268 @@
+"""From counted pre-tokens to a filled recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tokctl import _native
+from tokctl.byte_level import BYTES, IN_ID_ORDER, unspell
+from tokctl.errors import TokctlError
+from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.training import extending
+from tokctl.training.counting import Progress, Read, scaled
+from tokctl.training.options import (
+    Options,
+    Timing,
+    available_threads,
+    share,
+    whole_pre_tokens,
+)
+
+#: What a Unigram training starts from, at most, and characters of its longest pieces: as
+#: in SentencePiece.
+SEEDS = 1_000_000
+LONGEST_PIECE = 16
+
+
+@dataclass
+class _Trained:
+    """What a trainer found.
+
+    alphabet: initial symbols that have an id.
+    """
+
+    tokens: list[bytes]
+    alphabet: int
+    exhausted: bool
+    merges: list[Merge] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+
+
+def fill(
+    counts: _native.Counts,
+    read: Read,
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None,
+    timing: Timing,
+) -> FilledRecipe:
+    """The recipe with its vocabulary.
+
+    Raises:
+        TokctlError: nothing to train on; a vocabulary that is too small; options or a
+            model to extend that do not fit the recipe.
+    """
+    options.check_against(recipe)
+    if options.extend:
+        extending.check(options.extend, recipe)
+    if len(counts) == 0:
+        raise TokctlError(
+            "there is nothing to train on: no pre-token was found",
+            "the text is empty or blank, or --min-count is higher than every count",
+        )
+    tell = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
+    trainer = _TRAINERS[recipe.algorithm]
+    try:
+        trained = trainer(counts, read, recipe, options, tell)
+    except _native.CoreError as error:
+        raise _explained(error, recipe, options) from None
+    timing.lap("merge")
+    old = options.extend
+    if old:
+        new = [token.encode() for token in extending.new_special_tokens(old, recipe)]
+        trained.tokens += new
+        trained.counts += [0] * len(new) if trained.counts else []
+    record = TrainingRecord(
+        documents=read.documents,
+        bytes=read.bytes,
+        sha256=read.digest,
+        pre_tokens=counts.total(),
+        distinct_pre_tokens=len(counts),
+        alphabet_size=trained.alphabet,
+        vocab_size=options.vocab_size,
+        min_count=options.min_count,
+        min_frequency=options.min_frequency,
+        max_token_length=options.max_token_length,
+        exhausted=trained.exhausted,
+        coverage=None if options.coverage is None else float(options.coverage),
+        alphabet_limit=options.alphabet_limit,
+        initial_alphabet=options.initial_alphabet,
+        sample=None if options.sample is None else float(options.sample),
+        seed=options.seed if options.sample is not None else 0,
+        weights=tuple(map(str, read.weights)),
+        count_scale=read.scale,
+        extended=len(old.tokens) if old else 0,
+    )
+    return FilledRecipe(
+        recipe,
+        trained.tokens,
+        trained.merges,
+        record,
+        counts=trained.counts,
+        scores=trained.scores,
+        rounds=trained.rounds,
+        added_tokens=extending.added_tokens(old, recipe, trained.tokens),
+    )
+
+
+def limits(options: Options) -> _native.Limits:
+    """What limits the alphabet, as the core takes it."""
+    return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
+
+
+def _room(recipe: Recipe, options: Options) -> int:
+    """Ids to be given before those of the special tokens that an extended model lacks."""
+    new = extending.new_special_tokens(options.extend, recipe) if options.extend else ()
+    return max(0, options.vocab_size - len(new))
+
+
+def _by_merges(
+    counts: _native.Counts,
+    read: Read,
+    recipe: Recipe,
+    options: Options,
+    tell: Callable[[int], None] | None,
+) -> _Trained:
+    old = options.extend
+    special = [token.encode() for token in recipe.special_tokens]
+    if recipe.byte_fallback:
+        special += extending.BYTE_TOKENS
+    if old:
+        special += [old.tokens[id_] for id_ in sorted(old.apart)]
+    trained = _native.train(
+        counts,
+        criterion=recipe.score,
+        ties=recipe.tie_break,
+        units=recipe.units,
+        marker=recipe.marker,
+        vocab_size=_room(recipe, options),
+        special_tokens=special,
+        reserved=_reserved(recipe),
+        initial_alphabet=IN_ID_ORDER if recipe.alphabet == "bytes" else [],
+        bare_characters=recipe.alphabet == "characters",
+        min_frequency=scaled(options.min_frequency, read.scale),
+        max_token_length=options.max_token_length,
+        limits=limits(options),
+        extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
+        progress=tell,
+    )
+    merges = [Merge(*row) for row in trained.merges]
+    if old is None:
+        alphabet = trained.alphabet_end - len(special)
+        return _Trained(trained.tokens, alphabet, trained.exhausted, merges)
+    alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
+    return _Trained(trained.tokens, alphabet, trained.exhausted, [*old.merges, *merges])
+
+
+def _alphabet_size(old: FilledRecipe) -> int:
+    if old.training:
+        return old.training.alphabet_size
+    made = {merge.token for merge in old.merges} | old.apart
+    return sum(
+        id_ not in made and not extending.is_byte_token(old.recipe, token)
+        for id_, token in enumerate(old.tokens)
+    )
+
+
+def _by_frequency(
+    counts: _native.Counts,
+    read: Read,
+    recipe: Recipe,
+    options: Options,
+    _tell: Callable[[int], None] | None,
+) -> _Trained:
+    old = options.extend
+    whole = whole_pre_tokens(recipe)
+    special = [token.encode() for token in recipe.special_tokens]
+    first = old.tokens if old else special
+    tokens, found, exhausted = _native.train_by_frequency(
+        counts,
+        kind="words" if whole else "characters",
+        vocab_size=_room(recipe, options),
+        first=first,
+        reserved=special,
+        min_frequency=scaled(options.min_frequency, read.scale),
+        max_token_length=options.max_token_length,
+        limits=limits(options),
+    )
+    if old and old.counts:
+        found = [*old.counts, *found[len(old.tokens) :]]
+    elif old:
+        found = []
+    alphabet = 0 if whole else len(tokens) - len(old.apart if old else special)
+    return _Trained(tokens, alphabet, exhausted, counts=found)
+
+
+def _by_likelihood_of_pieces(
+    counts: _native.Counts,
+    _read: Read,
+    recipe: Recipe,
+    options: Options,
+    tell: Callable[[int], None] | None,
+) -> _Trained:
+    """Unigram: special tokens, byte tokens, then pieces by score."""
+    special = [token.encode() for token in recipe.special_tokens]
+    limited = options.coverage is not None or options.alphabet_limit is not None
+    alphabet = _native.alphabet_of(counts, limits=limits(options)) if limited else None
+    found = _native.train_unigram(
+        counts,
+        vocab_size=options.vocab_size,
+        special_tokens=special,
+        byte_fallback=recipe.byte_fallback,
+        seed_size=SEEDS,
+        shrinking_factor=0.75,
+        sub_iterations=2,
+        max_piece_length=options.max_token_length or LONGEST_PIECE,
+        alphabet=None if alphabet is None else list(alphabet),
+        required=list(dict.fromkeys(options.initial_alphabet)),
+        threads=options.threads or available_threads(),
+        progress=tell,
+    )
+    first = special + (list(extending.BYTE_TOKENS) if recipe.byte_fallback else [])
+    return _Trained(
+        tokens=first + [text for text, _ in found.pieces],
+        alphabet=found.alphabet_size,
+        exhausted=found.exhausted,
+        scores=[0.0] * len(first) + [score for _, score in found.pieces],
+        rounds=[_round(row) for row in found.rounds],
+    )
+
+
+def _round(row: _native.RoundRow) -> Round:
+    *figures, examples = row
+    return Round(*figures, tuple((text.decode(), loss) for text, loss in examples))
+
+
+_TRAINERS = {
+    "bpe": _by_merges,
+    "wordpiece": _by_merges,
+    "unigram": _by_likelihood_of_pieces,
+    "word": _by_frequency,
+    "char": _by_frequency,
+}
+
+
+def _reserved(recipe: Recipe) -> list[bytes]:
+    """What a model file would spell as a special token is spelled: for a byte-level model
+    with the special token `Ġt` that is a space and a t."""
+    if recipe.units != "bytes":
+        return []
+    return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
+
+
+def _explained(error: _native.CoreError, recipe: Recipe, options: Options) -> TokctlError:
+    message, kind, details = error.args
+    if kind == "vocabulary-too-small":
+        least = details[1]
+        if options.extend:
+            least += len(extending.new_special_tokens(options.extend, recipe))
+            message = (
+                f"a vocabulary of {options.vocab_size} is too small: the model to extend, the "
+                f"new characters and the new special tokens need {least}"
+            )
+        return TokctlError(message, f"ask for {least} or more: --vocab {least}")
+    hint = "choose another special token" if "special token" in message else None
+    return TokctlError(message, hint)

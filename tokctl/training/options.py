@@ -1,0 +1,156 @@
+"""What is asked of a training, beside the recipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from time import perf_counter
+
+from tokctl.errors import TokctlError
+from tokctl.recipe import FilledRecipe, Recipe
+
+#: A share or a weight. A float stands for the decimal that Python prints for it.
+Number = int | float | str | Decimal | Fraction
+
+#: What crosses into the core has 64 bits, and signed ones elsewhere.
+MOST = 2**63
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a training, beside the recipe.
+
+    Attributes:
+        vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
+        min_count: pre-tokens that occur less often are dropped before training.
+        min_frequency: pairs that occur less often are never merged; words that do are no
+            tokens of a word model.
+        max_token_length: in bytes or characters, as the recipe's units; markers not counted.
+        threads: for counting; None takes the processors that this process may use. The
+            result does not depend on it.
+        errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
+        coverage: share of the characters' occurrences that the alphabet must cover: the
+            most frequent get an id, until it is reached.
+        alphabet_limit: the most characters that get an id, the most frequent ones.
+        initial_alphabet: characters that get an id though they are not seen; the limits
+            count them, and never drop them.
+        weights: what an occurrence in a document counts, by the document's name (`-` for
+            stdin); 1 where none is given.
+        sample: the share of the lines that are read; which ones is up to `seed` alone.
+        seed: of the sample.
+        extend: a model to go on from; it keeps its ids and its merges.
+    """
+
+    vocab_size: int
+    min_count: int = 1
+    min_frequency: int = 1
+    max_token_length: int | None = None
+    threads: int | None = None
+    errors: str = "strict"
+    coverage: Number | None = None
+    alphabet_limit: int | None = None
+    initial_alphabet: str = ""
+    weights: Mapping[str, Number] = field(default_factory=dict)
+    sample: Number | None = None
+    seed: int = 0
+    extend: FilledRecipe | None = None
+
+    def __post_init__(self) -> None:
+        numbers = ("vocab_size", "min_count", "min_frequency", "max_token_length", "threads")
+        for name in (*numbers, "alphabet_limit"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) is int and 0 < value < MOST):
+                raise TokctlError(f"{name} can't be {value}", "it is a number from 1 up")
+        if self.errors not in ("strict", "replace"):
+            raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
+        for name in ("coverage", "sample"):
+            share(name, getattr(self, name))
+        if not (type(self.seed) is int and 0 <= self.seed < 2**64):
+            raise TokctlError(f"seed can't be {self.seed}", "it is a number from 0 to 2^64 - 1")
+        if not isinstance(self.initial_alphabet, str):
+            raise TokctlError("the initial alphabet is a text of characters")
+        for character in self.initial_alphabet:
+            if "\ud800" <= character <= "\udfff":
+                raise TokctlError(
+                    f"the initial alphabet can't have {character!r}",
+                    "a lone surrogate is no character, and UTF-8 can't hold it",
+                )
+
+    @property
+    def limits_alphabet(self) -> bool:
+        return bool(self.coverage is not None or self.alphabet_limit or self.initial_alphabet)
+
+    def check_against(self, recipe: Recipe) -> None:
+        """TokctlError where an option means nothing for the recipe."""
+        if not self.limits_alphabet:
+            return
+        if recipe.units == "bytes":
+            raise TokctlError(
+                "coverage, alphabet_limit and initial_alphabet are for characters, and a "
+                "byte-level model has all 256 bytes",
+                "leave them out, or train on characters (--chars)",
+            )
+        if whole_pre_tokens(recipe):
+            raise TokctlError(
+                "coverage, alphabet_limit and initial_alphabet are for characters, and the "
+                "tokens of this model are whole pre-tokens",
+                "leave them out; the vocabulary size and min_frequency limit a list of words",
+            )
+
+
+def whole_pre_tokens(recipe: Recipe) -> bool:
+    """Is every pre-token one token: words, or user-perceived characters split off before?"""
+    return recipe.algorithm == "word" or (
+        recipe.algorithm == "char" and recipe.segmentation == "lookup"
+    )
+
+
+def exact(name: str, value: Number) -> Fraction:
+    """The number as a fraction; TokctlError where it is none, or is not above 0."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = Fraction(str(value) if isinstance(value, (float, Decimal)) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise TokctlError(f"{name} can't be {value!r}", "it is a number above 0") from None
+    if number <= 0:
+        raise TokctlError(f"{name} can't be {value}", "it is a number above 0")
+    if number.numerator >= MOST or number.denominator >= MOST:
+        raise TokctlError(
+            f"{name} can't be {value}", "it is too large, too small or has too many decimals"
+        )
+    return number
+
+
+def share(name: str, value: Number | None) -> tuple[int, int] | None:
+    """A share as (numerator, denominator); TokctlError unless it is above 0 and at most 1."""
+    if value is None:
+        return None
+    number = exact(name, value)
+    if number > 1:
+        raise TokctlError(f"{name} can't be {value}", "it is a share: above 0 and at most 1")
+    return number.numerator, number.denominator
+
+
+@dataclass
+class Timing:
+    """Seconds per phase of one training; never part of a model file."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=perf_counter)
+
+    def lap(self, phase: str) -> None:
+        now = perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.started
+        self.started = now
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on every platform
+        return max(1, os.cpu_count() or 1)
