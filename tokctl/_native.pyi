@@ -161,12 +161,13 @@ class AddedTokens:
 
 @final
 class Matchers:
-    """Each token is (text, id, single word, strip left, strip right, normalized, special)."""
+    """Each token is (text, id, (single word, strip left, strip right), (normalized, literal,
+    special))."""
 
     def __new__(
         cls,
         encoder: Encoder,
-        tokens: list[tuple[bytes, int, bool, bool, bool, bool, bool]],
+        tokens: list[tuple[bytes, int, tuple[bool, bool, bool], tuple[bool, bool, bool]]],
     ) -> Matchers: ...
 
 @final

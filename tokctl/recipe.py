@@ -474,5 +474,10 @@ class FilledRecipe:
 
     @cached_property
     def apart(self) -> frozenset[int]:
-        """The ids that the model never makes of ordinary text: added tokens."""
-        return frozenset(token.id for token in self.added if token.special or not token.ordinary)
+        """The ids that the model never makes of ordinary text: added tokens, and bytes as
+        SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
+        found = {token.id for token in self.added if token.special or not token.ordinary}
+        if self.recipe.byte_fallback and self.recipe.precision == "single":
+            names = {b"<0x%02X>" % byte for byte in range(256)}
+            found |= {id_ for id_, token in enumerate(self.tokens) if token in names}
+        return frozenset(found)

@@ -203,8 +203,12 @@ class Tokenizer:
             self._matchers[key] = _native.Matchers(
                 self.encoder,
                 [
-                    (t.text.encode(), t.id, t.single_word, t.strip_left, t.strip_right)
-                    + (t.normalized, t.special)
+                    (
+                        t.text.encode(),
+                        t.id,
+                        (t.single_word, t.strip_left, t.strip_right),
+                        (t.normalized, t.literal, t.special),
+                    )
                     for t in found
                 ],
             )

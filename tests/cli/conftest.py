@@ -17,7 +17,7 @@ widest widest widest longer, and a sea-chest of treasure; a naïve café in 東�
 
 RECIPES: dict[str, Recipe] = {
     "bytes": replace(BPE, special_tokens=("<|end|>",)),
-    "regex": replace(BPE, name="custom", pre_tokenizer=r"regex:\w+|\W"),
+    "regex": replace(BPE, name="custom", pre_tokenizers=r"regex:\w+|\W"),
     "characters": BPE_CHARACTERS,
     "wordpiece": WORDPIECE,
     "no-unknown": preset("notebook-bpe"),

@@ -39,7 +39,7 @@ def string_merges(tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
 def test_encoder_equals_twin(marker: str, score: str, words: dict[str, int], word: str) -> None:
     kind, mark = MARKERS[marker]
     for segmentation, encode in (("replay", twin.encode_by_replay), ("merges", twin.encode_bpe)):
-        tokenizer = trained(words, marker, score, segmentation=segmentation, pre_tokenizer="none")
+        tokenizer = trained(words, marker, score, segmentation=segmentation, pre_tokenizers="none")
         expected = encode(initial_symbols(word, kind, mark), string_merges(tokenizer))
         assert tokenizer.encode(word).tokens == expected
 
@@ -68,7 +68,7 @@ def test_longest_match_equals_twin(
         "continuation",
         "likelihood",
         segmentation="longest-match",
-        pre_tokenizer="none",
+        pre_tokenizers="none",
         unknown=unknown,
         max_input_chars=limit,
         unk_token="[UNK]",
@@ -100,7 +100,7 @@ def test_decoder_equals_twin(marker: str, words: dict[str, int], text: str) -> N
 def test_byte_level_round_trip(data: bytes, corpus: bytes) -> None:
     for pattern in ("gpt2", "none", r"regex:\w+"):
         tokenizer = Tokenizer.train_on_counts(
-            {corpus: 2}, recipe=replace(preset("gpt2"), pre_tokenizer=pattern), vocab_size=270
+            {corpus: 2}, recipe=replace(preset("gpt2"), pre_tokenizers=pattern), vocab_size=270
         )
         encoding = tokenizer.encode(data)
         assert tokenizer.decode_bytes(encoding.ids) == data

@@ -140,15 +140,15 @@ RECIPES = {
     "wordpiece": default_recipe("wordpiece"),
     "wordpiece by count": WORDPIECE_BY_COUNT,
     "wordpiece of 12 characters": replace(default_recipe("wordpiece"), max_input_chars=12),
-    "bytes, one pre-token": replace(preset("gpt2"), pre_tokenizer="none"),
-    "bytes, a pattern": replace(preset("gpt2"), pre_tokenizer=r"regex: ?\p{L}+|\p{N}{1,3}|\s+"),
+    "bytes, one pre-token": replace(preset("gpt2"), pre_tokenizers="none"),
+    "bytes, a pattern": replace(preset("gpt2"), pre_tokenizers=r"regex: ?\p{L}+|\p{N}{1,3}|\s+"),
     "characters": default_recipe("bpe", characters=True),
     "characters, words": replace(
-        default_recipe("bpe", characters=True), pre_tokenizer="gpt2-words"
+        default_recipe("bpe", characters=True), pre_tokenizers="gpt2-words"
     ),
     "characters, a suffix": replace(
         default_recipe("bpe", characters=True),
-        pre_tokenizer="whitespace",
+        pre_tokenizers="whitespace",
         marker=Marker("end-fused", "</w>"),
     ),
     "characters, no newlines": replace(
@@ -212,9 +212,9 @@ REFUSED = {
         default_recipe("wordpiece"), special_tokens=("[UNK]", "MASK")
     ),
     "a special token in one piece": replace(
-        default_recipe("wordpiece"), pre_tokenizer="whitespace"
+        default_recipe("wordpiece"), pre_tokenizers="whitespace"
     ),
-    "their patterns differ": replace(preset("gpt2"), pre_tokenizer=r"regex:^\w+"),
+    "their patterns differ": replace(preset("gpt2"), pre_tokenizers=r"regex:^\w+"),
 }
 
 
@@ -253,7 +253,7 @@ def test_a_recipe_that_they_lack_is_refused_by_them(name: str) -> None:
     ],
 )
 def test_which_patterns_mean_the_same_there(pattern: str, portable: bool) -> None:
-    recipe = replace(preset("gpt2"), pre_tokenizer=f"regex:{pattern}")
+    recipe = replace(preset("gpt2"), pre_tokenizers=f"regex:{pattern}")
     ours = Tokenizer.train_on_counts({"ab": 2}, recipe=recipe, vocab_size=258)
     expected = "1.0" if portable else "tokctl-1"
     assert json.loads(formats.serialize(ours.model))["version"] == expected

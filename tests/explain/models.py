@@ -16,15 +16,15 @@ from tokctl.recipe import Marker, Recipe
 TOY = "low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3 + "longer"
 
 NOTEBOOK_BPE = replace(
-    preset("notebook-bpe"), marker=Marker("end", "_"), pre_tokenizer="whitespace", normalizers=()
+    preset("notebook-bpe"), marker=Marker("end", "_"), pre_tokenizers="whitespace", normalizers=()
 )
 NOTEBOOK_WORDPIECE = replace(
     preset("notebook-wordpiece"),
     marker=Marker("continuation", "_"),
-    pre_tokenizer="whitespace",
+    pre_tokenizers="whitespace",
     normalizers=(),
 )
-CHARACTERS = replace(BPE_CHARACTERS, pre_tokenizer="whitespace")
+CHARACTERS = replace(BPE_CHARACTERS, pre_tokenizers="whitespace")
 WORDPIECE_CHAR = replace(WORDPIECE, unknown="char")
 WORDPIECE_BY_COUNT = replace(WORDPIECE, score="count", tie_break="rewritten-last")
 FUSED = replace(CHARACTERS, marker=Marker("end-fused", "</w>"))

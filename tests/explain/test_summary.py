@@ -67,7 +67,7 @@ def test_a_part_of_a_contraction_is_unreachable() -> None:
 
 
 def test_a_regex_recipe_is_tried_too() -> None:
-    recipe = replace(models.CHARACTERS, pre_tokenizer=r"regex:\w")
+    recipe = replace(models.CHARACTERS, pre_tokenizers=r"regex:\w")
     tokenizer = Tokenizer.train_on_counts({"ab": 3}, vocab_size=4, recipe=recipe)
     assert unreachable(tokenizer).unreachable == ("ab",)
 

@@ -103,7 +103,7 @@ def _two_ways(segmentation: str) -> Tokenizer:
         name="two-ways",
         algorithm="bpe",
         units="characters",
-        pre_tokenizer="whitespace",
+        pre_tokenizers="whitespace",
         segmentation=segmentation,
     )
     tokens = [token.encode() for token in ["a", "b", "c", "d", "ab", "abd"]]

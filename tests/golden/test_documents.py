@@ -15,8 +15,8 @@ from tokctl import Recipe, Tokenizer, default_recipe, preset
 from tokctl.pretokenizers import split
 from tokctl.recipe import Marker
 
-BPE = replace(preset("notebook-bpe"), normalizers=(), pre_tokenizer="whitespace")
-WORDPIECE = replace(preset("notebook-wordpiece"), normalizers=(), pre_tokenizer="whitespace")
+BPE = replace(preset("notebook-bpe"), normalizers=(), pre_tokenizers="whitespace")
+WORDPIECE = replace(preset("notebook-wordpiece"), normalizers=(), pre_tokenizers="whitespace")
 #: The guide and the slides: plain characters, ties by first occurrence.
 GUIDE_BPE = replace(BPE, marker=Marker(), tie_break="first-seen")
 GUIDE_WORDPIECE = replace(WORDPIECE, tie_break="first-seen")
@@ -148,7 +148,7 @@ def test_guide_wordpiece(documents: dict[str, Any]) -> None:
 def test_slides_bpe(documents: dict[str, Any]) -> None:
     told = documents["slides_hug"]
     figures = told["bpe"]
-    recipe = replace(default_recipe("bpe", characters=True), pre_tokenizer="whitespace")
+    recipe = replace(default_recipe("bpe", characters=True), pre_tokenizers="whitespace")
     # The slides don't count [UNK] among the ten.
     tokenizer = Tokenizer.train_on_counts(
         told["words"], recipe=recipe, vocab_size=figures["vocab_size"] + 1

@@ -21,17 +21,17 @@ RECIPES: dict[str, tuple[Recipe, int]] = {
     "characters": (BPE_CHARACTERS, 30),
     "end": (
         replace(
-            BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("end", "_"), unk_token=None
+            BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("end", "_"), unk_token=None
         ),
         30,
     ),
     "fused": (
-        replace(BPE_CHARACTERS, pre_tokenizer="bert", marker=Marker("end-fused", "</w>")),
+        replace(BPE_CHARACTERS, pre_tokenizers="bert", marker=Marker("end-fused", "</w>")),
         40,
     ),
     "notebook-bpe": (preset("notebook-bpe"), 30),
     "notebook-wordpiece": (preset("notebook-wordpiece"), 40),
-    "pattern": (replace(BPE, pre_tokenizer=r"regex:\w+|\W+"), 270),
+    "pattern": (replace(BPE, pre_tokenizers=r"regex:\w+|\W+"), 270),
     "wordpiece": (default_recipe("wordpiece"), 34),
     "wordpiece-char": (replace(default_recipe("wordpiece"), unknown="char"), 34),
 }

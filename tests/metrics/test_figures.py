@@ -90,8 +90,8 @@ def test_vocabulary_use() -> None:
     assert emittable(replace(filled, recipe=replace(recipe, unk_token=None))) == 2
 
 
-END = replace(BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("end-fused", "</w>"))
-START = replace(BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("start", "▁"))
+END = replace(BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("end-fused", "</w>"))
+START = replace(BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("start", "▁"))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ START = replace(BPE_CHARACTERS, pre_tokenizer="whitespace", marker=Marker("start
         (BPE, b"  the", ("start", b" the")),
         (BPE, b"\n", ("inside", b"\n")),
         (BPE_CHARACTERS, b" the", ("start", b"the")),
-        (replace(BPE, pre_tokenizer=r"regex:\s?\w+"), b" the", ("start", b"the")),
+        (replace(BPE, pre_tokenizers=r"regex:\s?\w+"), b" the", ("start", b"the")),
         (preset("notebook-bpe"), "Ġthe".encode(), ("start", b"the")),
         (preset("notebook-bpe"), b"the", ("inside", b"the")),
         (START, "▁the".encode(), ("start", b"the")),

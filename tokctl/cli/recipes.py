@@ -38,6 +38,8 @@ def recipe_of(asked: Mapping[str, Any]) -> Recipe:
         _refuse(asked, ("score", "segment", "unknown", "max_input_chars"), *_NOT_WORDPIECE)
     changes: dict[str, Any] = {}
     if asked["pretokenize"] is not None:
+        from tokctl.pipeline import PRE_TOKENIZERS
+
         changes["pre_tokenizers"] = PRE_TOKENIZERS.parse_list(asked["pretokenize"])
     if asked["marker"] is not None:
         changes["marker"] = _marker(asked["marker"], base)

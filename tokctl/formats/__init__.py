@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tokctl.errors import TokctlError
@@ -38,10 +39,25 @@ def load(path: str | Path) -> FilledRecipe:
 
 
 def parse(data: bytes, name: str) -> FilledRecipe:
-    """The model in `data`, which came from the file `name`."""
+    """The model in `data`, which came from the file `name`: a `tokenizer.json`, or a model
+    of SentencePiece's or ranks of tiktoken's, whatever the file is called."""
+    if _SENTENCEPIECE.match(data):
+        from tokctl.formats import sentencepiece_model
+
+        return sentencepiece_model.read(data, name)
+    if _RANKS.match(data):
+        from tokctl.formats import tiktoken_ranks
+
+        return tiktoken_ranks.read(data, name)
     from tokctl.formats import tokenizer_json
 
     return tokenizer_json.read(data, name)
+
+
+#: The first field of the message is a piece, whose first field is its text.
+_SENTENCEPIECE = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
+#: A token in base64 and its rank.
+_RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
 
 def serialize(model: FilledRecipe) -> bytes:
@@ -51,8 +67,9 @@ def serialize(model: FilledRecipe) -> bytes:
     return tokenizer_json.write(model)
 
 
-def obstacle(recipe: Recipe) -> str | None:
-    """Why Hugging Face refuses the model file of this recipe; None where it loads it."""
-    from tokctl.formats import huggingface
+def obstacle(given: Recipe | FilledRecipe) -> str | None:
+    """Why Hugging Face refuses the model file of this recipe, or of this model; None where
+    it loads it."""
+    from tokctl.formats import tokenizer_json
 
-    return huggingface.obstacle(recipe)
+    return tokenizer_json.obstacle(given)

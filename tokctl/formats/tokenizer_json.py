@@ -2,7 +2,8 @@
 
 What that format has no place for stands under the key `tokctl` inside `model`, which its
 readers ignore. A recipe that the format can't express gets `"version": "tokctl-1"`, so
-that they refuse the file instead of giving other ids.
+that they refuse the file instead of giving other ids. Files without the key come from
+other libraries; `huggingface.reading` reads them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ import orjson
 from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats import huggingface
-from tokctl.recipe import FilledRecipe, Merge, Recipe, TrainingRecord
+from tokctl.formats.huggingface.models import ordered, scored
+from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
+from tokctl.pipeline import AddedToken
+from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 
-#: Version of what stands under `model.tokctl`.
-FORMAT = 1
+#: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
+#: tokens and added tokens.
+FORMAT = 2
+_READ = (1, 2)
 PRIVATE_VERSION = "tokctl-1"
 #: The name of a token's count in a merge history; `score` needs all three.
 _COUNTS = ("counts", "left_counts", "right_counts")
@@ -27,28 +33,92 @@ _COUNTS = ("counts", "left_counts", "right_counts")
 def write(model: FilledRecipe) -> bytes:
     """The model file's bytes: UTF-8, one line, the same for the same model."""
     recipe = model.recipe
-    spelled = [_spell(recipe, id_, token) for id_, token in enumerate(model.tokens)]
+    ambiguous = _ambiguous(model)
+    document = _frame(model, ambiguous)
+    size = _vocabulary_size(model, document)
+    spelled = _spell(model)
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
     if model.training:
         private["training"] = asdict(model.training)
-    columns = zip(*(merge[3:] for merge in model.merges), strict=True)
-    private.update(zip(_COUNTS, columns, strict=False))
+    if model.added_tokens is not None:
+        private["added_tokens"] = [asdict(token) for token in model.added_tokens]
+    if model.rounds:
+        private["rounds"] = list(map(tuple, model.rounds))
+    if model.counts:
+        private["token_counts"] = model.counts
+    if model.merges:
+        columns = zip(*(merge[3:] for merge in model.merges), strict=True)
+        private.update(zip(_COUNTS, columns, strict=True))
     pairs = [(spelled[merge.left], spelled[merge.right]) for merge in model.merges]
-    document = _frame(recipe)
-    document["model"]["vocab"] = {token: id_ for id_, token in enumerate(spelled)}
-    if document["model"].get("type") == "BPE":
-        document["model"]["merges"] = pairs
+    if ambiguous:
+        private["merge_ids"], pairs = [merge[:3] for merge in model.merges], []
+    inner = document["model"]
+    own = spelled[:size]
+    if inner.get("type") == "Unigram":
+        scores = model.scores or [0.0] * len(spelled)
+        inner["vocab"] = list(zip(own, scores[:size], strict=True))
     else:
+        inner["vocab"] = own if ambiguous else {token: id_ for id_, token in enumerate(own)}
+        if model.scores:
+            private["scores"] = model.scores
+    if inner.get("type") == "BPE":
+        inner["merges"] = pairs
+    elif pairs:
         private["merges"] = pairs
-    document["model"]["tokctl"] = private
+    inner["tokctl"] = private
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _frame(recipe: Recipe) -> dict[str, Any]:
+def obstacle(given: Recipe | FilledRecipe) -> str | None:
+    """Why Hugging Face refuses the file; None where it loads it."""
+    reason = huggingface.obstacle(given)
+    if reason is None and isinstance(given, FilledRecipe) and _ambiguous(given):
+        return "it knows tokens by their spelling, and two of these are spelled alike"
+    return reason
+
+
+def _ambiguous(model: FilledRecipe) -> bool:
+    """Are tokens spelled alike, or a merge's token not as its two sides?"""
+    spelled = _spell(model)
+    return len(set(spelled)) != len(spelled) or not all(
+        _spelled_whole(model, merge) for merge in model.merges
+    )
+
+
+def _spelled_whole(model: FilledRecipe, merge: Merge) -> bool:
+    """Is the merge's token what its two sides spell?"""
+    left, right, token = (model.tokens[id_] for id_ in merge[:3])
+    marker = model.recipe.marker
+    if marker.kind == "continuation":
+        right = right.removeprefix(marker.text.encode())
+    return left + right == token
+
+
+def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
     """The document but for the vocabulary, the merges and what is tokctl's own."""
-    if huggingface.obstacle(recipe) is None:
-        return huggingface.frame(recipe)
+    if not ambiguous:
+        try:
+            return huggingface.frame(model)
+        except huggingface.InexpressibleError:
+            pass
     return {"version": PRIVATE_VERSION, "model": {}}
+
+
+def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
+    """How many tokens stand in the vocabulary; the others are added tokens alone."""
+    foreign = document["version"] != PRIVATE_VERSION
+    return huggingface.model_size(model) if foreign else len(model.tokens)
+
+
+def _spell(model: FilledRecipe) -> list[str]:
+    """The tokens as text: byte-level ones in GPT-2's stand-ins, added tokens as they are."""
+    if model.recipe.units != "bytes":
+        return [token.decode() for token in model.tokens]
+    apart = model.apart
+    return [
+        token.decode() if id_ in apart else byte_level.spell(token)
+        for id_, token in enumerate(model.tokens)
+    ]
 
 
 def read(data: bytes, name: str) -> FilledRecipe:
@@ -60,33 +130,43 @@ def read(data: bytes, name: str) -> FilledRecipe:
     model = document.get("model") if isinstance(document, dict) else None
     if not isinstance(model, dict):
         raise _damaged(name, "it has no model in it")
-    if "tokctl" not in model:
-        raise TokctlError(
-            f"{name} was not written by tokctl",
-            "reading tokenizers of other libraries is not built yet; train one with tokctl train",
-        )
-    if isinstance(model["tokctl"], dict) and model["tokctl"].get("format", FORMAT) != FORMAT:
-        raise TokctlError(
-            f"{name} has format {model['tokctl']['format']!r}, and this tokctl reads {FORMAT}",
-            "it was written by another version of tokctl: install that one, or a newer one",
-        )
     try:
+        if "tokctl" not in model and document.get("version") != PRIVATE_VERSION:
+            return _foreign(document, name)
+        _check_format(model, name)
         filled = _filled(model)
-        _check_frame(document, filled.recipe)
+        _check_frame(document, filled)
     except KeyError as error:
         raise _damaged(name, f"the field {error} is missing") from None
     except (TypeError, AttributeError):
         raise _damaged(name, "a field is of another type than it should be") from None
     except (ValueError, OverflowError) as error:
         raise _damaged(name, str(error)) from None
-    except TokctlError as error:
-        raise _damaged(name, error.message) from None
     return filled
 
 
-def _check_frame(document: dict[str, Any], recipe: Recipe) -> None:
+def _foreign(document: dict[str, Any], name: str) -> FilledRecipe:
+    from tokctl.formats.huggingface import reading
+
+    try:
+        return reading.read(document)
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {name}: {error.message}", error.hint) from None
+
+
+def _check_format(model: dict[str, Any], name: str) -> None:
+    found = model["tokctl"].get("format", FORMAT)
+    if found not in _READ or type(found) is not int:
+        raise TokctlError(
+            f"{name} has format {found!r:.40}, and this tokctl reads {FORMAT}",
+            "it was written by another version of tokctl: install that one, or a newer one",
+        )
+
+
+def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
     """ValueError where what other libraries read and the recipe are not the same."""
-    frame = _frame(recipe)
+    private = document["model"]["tokctl"]
+    frame = _frame(filled, "merge_ids" in private)
     model = frame.pop("model")
     found = {key: value for key, value in document.items() if key != "model"}
     inner = {key: document["model"].get(key) for key in model}
@@ -101,69 +181,109 @@ def _check_frame(document: dict[str, Any], recipe: Recipe) -> None:
 
 def _filled(model: dict[str, Any]) -> FilledRecipe:
     private = model["tokctl"]
-    recipe = Recipe.from_dict(private["recipe"])
-    vocabulary = model["vocab"]
-    spelled = sorted(vocabulary, key=vocabulary.__getitem__)
-    numbers = [vocabulary[token] for token in spelled]
-    if numbers != list(range(len(spelled))) or set(map(type, numbers)) - {int}:
-        raise ValueError("the ids of the vocabulary are not 0, 1, 2, …")
-    if tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
-        raise ValueError("the special tokens do not have the lowest ids")
-    if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
-        raise ValueError("not every byte has a token")
-    pairs = private["merges"] if "merges" in private else model["merges"]
-    merges = _merges(recipe, vocabulary, pairs, private)
-    training = private.get("training")
-    return FilledRecipe(
-        recipe,
-        _unspell(recipe, spelled),
-        merges,
-        TrainingRecord.from_dict(training) if training else None,
-    )
+    try:
+        recipe = Recipe.from_dict(private["recipe"])
+        added = _added(private)
+        spelled, vocabulary, scores = _vocabulary(model, private)
+        if added is None and tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
+            raise ValueError("the special tokens do not have the lowest ids")
+        if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
+            raise ValueError("not every byte has a token")
+        training = private.get("training")
+        specials = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
+        tokens = tokens_of(recipe, spelled, specials if added is None else list(added))
+        if len(scores) < len(tokens) and model.get("type") == "Unigram":
+            scores += [0.0] * (len(tokens) - len(scores))
+        return FilledRecipe(
+            recipe,
+            tokens,
+            _merges(recipe, vocabulary, model, private),
+            TrainingRecord.from_dict(training) if training else None,
+            scores=scores if any(scores) or "scores" in private else [],
+            rounds=_rounds(private.get("rounds", [])),
+            counts=_column(private.get("token_counts", []), "token_counts"),
+            added_tokens=added,
+        )
+    except TokctlError as error:
+        raise ValueError(error.message) from None
+
+
+def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
+    if "added_tokens" not in private:
+        return None
+    tokens = tuple(AddedToken(**entry) for entry in private["added_tokens"])
+    for token in tokens:
+        if {type(flag) for flag in list(asdict(token).values())[2:]} != {bool}:
+            raise TypeError("added_tokens")
+    return tokens
+
+
+def _vocabulary(
+    model: dict[str, Any], private: dict[str, Any]
+) -> tuple[list[str], dict[str, int], list[float]]:
+    """The tokens by id, their ids and their scores."""
+    vocab = model["vocab"]
+    scores: list[float] = []
+    if model.get("type") == "Unigram":
+        spelled, scores = scored(vocab)
+    elif isinstance(vocab, list):
+        spelled = vocab
+        if set(map(type, vocab)) - {str}:
+            raise TypeError("vocab")
+    else:
+        return ordered(vocab), vocab, _scores(private)
+    return spelled, {token: id_ for id_, token in enumerate(spelled)}, scores or _scores(private)
+
+
+def _scores(private: dict[str, Any]) -> list[float]:
+    scores = private.get("scores", [])
+    if not isinstance(scores, list) or set(map(type, scores)) - {float, int}:
+        raise ValueError("one of the scores is no number")
+    return list(map(float, scores))
+
+
+def _rounds(entries: Any) -> list[Round]:
+    rounds = []
+    for pieces, objective, dropped, examples in entries:
+        if {type(pieces), type(dropped)} != {int} or type(objective) not in (float, int):
+            raise TypeError("rounds")
+        shown = tuple((piece, float(loss)) for piece, loss in examples)
+        if set(map(type, (piece for piece, _ in shown))) - {str}:
+            raise TypeError("rounds")
+        rounds.append(Round(pieces, float(objective), dropped, shown))
+    return rounds
 
 
 def _merges(
-    recipe: Recipe, vocabulary: dict[str, int], pairs: list[Any], private: dict[str, Any]
+    recipe: Recipe, vocabulary: dict[str, int], model: dict[str, Any], private: dict[str, Any]
 ) -> list[Merge]:
-    # Comprehensions over whole columns: a command that encodes one line waits for this.
-    mark = recipe.marker.text if recipe.marker.kind == "continuation" else ""
-    lefts = [left for left, _ in pairs]
-    rights = [right for _, right in pairs]
-    tails = [right.removeprefix(mark) for right in rights] if mark else rights
-    joined = [left + tail for left, tail in zip(lefts, tails, strict=True)]
-    columns = []
-    for names in (lefts, rights, joined):
-        ids = [vocabulary.get(name) for name in names]
-        if None in ids:
-            step = ids.index(None)
-            raise ValueError(f"merge {step + 1} names {names[step]!r}, which is no token")
-        columns.append(ids)
+    if "merge_ids" in private:
+        pairs = private["merge_ids"]
+        columns = [_column(list(column), "merge_ids") for column in zip(*pairs, strict=True)]
+        highest = max(map(max, columns), default=0)
+        if (pairs and len(columns) != 3) or highest >= len(model["vocab"]):
+            raise ValueError("one of the merges names no token")
+        columns = columns or [[], [], []]
+    else:
+        pairs = private["merges"] if "merges" in private else model.get("merges", [])
+        columns = list(merge_ids(recipe, vocabulary, pairs))
     for name in _COUNTS:
-        column = private.get(name, [])
-        if not isinstance(column, list) or len(column) != len(pairs):
+        column = _column(private.get(name, []), name)
+        if len(column) != len(pairs):
             raise ValueError(f"there is not one of the {name} for each merge")
-        if set(map(type, column)) - {int} or min(column, default=0) < 0:
-            raise ValueError(f"one of the {name} is no count")
-        if max(column, default=0) >= 2**64:
-            raise ValueError(f"one of the {name} does not fit 64 bits")
         columns.append(column)
-    return list(map(Merge._make, zip(*columns, strict=True)))
+    return merges_from(columns)
 
 
-def _spell(recipe: Recipe, id_: int, token: bytes) -> str:
-    """The token as text; a byte-level one in GPT-2's stand-ins, special tokens as they are."""
-    if recipe.units == "bytes" and id_ >= len(recipe.special_tokens):
-        return byte_level.spell(token)
-    return token.decode()
-
-
-def _unspell(recipe: Recipe, spelled: list[str]) -> list[bytes]:
-    if recipe.units != "bytes":
-        return [token.encode() for token in spelled]
-    special = len(recipe.special_tokens)
-    return [token.encode() for token in spelled[:special]] + byte_level.unspell_all(
-        spelled[special:]
-    )
+def _column(column: Any, name: str) -> list[int]:
+    """Counts; ValueError where one is none."""
+    if not isinstance(column, list) or set(map(type, column)) - {int}:
+        raise ValueError(f"one of the {name} is no count")
+    if min(column, default=0) < 0:
+        raise ValueError(f"one of the {name} is no count")
+    if max(column, default=0) >= 2**64:
+        raise ValueError(f"one of the {name} does not fit 64 bits")
+    return column
 
 
 def _damaged(name: str, why: str) -> TokctlError:

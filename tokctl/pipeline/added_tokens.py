@@ -18,6 +18,8 @@ class AddedToken:
         single_word: only where no word character stands beside it.
         strip_left, strip_right: it takes white space on that side along.
         normalized: matched in the normalized text, not in the text as given.
+        literal: where it is matched in the normalized text, by its spelling as it is;
+            otherwise its spelling is normalized, too, as Hugging Face does.
         ordinary: the model may make it of ordinary text, too; never true of a special one.
     """
 
@@ -28,6 +30,7 @@ class AddedToken:
     strip_left: bool = False
     strip_right: bool = False
     normalized: bool = False
+    literal: bool = False
     ordinary: bool = False
 
     def __post_init__(self) -> None:

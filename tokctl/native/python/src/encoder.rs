@@ -3,6 +3,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Token, Unigram};
 use tokctl_core::measure;
 use tokctl_core::model::NO_ID;
+use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
 use crate::errors::{invalid, to_python};
@@ -20,8 +21,8 @@ type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
 type Replayed = (Vec<u32>, Vec<u32>, Vec<u32>);
 
-/// (text, id, single word, strip left, strip right, normalized, special)
-type AddedRow = (Vec<u8>, u32, bool, bool, bool, bool, bool);
+/// (text, id, (single word, strip left, strip right), (normalized, literal, special))
+type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
 
 /// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -32,23 +33,32 @@ impl Matchers {
     #[new]
     fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
         py.detach(|| {
-            let special: Vec<u32> = tokens.iter().filter(|row| row.6).map(|row| row.1).collect();
+            let chain = encoder.0.normalizers();
+            let special: Vec<u32> = tokens
+                .iter()
+                .filter(|(.., (_, _, special))| *special)
+                .map(|&(_, id, ..)| id)
+                .collect();
             let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-            for (text, id, single_word, strip_left, strip_right, in_normalized, _) in tokens {
-                let token = AddedToken {
+            for (mut text, id, around, (in_normalized, literal, _)) in tokens {
+                let (single_word, strip_left, strip_right) = around;
+                if in_normalized && !literal {
+                    text = chain.apply(&text, Edges::WHOLE)?.into_owned();
+                }
+                let to = if in_normalized {
+                    &mut normalized
+                } else {
+                    &mut raw
+                };
+                to.push(AddedToken {
                     text,
                     id,
                     single_word,
                     strip_left,
                     strip_right,
-                };
-                match in_normalized {
-                    true => normalized.push(token),
-                    false => raw.push(token),
-                }
+                });
             }
-            let chain = encoder.0.normalizers();
-            encode::Matchers::new(raw, normalized, special.into_iter(), chain)
+            encode::Matchers::new(raw, normalized, special.into_iter())
         })
         .map(Matchers)
         .map_err(to_python)

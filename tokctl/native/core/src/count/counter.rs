@@ -250,7 +250,9 @@ impl Counts {
         }
         let total: u128 = self.counts.iter().map(|&count| u128::from(count)).sum();
         if total > u64::MAX.into() {
-            return Err(Error::TooLarge("the counts add up to 2^64 or more".into()));
+            return Err(Error::TooLarge(format!(
+                "the pre-tokens occur {total} times, and counts have 64 bits"
+            )));
         }
         Ok(())
     }

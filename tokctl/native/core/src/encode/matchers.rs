@@ -4,7 +4,6 @@ use hashbrown::HashSet;
 
 use super::added::{AddedToken, AddedTokens};
 use crate::error::Result;
-use crate::normalize::{Chain, Edges};
 
 /// Added tokens, those that are found in the text as given and those that are found in
 /// the normalized text.
@@ -15,18 +14,13 @@ pub struct Matchers {
 }
 
 impl Matchers {
-    /// `normalized` are spelled as in the text; their spelling is normalized here.
+    /// `normalized` are spelled as in the normalized text; empty ones are never found.
     /// `special` are the ids of special tokens, which are no pre-tokens.
     pub fn new(
         raw: Vec<AddedToken>,
-        mut normalized: Vec<AddedToken>,
+        normalized: Vec<AddedToken>,
         special: impl Iterator<Item = u32>,
-        chain: &Chain,
     ) -> Result<Self> {
-        for token in &mut normalized {
-            token.text = chain.apply(&token.text, Edges::WHOLE)?.into_owned();
-        }
-        normalized.retain(|token| !token.text.is_empty());
         let matcher = |tokens: Vec<AddedToken>| match tokens.is_empty() {
             true => Ok(None),
             false => AddedTokens::new(tokens).map(Some),

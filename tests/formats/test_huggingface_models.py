@@ -1,0 +1,225 @@
+"""Models of other libraries in Hugging Face's format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import tokenizers as hf
+from tokenizers import AddedToken, models, pre_tokenizers
+
+from tests.conftest import shared_file
+from tokctl import TokctlError, byte_level, formats
+from tokctl.recipe import FilledRecipe
+
+TOKENS = ["<unk>", "a", "b", "c", "ab", "abc"]
+VOCAB = {token: id_ for id_, token in enumerate(TOKENS)}
+MERGES = [("a", "b"), ("ab", "c")]
+
+
+def read(made: hf.Tokenizer) -> FilledRecipe:
+    return formats.parse(made.to_str().encode(), "theirs.json")
+
+
+def changed(made: hf.Tokenizer, **model: Any) -> bytes:
+    document = json.loads(made.to_str())
+    document["model"] |= model
+    return json.dumps(document).encode()
+
+
+def bpe(**options: Any) -> hf.Tokenizer:
+    return hf.Tokenizer(models.BPE(VOCAB, MERGES, **options))
+
+
+def test_gpt2() -> None:
+    path = shared_file("vocab/gpt2.tokenizer.json")
+    model = formats.load(path)
+    assert (model.recipe.units, model.recipe.splitting) == ("bytes", "gpt2")
+    assert (len(model.tokens), len(model.merges)) == (50257, 50000)
+    assert model.special_ids == {"<|endoftext|>": 50256}
+    assert model.tokens[262] == b" the" and model.tokens[220] == b" "
+    data = formats.serialize(model)
+    assert formats.parse(data, "again") == model
+    ours, theirs = hf.Tokenizer.from_str(data.decode()), hf.Tokenizer.from_file(str(path))
+    for text in ("Hello  world's été\n\n <|endoftext|> 12345", "日本語 🦜"):
+        assert ours.encode(text).ids == theirs.encode(text).ids
+        assert ours.decode(ours.encode(text).ids) == theirs.decode(theirs.encode(text).ids)
+
+
+def test_bpe_and_its_flags() -> None:
+    made = bpe(unk_token="<unk>", fuse_unk=True, byte_fallback=True, ignore_merges=True)
+    model = read(made)
+    recipe = model.recipe
+    assert (recipe.algorithm, recipe.segmentation) == ("bpe", "merges")
+    assert recipe.fuse_unknown and recipe.byte_fallback and recipe.whole_words
+    assert model.special_ids == {"<unk>": 0}  # no added token there, one here
+    assert [merge[:3] for merge in model.merges] == [(1, 2, 4), (4, 3, 5)]
+    plain = read(bpe(unk_token="<unk>")).recipe
+    assert not (plain.fuse_unknown or plain.byte_fallback or plain.whole_words)
+    assert read(bpe(unk_token="nowhere")).recipe.unk_token is None
+
+
+def test_merges_in_both_encodings() -> None:
+    made = bpe()
+    pairs = read(made)
+    lines = formats.parse(changed(made, merges=["#version: 0.2", "a b", "ab c"]), "x")
+    assert lines == pairs
+    with_space = hf.Tokenizer(models.BPE({"a": 0, " ": 1, "a ": 2}, [("a", " ")]))
+    assert [merge[:3] for merge in read(with_space).merges] == [(0, 1, 2)]
+    twice = formats.parse(changed(made, merges=[["ab", "c"], ["a", "b"], ["ab", "c"]]), "x")
+    assert twice == pairs  # of equal merges the last one counts
+
+
+def test_ids_in_any_order() -> None:
+    vocab = dict(reversed(VOCAB.items()))
+    assert formats.parse(changed(bpe(), vocab=vocab), "x") == read(bpe())
+
+
+def test_suffix_and_prefix() -> None:
+    vocab = {"a": 0, "b</w>": 1, "ab</w>": 2}
+    made = hf.Tokenizer(models.BPE(vocab, [("a", "b</w>")], end_of_word_suffix="</w>"))
+    assert read(made).recipe.marker == ("end-fused", "</w>")
+    assert [merge[:3] for merge in read(made).merges] == [(0, 1, 2)]
+    vocab = {"a": 0, "##b": 1, "ab": 2}
+    made = hf.Tokenizer(models.BPE(vocab, [("a", "##b")], continuing_subword_prefix="##"))
+    model = read(made)
+    assert (model.recipe.marker, model.recipe.segmentation) == (("continuation", "##"), "merges")
+    assert [merge[:3] for merge in model.merges] == [(0, 1, 2)]
+
+
+def test_dropout() -> None:
+    assert read(bpe(dropout=None)) == read(bpe())
+    assert formats.parse(changed(bpe(), dropout=0.0), "x") == read(bpe())
+    with pytest.raises(TokctlError, match="dropout 0.1") as caught:
+        read(bpe(dropout=0.1))
+    assert caught.value.hint == "set dropout to null in the file"
+
+
+def test_wordpiece() -> None:
+    made = hf.Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
+    model = read(made)
+    recipe = model.recipe
+    assert (recipe.algorithm, recipe.segmentation) == ("wordpiece", "longest-match")
+    assert (recipe.marker, recipe.max_input_chars) == (("continuation", "##"), 100)
+    assert (recipe.unknown, recipe.unk_token) == ("word", "[UNK]")
+    assert model.tokens == [b"[UNK]", b"a", b"##b"]
+
+
+def test_words() -> None:
+    made = hf.Tokenizer(models.WordLevel({"[UNK]": 0, "one": 1, "two": 2}, unk_token="[UNK]"))
+    recipe = read(made).recipe
+    assert (recipe.algorithm, recipe.segmentation) == ("word", "lookup")
+
+
+def test_unigram() -> None:
+    vocab = [("<unk>", 0.0), ("a", -1.1234567890123457), ("b", -2.5), ("ab", -1e-300)]
+    model = read(hf.Tokenizer(models.Unigram(vocab, unk_id=0, byte_fallback=True)))
+    assert model.scores == [score for _, score in vocab]
+    recipe = model.recipe
+    assert (recipe.precision, recipe.segmentation, recipe.unk_token) == (
+        "double",
+        "viterbi",
+        "<unk>",
+    )
+    assert recipe.byte_fallback and recipe.fuse_unknown
+    assert formats.parse(formats.serialize(model), "x") == model
+    without = hf.Tokenizer(models.Unigram(vocab[1:], None, False))
+    assert read(without).recipe.unk_token is None
+
+
+def test_added_tokens_and_their_flags() -> None:
+    made = bpe(unk_token="<unk>")
+    made.add_special_tokens([AddedToken("<s>", special=True), AddedToken("c", special=True)])
+    made.add_tokens(
+        [
+            AddedToken("new", single_word=True, lstrip=True, normalized=False),
+            AddedToken("abc", rstrip=True),
+        ]
+    )
+    model = read(made)
+    by_text = {token.text: token for token in model.added}
+    assert {text: token.id for text, token in by_text.items()} == {
+        "<unk>": 0,
+        "c": 3,
+        "abc": 5,
+        "<s>": 6,
+        "new": 7,
+    }
+    assert by_text["c"].special and not by_text["c"].ordinary
+    assert by_text["abc"].ordinary and by_text["abc"].strip_right and by_text["abc"].normalized
+    assert not by_text["new"].ordinary and not by_text["new"].normalized
+    assert by_text["new"].single_word and by_text["new"].strip_left
+    assert model.recipe.special_tokens == ("<unk>", "c", "<s>")
+    assert model.apart == {0, 3, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"id": 7, "content": "x"}, "has the id 7, and the next free id is 6"),
+        ({"id": 2, "content": "x"}, "has the id 2, and the next free id is 6"),
+        ({"id": 2, "content": "a"}, "has the id 2, and its id in the vocabulary is 1"),
+        ({"id": -1, "content": "x"}, "has the id -1"),
+        ({"id": "1", "content": "x"}, "'id' of the added token 0 is '1'"),
+        ({"id": 6}, "'content' of the added token 0 is None"),
+        (3, "added token 0 is 3"),
+    ],
+)
+def test_added_tokens_that_are_wrong(entry: Any, message: str) -> None:
+    document = json.loads(bpe().to_str())
+    document["added_tokens"] = [entry]
+    with pytest.raises(TokctlError, match=message):
+        formats.parse(json.dumps(document).encode(), "x")
+
+
+def test_an_added_token_twice() -> None:
+    document = json.loads(bpe().to_str())
+    document["added_tokens"] = [{"id": 6, "content": "x"}, {"id": 7, "content": "x"}]
+    with pytest.raises(TokctlError, match="'x' is listed twice"):
+        formats.parse(json.dumps(document).encode(), "x")
+
+
+@pytest.mark.parametrize(
+    ("vocab", "message"),
+    [
+        ({"a": 0, "b": 2, "ab": 3}, "no token of the vocabulary has the id 1"),
+        ({"a": 0, "b": 1, "ab": 1}, "two tokens of the vocabulary have the id 1"),
+        ({"a": 0, "b": -1, "ab": 1}, "has the id -1"),
+        ({"a": 0, "b": 1.0, "ab": 2}, "no whole number"),
+        ({"a": 0, "b": True, "ab": 2}, "no whole number"),
+        ({"a": 0, "b": 10**30, "ab": 2}, "no whole number|no token of the vocabulary"),
+        (["a"], "the vocabulary is no object"),
+        ({"a": 0, "b": 1}, "merge 1 names 'ab', which is no token"),
+    ],
+)
+def test_vocabularies_that_are_wrong(vocab: Any, message: str) -> None:
+    with pytest.raises(TokctlError, match=message):
+        formats.parse(changed(bpe(), vocab=vocab, merges=["a b"]), "x")
+
+
+def byte_tokenizer(tokens: list[str]) -> hf.Tokenizer:
+    made = hf.Tokenizer(models.BPE({token: id_ for id_, token in enumerate(tokens)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return made
+
+
+def test_byte_level_vocabularies() -> None:
+    tokens = sorted(byte_level.BYTES)
+    made = byte_tokenizer(tokens)
+    made.add_special_tokens(["<é>"])
+    made.add_tokens(["日本"])
+    model = read(made)
+    assert model.recipe.units == "bytes"
+    assert model.tokens == [*byte_level.IN_ID_ORDER, "<é>".encode(), "日本".encode()]
+    with pytest.raises(TokctlError, match="no token for 3 of the 256 bytes") as caught:
+        read(byte_tokenizer(tokens[3:]))
+    assert caught.value.hint and "initial_alphabet" in caught.value.hint
+
+
+def test_truncation_and_padding_are_options_of_a_call() -> None:
+    made = bpe()
+    plain = read(made)
+    made.enable_truncation(7)
+    made.enable_padding(length=9)
+    assert read(made) == plain

@@ -1,0 +1,350 @@
+"""Each of Hugging Face's components: what it is read as, and what is written for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tokenizers as hf
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+
+from tokctl import TokctlError, formats
+from tokctl.formats.huggingface import obstacle
+from tokctl.formats.huggingface.pre_tokenizers import from_json, to_json
+from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
+from tokctl.presets import BPE_CHARACTERS, WORD
+from tokctl.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
+from tokctl.recipe import FilledRecipe, Recipe
+
+RULES = "BAAAAAAAAAAA"
+
+
+def tokenizer(vocab: list[str] | None = None) -> hf.Tokenizer:
+    tokens = vocab or ["<unk>", "[CLS]", "[SEP]", "a", "b"]
+    model = models.BPE({token: id_ for id_, token in enumerate(tokens)}, [], unk_token="<unk>")
+    made = hf.Tokenizer(model)
+    made.add_special_tokens(["<unk>", "[CLS]", "[SEP]"])
+    return made
+
+
+def read(made: hf.Tokenizer) -> FilledRecipe:
+    return formats.parse(made.to_str().encode(), "theirs.json")
+
+
+def back(model: FilledRecipe) -> dict[str, Any]:
+    """What they make of the file that we write."""
+    data = formats.serialize(model)
+    document: dict[str, Any] = json.loads(hf.Tokenizer.from_str(data.decode()).to_str())
+    return document
+
+
+THEIR_NORMALIZERS = {
+    "nfc": normalizers.NFC(),
+    "nfd": normalizers.NFD(),
+    "nfkc": normalizers.NFKC(),
+    "nfkd": normalizers.NFKD(),
+    "lowercase": normalizers.Lowercase(),
+    "strip-accents": normalizers.StripAccents(),
+    "nmt": normalizers.Nmt(),
+    "bert": normalizers.BertNormalizer(),
+    '{"kind": "bert", "strip_accents": false, "lowercase": false}': normalizers.BertNormalizer(
+        lowercase=False
+    ),
+    '{"kind": "strip", "right": false}': normalizers.Strip(right=False),
+    "prepend:▁": normalizers.Prepend("▁"),
+    "replace:a=>b": normalizers.Replace("a", "b"),
+    '{"kind": "replace", "pattern": "[a-c]+", "content": "x", "regex": true}': normalizers.Replace(
+        Regex("[a-c]+"), "x"
+    ),
+    "collapse-spaces": normalizers.Replace(Regex(" {2,}"), " "),
+    "delete-newlines": normalizers.Replace(Regex(r"[\r\n]"), ""),
+    "strip-spaces": normalizers.Replace(Regex(r"\A +| +\z"), ""),
+}
+
+
+@pytest.mark.parametrize("text", THEIR_NORMALIZERS)
+def test_normalizers(text: str) -> None:
+    made = tokenizer()
+    made.normalizer = normalizers.Sequence([THEIR_NORMALIZERS[text], normalizers.Sequence([])])
+    model = read(made)
+    assert model.recipe.normalizers == (NORMALIZERS.parse(text),)
+    made.normalizer = THEIR_NORMALIZERS[text]
+    expected = json.loads(made.to_str())["normalizer"]
+    if expected["type"] == "BertNormalizer":
+        expected["strip_accents"] = expected["lowercase"]  # null there: as lowercase
+    assert back(model)["normalizer"] == expected
+
+
+def test_rules_go_by_graphemes_there() -> None:
+    document = json.loads(tokenizer().to_str())
+    document["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": RULES}
+    model = formats.parse(json.dumps(document).encode(), "x")
+    part = NORMALIZERS.part("precompiled", rules=RULES, graphemes=True)
+    assert model.recipe.normalizers == (part,)
+    assert json.loads(formats.serialize(model))["normalizer"] == document["normalizer"]
+    ours = replace(model.recipe, normalizers=("nmt_nfkc",))
+    assert "SentencePiece's rules (nmt_nfkc)" in str(obstacle(ours))
+
+
+THEIR_PRE_TOKENIZERS = {
+    "bert": pre_tokenizers.BertPreTokenizer(),
+    "whitespace-punctuation": pre_tokenizers.Whitespace(),
+    "whitespace": pre_tokenizers.WhitespaceSplit(),
+    "delimiter:-": pre_tokenizers.CharDelimiterSplit("-"),
+    "digits": pre_tokenizers.Digits(),
+    "digits-individual": pre_tokenizers.Digits(individual_digits=True),
+    "fixed:7": pre_tokenizers.FixedLength(7),
+    "characters": pre_tokenizers.FixedLength(1),
+    "metaspace": pre_tokenizers.Metaspace(),
+    '{"kind": "metaspace", "prepend": "first", "replacement": "_", "split": false}': (
+        pre_tokenizers.Metaspace("_", prepend_scheme="first", split=False)
+    ),
+    "punctuation:contiguous": pre_tokenizers.Punctuation("contiguous"),
+    "scripts": pre_tokenizers.UnicodeScripts(),
+    "split:-=>merged-with-next": pre_tokenizers.Split("-", "merged_with_next"),
+    "split:-=>merged-with-previous": pre_tokenizers.Split("-", "merged_with_previous"),
+    r"regex:\p{L}+": pre_tokenizers.Split(Regex(r"\p{L}+"), "isolated"),
+    r'{"kind": "split", "pattern": "\\p{L}+", "regex": true, "invert": true, '
+    r'"behaviour": "removed"}': pre_tokenizers.Split(Regex(r"\p{L}+"), "removed", invert=True),
+    "gpt2-words": pre_tokenizers.Split(Regex(PATTERNS["gpt2-words"]), "removed", invert=True),
+}
+#: Written as a pattern, because theirs have the punctuation of Unicode 8.
+AS_PATTERNS = {"bert", "punctuation:contiguous"}
+
+
+@pytest.mark.parametrize("text", THEIR_PRE_TOKENIZERS)
+def test_pre_tokenizers(text: str) -> None:
+    made = tokenizer()
+    made.pre_tokenizer = THEIR_PRE_TOKENIZERS[text]
+    model = read(made)
+    assert model.recipe.pre_tokenizers == (PRE_TOKENIZERS.parse(text),)
+    written = back(model)["pre_tokenizer"]
+    if text in AS_PATTERNS:
+        assert written["type"] == "Split"
+    else:
+        assert written == json.loads(made.to_str())["pre_tokenizer"]
+    assert formats.parse(formats.serialize(model), "x") == model
+    # What we write is read as the same part when nobody says what it was.
+    assert from_json(written)[0] == list(model.recipe.pre_tokenizers)
+
+
+@pytest.mark.parametrize("kind", [*PRE_TOKENIZERS.kinds])
+def test_every_kind_is_written_or_refused(kind: str) -> None:
+    options = {"delimiter": {"text": "-"}, "split": {"pattern": "-"}}.get(kind, {})
+    recipe = replace(BPE_CHARACTERS, pre_tokenizers=(PRE_TOKENIZERS.part(kind, **options),))
+    refused = {"graphemes", "penn-treebank", "prefix-space"}
+    assert (obstacle(recipe) is not None) == (kind in refused)
+    if kind not in refused:
+        written = to_json(recipe.pre_tokenizers, "characters")
+        assert from_json(written)[0] == list(recipe.pre_tokenizers)
+
+
+@pytest.mark.parametrize("pattern", KNOWN_PATTERNS)
+def test_known_patterns_are_native(pattern: str) -> None:
+    data = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {
+                "type": "Split",
+                "pattern": {"Regex": pattern},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            {
+                "type": "ByteLevel",
+                "add_prefix_space": False,
+                "trim_offsets": True,
+                "use_regex": False,
+            },
+        ],
+    }
+    assert from_json(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+    data["pretokenizers"][0] |= {"behavior": "Removed", "invert": True}
+    assert from_json(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+
+
+def test_the_patterns_of_deepseek_are_one_scanner() -> None:
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in DEEPSEEK_V3]
+    last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made = tokenizer()
+    made.pre_tokenizer = pre_tokenizers.Sequence([*splits, last])
+    data = json.loads(made.to_str())["pre_tokenizer"]
+    assert from_json(data) == ([PRE_TOKENIZERS.part("deepseek-v3")], True)
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({"add_prefix_space": False}, ["gpt2"]),
+        ({"add_prefix_space": True}, ["prefix-space", "gpt2"]),
+        ({"add_prefix_space": True, "use_regex": False}, ["prefix-space"]),
+        ({"add_prefix_space": False, "use_regex": False}, []),
+    ],
+)
+def test_byte_level(options: dict[str, bool], kinds: list[str]) -> None:
+    made = tokenizer()
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
+    data = json.loads(made.to_str())["pre_tokenizer"]
+    parts, spells_bytes = from_json(data)
+    assert ([part.kind for part in parts], spells_bytes) == (kinds, True)
+    assert to_json(tuple(parts), "bytes") == data
+
+
+def test_older_forms() -> None:
+    legacy = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "str_rep": "▁"}
+    assert from_json(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace"))
+    legacy["add_prefix_space"] = False
+    assert from_json(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace:never"))
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    assert from_json(byte_level)[0] == list(PRE_TOKENIZERS.steps("gpt2"))
+
+
+THEIR_DECODERS = {
+    "wordpiece": decoders.WordPiece(),
+    '{"kind": "wordpiece", "prefix": "@@", "cleanup": false}': decoders.WordPiece("@@", False),
+    "metaspace": decoders.Metaspace(),
+    "metaspace:never": decoders.Metaspace(prepend_scheme="never"),
+    "bpe-suffix": decoders.BPEDecoder(),
+    "fuse": decoders.Fuse(),
+    '{"kind": "strip", "content": " ", "start": 1, "stop": 2}': decoders.Strip(" ", 1, 2),
+    "replace:▁=> ": decoders.Replace("▁", " "),
+    "ctc": decoders.CTC(),
+}
+
+
+@pytest.mark.parametrize("text", THEIR_DECODERS)
+def test_decoders(text: str) -> None:
+    made = tokenizer()
+    made.decoder = THEIR_DECODERS[text]
+    model = read(made)
+    assert model.recipe.decoders == (DECODERS.parse(text),)
+    assert back(model)["decoder"] == json.loads(made.to_str())["decoder"]
+
+
+def test_a_sequence_of_decoders() -> None:
+    tokens = ["<unk>", "[CLS]", "[SEP]", *(f"<0x{byte:02X}>" for byte in range(256))]
+    made = hf.Tokenizer(
+        models.BPE({t: i for i, t in enumerate(tokens)}, [], unk_token="<unk>", byte_fallback=True)
+    )
+    made.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    model = read(made)
+    assert model.recipe.decoders == DECODERS.steps(["replace:▁=> ", "byte-fallback", "fuse"])
+    assert back(model)["decoder"] == json.loads(made.to_str())["decoder"]
+
+
+CLS, SEP = ("[CLS]", 1), ("[SEP]", 2)
+BERT = "template:[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1"
+THEIR_PROCESSORS = {
+    "bert": (processors.BertProcessing(SEP, CLS), [BERT]),
+    "roberta": (
+        processors.RobertaProcessing(SEP, CLS),
+        ["trim-offsets", "template:[CLS] $A [SEP]=>[CLS] $A [SEP] [SEP] $B [SEP]"],
+    ),
+    "roberta, offsets kept": (
+        processors.RobertaProcessing(SEP, CLS, trim_offsets=False),
+        ["template:[CLS] $A [SEP]=>[CLS] $A [SEP] [SEP] $B [SEP]"],
+    ),
+    "byte level": (
+        processors.ByteLevel(add_prefix_space=False),
+        ['{"kind": "trim-offsets", "prefix_space": false}'],
+    ),
+    "byte level, offsets kept": (processors.ByteLevel(trim_offsets=False), []),
+    "template": (
+        processors.TemplateProcessing(
+            single="[CLS] $0 [SEP]:3",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[CLS, SEP],
+        ),
+        ["template:[CLS] $A [SEP]:3=>[CLS] $A [SEP] $B:1 [SEP]:1"],
+    ),
+    "sequence": (
+        processors.Sequence([processors.ByteLevel(), processors.BertProcessing(SEP, CLS)]),
+        ["trim-offsets", BERT],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THEIR_PROCESSORS)
+def test_post_processors(name: str) -> None:
+    processor, expected = THEIR_PROCESSORS[name]
+    made = tokenizer()
+    made.post_processor = processor
+    model = read(made)
+    assert model.recipe.post_processors == POST_PROCESSORS.steps(expected)
+    ours = hf.Tokenizer.from_str(formats.serialize(model).decode())
+    for texts in (("ab",), ("a", "bb")):
+        found, wanted = ours.encode(*texts), made.encode(*texts)
+        assert (found.ids, found.type_ids) == (wanted.ids, wanted.type_ids)
+    assert formats.parse(formats.serialize(model), "x") == model
+
+
+def test_a_template_names_tokens_of_the_vocabulary_only() -> None:
+    made = tokenizer()
+    made.post_processor = processors.BertProcessing(("[SEP]", 1), CLS)
+    with pytest.raises(TokctlError, match=r"post-processor gives '\[SEP\]' the id 1"):
+        read(made)
+
+
+@pytest.mark.parametrize(
+    ("place", "component", "named"),
+    [
+        ("normalizer", {"type": "Shiny"}, "normalizer 'Shiny'"),
+        ("pre_tokenizer", {"type": "Shiny"}, "pre-tokenizer 'Shiny'"),
+        ("post_processor", {"type": "Shiny"}, "post-processor 'Shiny'"),
+        ("decoder", {"type": "Shiny"}, "decoder 'Shiny'"),
+        ("model", {"type": "Shiny"}, "model 'Shiny'"),
+    ],
+)
+def test_unknown_types_are_named(place: str, component: dict[str, Any], named: str) -> None:
+    document = json.loads(tokenizer().to_str())
+    document[place] = component
+    with pytest.raises(TokctlError, match=named) as caught:
+        formats.parse(json.dumps(document).encode(), "theirs.json")
+    assert caught.value.message.startswith("tokctl can't use theirs.json: ")
+
+
+def test_what_splits_behind_bytes_is_refused() -> None:
+    made = tokenizer()
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.ByteLevel(), pre_tokenizers.Digits()]
+    )
+    with pytest.raises(TokctlError, match="go on splitting behind ByteLevel"):
+        read(made)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"^a|b$", r"(?m:^)a|b(?m:$)"),
+        (r"[^$]\^\$", r"[^$]\^\$"),
+        (r"\s+\z", r"\s+\Z"),
+        (r"(?i:'s|'t)|\w+", r"(?i:'s|'t)|\w+"),
+        (r"[[:alpha:]]+", r"[[:alpha:]]+"),
+        (r"\h+", None),
+        (r"[a[b]]", None),
+        (r"[a-z&&[aeiou]]", None),
+        (r"a{2}+", None),
+        (r"(?m:.)", None),
+        (r"(", None),
+    ],
+)
+def test_their_regular_expressions(pattern: str, expected: str | None) -> None:
+    from tokctl.formats.huggingface.patterns import native
+
+    if expected is None:
+        with pytest.raises(TokctlError):
+            native(pattern)
+    else:
+        assert native(pattern) == expected
+
+
+def test_tokens_that_their_model_would_make_of_text() -> None:
+    assert obstacle(WORD) is None
+    reason = obstacle(replace(WORD, special_tokens=("[UNK]", "MASK")))
+    assert reason == "its WordLevel would find the special token MASK in ordinary text"
+    one: Recipe = replace(BPE_CHARACTERS, special_tokens=("[UNK]", "☃"))
+    assert obstacle(one) == "its BPE would find the special token ☃ in ordinary text"

@@ -1,0 +1,190 @@
+"""SentencePiece's models as recipes: the same pieces, and by a slow twin the same ids."""
+
+from __future__ import annotations
+
+import io
+import random
+from typing import Any
+
+import pytest
+
+from tests.conftest import shared_file
+from tests.formats import pipeline_twin as twin
+from tokctl import TokctlError, formats
+from tokctl.formats import charsmap, sentencepiece_proto
+from tokctl.recipe import FilledRecipe
+
+spm = pytest.importorskip("sentencepiece")
+
+WORDS = (
+    ["the", "cat", "sat", "on", "the", "mat", "and", "then", "the", "hat", "ate", "a", "fat", "rat", "at", "noon", "low", "lower", "lowest", "newer"]
+)
+
+
+def sentences() -> list[str]:
+    draw = random.Random(7)
+    return [" ".join(draw.choices(WORDS, k=8)) for _ in range(300)]
+
+
+def trained(**options: Any) -> bytes:
+    out = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences()),
+        model_writer=out,
+        minloglevel=2,
+        hard_vocab_limit=False,
+        **{"vocab_size": 60, "normalization_rule_name": "identity", **options},
+    )
+    return out.getvalue()
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "unigram": {"model_type": "unigram"},
+    "bpe": {"model_type": "bpe"},
+    "word": {"model_type": "word", "vocab_size": 15},
+    "char": {"model_type": "char"},
+    "unigram, bytes": {"model_type": "unigram", "byte_fallback": True, "vocab_size": 320},
+    "bpe, bytes": {"model_type": "bpe", "byte_fallback": True, "vocab_size": 320},
+    "unigram, symbols": {"model_type": "unigram", "user_defined_symbols": ["<sep>", "at", "▁▁"]},
+    "bpe, symbols": {"model_type": "bpe", "user_defined_symbols": ["<sep>", "at", "▁▁"]},
+    "char, symbols": {"model_type": "char", "user_defined_symbols": ["<sep>", "at", "ate"]},
+    "bpe, as it is": {
+        "model_type": "bpe",
+        "add_dummy_prefix": False,
+        "remove_extra_whitespaces": False,
+        "user_defined_symbols": ["▁▁", "▁▁▁"],
+    },
+    "unigram, spaces kept": {"model_type": "unigram", "remove_extra_whitespaces": False},
+    "unigram, controls": {"model_type": "unigram", "control_symbols": ["<2en>", "<2de>"]},
+    "unigram, other ids": {
+        "model_type": "unigram",
+        "pad_id": 0,
+        "unk_id": 3,
+        "bos_id": 2,
+        "eos_id": 1,
+    },
+}
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=lambda name: name.replace(", ", "-"))
+def pair(request: pytest.FixtureRequest) -> tuple[FilledRecipe, Any]:
+    data = trained(**MODELS[request.param])
+    return formats.parse(data, "m.model"), spm.SentencePieceProcessor(model_proto=data)
+
+
+def test_pieces_and_their_kinds(pair: tuple[FilledRecipe, Any]) -> None:
+    ours, theirs = pair
+    ids = range(theirs.get_piece_size())
+    assert [token.decode() for token in ours.tokens] == [theirs.id_to_piece(id_) for id_ in ids]
+    special = [id_ for id_ in ids if theirs.is_control(id_) or theirs.is_unknown(id_)]
+    assert sorted(ours.special_ids.values()) == special
+    assert ours.special_ids[str(ours.recipe.unk_token)] == theirs.unk_id()
+    if ours.recipe.segmentation in ("viterbi", "ranks"):
+        for id_ in ids:
+            if ours.scores[id_] != -0.1:  # that of a user-defined piece
+                assert ours.scores[id_] == theirs.get_score(id_)
+    assert all(theirs.is_byte(id_) for id_ in ours.apart - {t.id for t in ours.added})
+
+
+def texts() -> list[str]:
+    draw = random.Random(3)
+    bits = [
+        *WORDS,
+        " ",
+        "  ",
+        "   ",
+        "é",
+        "日本",
+        "<sep>",
+        "<s>",
+        "<unk>",
+        "<0x41>",
+        "▁",
+        "▁▁",
+        "x",
+    ]
+    made = ["".join(draw.choices([*bits, " "], k=draw.randint(0, 9))) for _ in range(300)]
+    return ["", " ", "the cat", "  the   cat  ", "<sep>the<sep> <sep>cat", "\nthe cat\n", *made]
+
+
+def test_ids(pair: tuple[FilledRecipe, Any]) -> None:
+    ours, theirs = pair
+    for text in texts():
+        normalized = twin.normalize(ours, text)
+        found = twin.encode(ours, normalized)
+        if not text.rstrip(" ").endswith("▁"):  # which it takes for a space at the end
+            assert found == theirs.encode(text), text
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf"])
+def test_its_own_rules_are_known_by_name(rule: str) -> None:
+    model = formats.parse(trained(model_type="char", normalization_rule_name=rule), "m.model")
+    assert model.recipe.normalizers[0].kind == {"nfkc": "sp_nfkc"}.get(rule, rule)
+    assert [part.kind for part in model.recipe.normalizers[1:]] == [
+        "strip-spaces",
+        "collapse-spaces",
+        "prepend",
+        "replace",
+    ]
+
+
+def test_other_rules_travel_along() -> None:
+    data = shared_file("vocab/sentencepiece-unigram-en.model").read_bytes()
+    model = formats.parse(data, "en.model")
+    rules = model.recipe.normalizers[0]
+    assert (rules.kind, rules["graphemes"]) == ("precompiled", False)
+    theirs = spm.SentencePieceProcessor(model_proto=data)
+    for text in (
+        "Hello world, this is a test of ﬁne things.",
+        "Ｈｅｌｌｏ １２３",
+        "it's <s> 日本",
+    ):
+        # Their own normalizer does the part that no rule of ours is needed for.
+        normalized = theirs.normalize(text)
+        assert twin.encode(model, normalized) == theirs.encode(text)
+
+
+def test_decoders_give_the_text(pair: tuple[FilledRecipe, Any]) -> None:
+    kinds = [part.kind for part in pair[0].recipe.decoders]
+    assert kinds[:2] == ["replace", "replace"]
+    assert ("byte-fallback" in kinds) == pair[0].recipe.byte_fallback
+    assert pair[0].recipe.decoders[0]["content"] == " ⁇ "
+
+
+def test_what_a_rule_changes() -> None:
+    proto = sentencepiece_proto.parse(
+        trained(model_type="char", normalization_rule_name="nmt_nfkc")
+    )
+    rules = bytes(proto.normalizer_spec.precompiled_charsmap)
+    for text in ("<sep>", "[MASK]", "–", "£", "日本", "▁x"):
+        assert charsmap.changes(rules, text.encode()) == (text == "▁x"), text
+    for text in ("ﬁ", "①", "a\u3000b", "Ａ"):
+        assert charsmap.changes(rules, text.encode()), text
+
+
+REFUSED = {
+    "suffixes": ({"treat_whitespace_as_suffix": True}, "words end with ▁"),
+    "a symbol that is changed": (
+        {"user_defined_symbols": ["①"], "normalization_rule_name": "nfkc"},
+        "would change its user-defined piece",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    options, message = REFUSED[name]
+    with pytest.raises(TokctlError, match=message) as caught:
+        formats.parse(trained(model_type="unigram", **options), "m.model")
+    assert caught.value.hint
+
+
+def test_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    data = trained(model_type="char")
+    sentencepiece_proto._message.cache_clear()
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(TokctlError, match="needs the package protobuf") as caught:
+        formats.parse(data, "m.model")
+    assert caught.value.hint == "install it: pip install 'tokctl[sentencepiece]'"

@@ -1,0 +1,100 @@
+"""A recipe, or a filled one, as a document of Hugging Face's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tokctl.formats.huggingface import (
+    added_tokens,
+    decoders,
+    models,
+    normalizers,
+    post_processors,
+    pre_tokenizers,
+)
+from tokctl.formats.huggingface.component import InexpressibleError
+from tokctl.pipeline import AddedToken
+from tokctl.recipe import FilledRecipe, Recipe
+
+
+def obstacle(given: Recipe | FilledRecipe) -> str | None:
+    """Why the format can't express the recipe: what would give other ids there. None where
+    it can. For a recipe alone, special tokens are where a training puts them."""
+    try:
+        frame(given)
+    except InexpressibleError as reason:
+        return str(reason)
+    return None
+
+
+def frame(given: Recipe | FilledRecipe) -> dict[str, Any]:
+    """The document for a recipe, without vocabulary and merges; `InexpressibleError`, with the
+    reason, where the format has none."""
+    recipe, added = _parts(given)
+    ids = {token.text: token.id for token in added if token.special}
+    unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
+    model = models.to_json(recipe, unk_id)
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added_tokens.to_json(added),
+        "normalizer": normalizers.to_json(recipe.normalizers),
+        "pre_tokenizer": pre_tokenizers.to_json(recipe.pre_tokenizers, recipe.units),
+        "post_processor": post_processors.to_json(recipe.post_processors, ids),
+        "decoder": decoders.to_json(recipe),
+        "model": model,
+    }
+    size = model_size(given) if isinstance(given, FilledRecipe) else None
+    for token in added:
+        inside = (size is None or token.id < size) and not token.ordinary
+        if inside and _can_be_made(recipe, token.text):
+            raise InexpressibleError(
+                f"its {model['type']} would find the special token {token.text} in ordinary text"
+            )
+    return document
+
+
+def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]]:
+    if isinstance(given, FilledRecipe):
+        return given.recipe, given.added
+    tokens = enumerate(given.special_tokens)
+    return given, tuple(AddedToken(text, id_) for id_, text in tokens)
+
+
+def model_size(model: FilledRecipe) -> int:
+    """How many tokens, those with the lowest ids, stand in the model's own vocabulary.
+
+    Added tokens behind them do not: there the model can't make them of ordinary text, and
+    they get the next free ids, which are theirs.
+    """
+    unknown = model.recipe.unk_token
+    unk_id = None if unknown is None else model.special_ids[unknown]
+    size = len(model.tokens)
+    while size > 1 and size - 1 in model.apart and size - 1 != unk_id:
+        if model.scores and model.scores[size - 1]:
+            break
+        size -= 1
+    return size
+
+
+def _can_be_made(recipe: Recipe, token: str) -> bool:
+    """May their model make this token of its vocabulary where the text spells it? (Unigram
+    always may: Hugging Face finds the token before its model can.)"""
+    if recipe.segmentation in ("longest-match", "lookup") or recipe.whole_words:
+        return _is_one_pre_token(recipe, token.removeprefix(recipe.marker.text))
+    if recipe.segmentation == "viterbi" or recipe.units == "bytes":
+        return False
+    return len(token.removesuffix(recipe.marker.text)) == 1
+
+
+def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
+    """May the text stand inside one pre-token? Only scanners that surely split it say no."""
+    from tokctl.pretokenizers import PATTERNS, compile_pattern
+
+    for part in recipe.pre_tokenizers:
+        if part.kind == "characters" and len(text) > 1:
+            return False
+        if part.kind in PATTERNS and len(compile_pattern(PATTERNS[part.kind]).findall(text)) > 1:
+            return False
+    return True

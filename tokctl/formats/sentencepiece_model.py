@@ -1,0 +1,198 @@
+"""SentencePiece's model files, read only.
+
+What its library does with them, by its source (`src/normalizer.cc`, `src/*_model.cc`,
+`src/sentencepiece_processor.cc`), in terms of a recipe:
+
+- Its rules come first, then spaces are removed and joined, then `▁` is put before the text
+  and in place of each space: all of them normalizers, because it matches user-defined
+  pieces in the text that results. It splits nothing but words.
+- Control, unknown and unused pieces are special tokens. Text never spells them.
+- User-defined pieces are found first in BPE and character models, and never merged with
+  what stands beside them: added tokens, matched literally in the normalized text. In a
+  Unigram model they are pieces that nothing scores higher than, and are so here.
+- Decoding gives control pieces their name, where SentencePiece leaves them out.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+from tokctl.errors import TokctlError
+from tokctl.formats import charsmap, sentencepiece_proto
+from tokctl.pipeline import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
+from tokctl.recipe import FilledRecipe, Recipe
+
+#: The name of every recipe that comes out of such a file.
+NAME = "sentencepiece"
+_SPACE = "▁"
+_ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+_SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "word": "lookup", "char": "symbols"}
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
+_UNKNOWN_SURFACE = " \u2047 "
+#: In a Unigram model such a piece scores its length times the highest score, less this;
+#: and the highest score is never below 1e-38, the least positive number.
+_USER_DEFINED_SCORE = -0.1
+
+
+def read(data: bytes, name: str) -> FilledRecipe:
+    """The model in `data`; TokctlError that names the file where it is not whole."""
+    try:
+        return _filled(sentencepiece_proto.parse(data))
+    except ValueError as error:
+        raise TokctlError(
+            f"{name} is no model file, or a damaged one: {error}",
+            "copy it again from where it came",
+        ) from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {name}: {error.message}", error.hint) from None
+
+
+def _filled(proto: Any) -> FilledRecipe:
+    algorithm = _ALGORITHMS.get(proto.trainer_spec.model_type)
+    if algorithm is None:
+        raise ValueError(f"its model type is {proto.trainer_spec.model_type}")
+    if proto.denormalizer_spec.precompiled_charsmap:
+        raise TokctlError("it has rules for denormalizing, which tokctl lacks")
+    tokens = [bytes(piece.piece) for piece in proto.pieces]
+    types = [piece.type for piece in proto.pieces]
+    texts = _texts(tokens)
+    _check(proto, algorithm, texts, types)
+    scores = [float(piece.score) for piece in proto.pieces]
+    if not all(map(math.isfinite, scores)):
+        raise ValueError("one of its scores is no number")
+    if algorithm == "unigram":
+        scores = [
+            _USER_DEFINED_SCORE if kind == _USER_DEFINED else score
+            for score, kind in zip(scores, types, strict=True)
+        ]
+    added = _added(proto, algorithm, texts, types)
+    recipe = Recipe(
+        name=NAME,
+        algorithm=algorithm,
+        normalizers=tuple(_normalizers(proto)),
+        pre_tokenizers=(_WORDS,) if algorithm == "word" else (),
+        segmentation=_SEGMENTATIONS[algorithm],
+        unk_token=texts[types.index(_UNKNOWN)],
+        byte_fallback=proto.trainer_spec.byte_fallback and algorithm in ("unigram", "bpe"),
+        fuse_unknown=True,
+        precision="single",
+        decoders=tuple(_decoders(proto, texts[types.index(_UNKNOWN)])),
+        special_tokens=tuple(token.text for token in added if token.special),
+    )
+    return FilledRecipe(
+        recipe,
+        tokens,
+        scores=scores if algorithm in ("unigram", "bpe") else [],
+        added_tokens=tuple(added),
+    )
+
+
+def _texts(tokens: list[bytes]) -> list[str]:
+    texts = []
+    for id_, token in enumerate(tokens):
+        try:
+            texts.append(token.decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"piece {id_} is not UTF-8") from None
+        if not token:
+            raise ValueError(f"piece {id_} is empty")
+    return texts
+
+
+def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> None:
+    """What SentencePiece itself asks of the pieces, and what tokctl can't do."""
+    if not texts:
+        raise ValueError("it has no pieces")
+    if set(types) - {_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE}:
+        raise ValueError("one of its pieces is of an unknown type")
+    if types.count(_UNKNOWN) != 1:
+        raise ValueError(f"it has {types.count(_UNKNOWN)} unknown pieces, and should have one")
+    reserved = (_UNKNOWN, _CONTROL, _BYTE)
+    keys = [(kind in reserved, text) for text, kind in zip(texts, types, strict=True)]
+    if len(set(keys)) != len(keys):
+        twice = next(key[1] for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the piece {twice!r} is there twice")
+    found = {text for text, kind in zip(texts, types, strict=True) if kind == _BYTE}
+    wanted = {f"<0x{byte:02X}>" for byte in range(256)}
+    if proto.trainer_spec.byte_fallback:
+        if found != wanted:
+            raise ValueError("its byte pieces are not all there")
+        if algorithm in ("word", "char"):
+            raise TokctlError(f"its {algorithm} model falls back to bytes", _TRAIN_ANOTHER)
+    elif found:
+        raise ValueError("it has byte pieces, but no byte fallback")
+    if algorithm == "bpe" and _UNUSED in types:
+        raise TokctlError(
+            f"its piece {texts[types.index(_UNUSED)]!r} is unused, and is taken apart again "
+            "where merges make it",
+            "use the model without a restricted vocabulary",
+        )
+
+
+_TRAIN_ANOTHER = "train such a model with unigram or bpe"
+_WORDS = PRE_TOKENIZERS.part("metaspace", prepend="never")
+
+
+def _added(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
+    """The pieces that ordinary text does not make, and those that are found first."""
+    rules = bytes(proto.normalizer_spec.precompiled_charsmap)
+    added = []
+    for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
+        if kind in (_UNKNOWN, _CONTROL, _UNUSED):
+            added.append(AddedToken(text, id_))
+        if kind != _USER_DEFINED:
+            continue
+        if rules and charsmap.changes(rules, text.encode()):
+            raise TokctlError(
+                f"its rules for normalizing would change its user-defined piece {text!r}, and "
+                "SentencePiece keeps them from it",
+                "train it with --normalization_rule_name=identity, or without this piece",
+            )
+        if algorithm in ("bpe", "char"):
+            added.append(AddedToken(text, id_, special=False, normalized=True, literal=True))
+    return added
+
+
+def _normalizers(proto: Any) -> list[Part]:
+    spec = proto.normalizer_spec
+    parts = []
+    if rules := bytes(spec.precompiled_charsmap):
+        charsmap.check(rules)
+        if kind := charsmap.known(rules):
+            parts.append(NORMALIZERS.part(kind))
+        else:
+            parts.append(NORMALIZERS.part("precompiled", rules=base64.b64encode(rules).decode()))
+    if spec.remove_extra_whitespaces:
+        parts += [NORMALIZERS.part("strip-spaces"), NORMALIZERS.part("collapse-spaces")]
+    if spec.add_dummy_prefix:
+        if proto.trainer_spec.treat_whitespace_as_suffix:
+            raise TokctlError(
+                f"its words end with {_SPACE} instead of starting with it",
+                "train it without --treat_whitespace_as_suffix",
+            )
+        parts.append(NORMALIZERS.part("prepend", text=" "))
+    if spec.escape_whitespaces:
+        parts.append(NORMALIZERS.part("replace", pattern=" ", content=_SPACE))
+    return parts
+
+
+def _decoders(proto: Any, unk_token: str) -> list[Part]:
+    spec, trained = proto.normalizer_spec, proto.trainer_spec
+    surface = _UNKNOWN_SURFACE
+    if trained.HasField("unk_surface"):
+        try:
+            surface = bytes(trained.unk_surface).decode()
+        except UnicodeDecodeError:
+            raise ValueError("what it writes for an unknown piece is not UTF-8") from None
+    parts = [
+        DECODERS.part("replace", pattern=unk_token, content=surface),
+        DECODERS.part("replace", pattern=_SPACE, content=" "),
+    ]
+    if trained.byte_fallback:
+        parts.append(DECODERS.part("byte-fallback"))
+    parts.append(DECODERS.part("fuse"))
+    if spec.add_dummy_prefix or spec.remove_extra_whitespaces:
+        parts.append(DECODERS.part("strip", content=" ", start=1))
+    return parts
