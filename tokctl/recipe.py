@@ -456,6 +456,8 @@ class FilledRecipe:
             if token.id in seen:
                 raise TokctlError(f"the id {token.id} has two added tokens")
             seen.add(token.id)
+        if len({token.text for token in self.added}) != len(self.added):
+            raise TokctlError("two added tokens have the same text")
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
             raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
 

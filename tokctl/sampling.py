@@ -55,7 +55,7 @@ def _best_sums(
     """The n best pairs of two lists that are best first: each pair is worse than the one
     with an earlier partner, so a heap of frontiers finds them."""
     heap = [(-(before[0][1] + after[0][1]), 0, 0)]
-    found = []
+    found: list[tuple[list[int], float]] = []
     while heap and len(found) < n:
         score, i, j = heapq.heappop(heap)
         found.append((before[i][0] + after[j][0], -score))

@@ -149,7 +149,7 @@ class Tokenizer:
         """Why Hugging Face refuses this tokenizer's file; None where it loads it."""
         from tokctl import formats
 
-        return formats.obstacle(self.recipe)
+        return formats.obstacle(self.model)
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -18,6 +18,7 @@ RECIPES: dict[str, Recipe] = {
     "chars": BPE_CHARACTERS,
     "wordpiece": WORDPIECE,
     "unigram": UNIGRAM,
+    "unigram with case folding": replace(UNIGRAM, normalizers=("nmt_nfkc_cf",)),
     "unigram that they load": replace(UNIGRAM, normalizers=("nfkc",)),
     "word": WORD,
     "char": CHAR,
@@ -45,7 +46,10 @@ def filled(recipe: Recipe, **more: Any) -> FilledRecipe:
     if recipe.algorithm == "unigram":
         # Numbers that only a shortest round trip of doubles keeps.
         scores = [0.0] * start + [-1 / (3 + at) for at in range(len(tokens) - start)]
-        rounds = [Round(9, 1 / 3, 2, (("bc", 0.1), ("ca", 1e-300))), Round(7, 2.5, 0)]
+        rounds = [
+            Round(9, 1 / 3, 40, 1, 2, (("bc", 0.1), ("ca", 1e-300))),
+            Round(7, 2.5, 41, 0, 1, (("ba", None),)),
+        ]
         return FilledRecipe(recipe, tokens, training=RECORD, scores=scores, rounds=rounds, **more)
     if recipe.algorithm in ("word", "char"):
         tokens = tokens[: start + 3] if recipe.algorithm == "char" else tokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from tokctl.recipe import FilledRecipe
 
@@ -82,7 +83,7 @@ def segment(model: FilledRecipe, text: str) -> list[str]:
     if how == "ranks":
         pieces = list(text)
         while True:
-            joined = [a + b for a, b in zip(pieces, pieces[1:], strict=False)]
+            joined = [a + b for a, b in pairwise(pieces)]
             best = [(-model.scores[known[t]], at) for at, t in enumerate(joined) if t in known]
             if not best:
                 return pieces

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,17 @@ import pytest
 import tokenizers as hf
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from tokctl import TokctlError, formats
+from tests.formats.models import filled
+from tokctl import TokctlError, _native, formats
 from tokctl.formats.huggingface import obstacle
 from tokctl.formats.huggingface.pre_tokenizers import from_json, to_json
-from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
+from tokctl.pipeline import (
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    native_parts,
+)
 from tokctl.presets import BPE_CHARACTERS, WORD
 from tokctl.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
 from tokctl.recipe import FilledRecipe, Recipe
@@ -84,8 +92,31 @@ def test_rules_go_by_graphemes_there() -> None:
     part = NORMALIZERS.part("precompiled", rules=RULES, graphemes=True)
     assert model.recipe.normalizers == (part,)
     assert json.loads(formats.serialize(model))["normalizer"] == document["normalizer"]
-    ours = replace(model.recipe, normalizers=("nmt_nfkc",))
-    assert "SentencePiece's rules (nmt_nfkc)" in str(obstacle(ours))
+    ours = replace(model.recipe, normalizers=("nmt_nfkc_cf",))
+    assert "SentencePiece's rules (nmt_nfkc_cf)" in str(obstacle(ours))
+
+
+@pytest.mark.parametrize("kind", ["nmt_nfkc", "sp_nfkc"])
+def test_sentencepieces_rules_by_nfkc(kind: str) -> None:
+    """SentencePiece's rules as they are written for Hugging Face, on every code point: they
+    differ only where its Unicode tables (of 2016) are older, and on text composed in part."""
+    recipe = replace(BPE_CHARACTERS, normalizers=(kind,))
+    theirs = hf.Tokenizer.from_str(formats.serialize(filled(recipe)).decode()).normalizer
+    assert theirs is not None
+
+    def ours(text: str) -> str:
+        return _native.normalize(native_parts(recipe.normalizers), text.encode()).decode()
+
+    characters = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
+    different = {c for c in characters if ours(c) != theirs.normalize_str(c)} - {"\ufdd0"}
+    assert {c for c in different if c < "\u32ff"} == set()
+    newer = {c for c in different if unicodedata.category(c) != "Cn"}
+    assert all(c == "\u32ff" or c > "\ua7f0" for c in newer)
+    assert len(different) < 200
+    for text in ("e\u0302\u0300", "\u1ec1", "\ufb01\u200d x", "\uff21\uff5e\t\u2581"):
+        assert ours(text) == theirs.normalize_str(text)
+    assert ours("\xea\u0300") == "\xea\u0300"
+    assert theirs.normalize_str("\xea\u0300") == "\u1ec1"
 
 
 THEIR_PRE_TOKENIZERS = {
@@ -221,6 +252,14 @@ def test_decoders(text: str) -> None:
     model = read(made)
     assert model.recipe.decoders == (DECODERS.parse(text),)
     assert back(model)["decoder"] == json.loads(made.to_str())["decoder"]
+
+
+def test_no_decoder() -> None:
+    model = read(tokenizer())
+    assert model.recipe.decoders == DECODERS.steps("join")
+    assert back(model)["decoder"] is None
+    with_more = replace(model.recipe, decoders=("fuse", "join"))
+    assert "only without any decoder" in str(obstacle(with_more))
 
 
 def test_a_sequence_of_decoders() -> None:

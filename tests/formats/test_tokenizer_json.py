@@ -12,18 +12,14 @@ import tokenizers as hf
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import TokctlError, formats
 from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE_CHARACTERS, UNIGRAM, WORD, preset
+from tokctl.presets import BPE_CHARACTERS, WORD, preset
 from tokctl.recipe import FilledRecipe
 
 #: What Hugging Face can't do with the same ids.
 REFUSED = {
-    "sentencepiece-bpe",
-    "sentencepiece-unigram",
-    "albert",
-    "t5",
     "notebook-bpe",
     "notebook-wordpiece",
-    "unigram",
+    "unigram with case folding",
     "graphemes",
     "end marker",
 }
@@ -86,6 +82,28 @@ def test_read_without_our_half_it_is_the_same_tokenizer() -> None:
             assert getattr(theirs.recipe, part) == getattr(model.recipe, part), (name, part)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        # Characters are BPE without merges.
+        ("char", "ab qc", [1, 2, 0, 0, 3]),
+        ("chars", "abc ab", [5, 0, 4]),
+        ("word", "ab  abc abcd", [4, 5, 0]),
+        ("unigram that they load", "abc ab", [0, 5, 0, 4]),  # ▁ has no token
+    ],
+)
+def test_ids_there(name: str, text: str, expected: list[int]) -> None:
+    data = formats.serialize(filled(RECIPES[name]))
+    assert hf.Tokenizer.from_str(data.decode()).encode(text).ids == expected
+
+
+def test_byte_fallback_there() -> None:
+    model = filled(RECIPES["llama2"])
+    theirs = hf.Tokenizer.from_str(formats.serialize(model).decode())
+    expected = [model.tokens.index(b"<0x%02X>" % byte) for byte in "▁é".encode()]
+    assert theirs.encode("é", add_special_tokens=False).ids == expected
+
+
 def test_tokens_that_are_spelled_alike() -> None:
     """A special token whose text is the stand-in of a byte."""
     model = filled(replace(preset("gpt2"), special_tokens=("é",)))
@@ -132,7 +150,7 @@ EDITS: dict[str, tuple[FilledRecipe, str, Any]] = {
     "an added token's flag": (with_added(BPE_CHARACTERS), "model.tokctl.added_tokens.1.special", 1),
     "an added token there": (with_added(BPE_CHARACTERS), "added_tokens.2.lstrip", False),
     "a part that is none": (LOADED, "model.tokctl.recipe.normalizers", [{"kind": "nfq"}]),
-    "no scores": (filled(UNIGRAM), "model.tokctl.scores", ["x"]),
+    "no scores": (filled(RECIPES["unigram with case folding"]), "model.tokctl.scores", ["x"]),
     "a hole": (filled(BPE_CHARACTERS), "model.vocab.ab", 17),
     "the same id twice": (filled(BPE_CHARACTERS), "model.vocab.ab", 1),
 }

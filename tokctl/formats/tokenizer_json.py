@@ -39,7 +39,7 @@ def write(model: FilledRecipe) -> bytes:
     spelled = _spell(model)
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
     if model.training:
-        private["training"] = asdict(model.training)
+        private["training"] = model.training.to_dict()
     if model.added_tokens is not None:
         private["added_tokens"] = [asdict(token) for token in model.added_tokens]
     if model.rounds:
@@ -244,13 +244,16 @@ def _scores(private: dict[str, Any]) -> list[float]:
 
 def _rounds(entries: Any) -> list[Round]:
     rounds = []
-    for pieces, objective, dropped, examples in entries:
-        if {type(pieces), type(dropped)} != {int} or type(objective) not in (float, int):
+    for *numbers, examples in entries:
+        shown = tuple((piece, loss) for piece, loss in examples)
+        found = Round._make([*numbers, shown])
+        losses = [found.objective, *(loss for _, loss in shown if loss is not None)]
+        counts = (found.pieces, found.tokens, found.unused, found.dropped)
+        if (set(map(type, counts)), set(map(type, losses))) != ({int}, {float}):
             raise TypeError("rounds")
-        shown = tuple((piece, float(loss)) for piece, loss in examples)
         if set(map(type, (piece for piece, _ in shown))) - {str}:
             raise TypeError("rounds")
-        rounds.append(Round(pieces, float(objective), dropped, shown))
+        rounds.append(found)
     return rounds
 
 

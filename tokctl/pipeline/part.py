@@ -26,10 +26,11 @@ class Option:
     least: int = 0
     may_be_empty: bool = True
 
-    def check(self, what: str, value: Any) -> None:
-        """TokctlError unless `value` is one that the option can have."""
-        if type(value) is not self.type:
-            raise TokctlError(f"{what} is {value!r}, and should be {_TYPES[self.type]}")
+    def check(self, what: str, given: object) -> None:
+        """TokctlError unless `given` is a value that the option can have."""
+        if type(given) is not self.type:
+            raise TokctlError(f"{what} is {given!r}, and should be {_TYPES[self.type]}")
+        value: Any = given
         if self.choices and value not in self.choices:
             raise TokctlError(
                 f"{what} can't be {value!r}", f"choose one of: {', '.join(self.choices)}"

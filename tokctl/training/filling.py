@@ -108,7 +108,7 @@ def fill(
     )
 
 
-def limits(options: Options) -> _native.Limits:
+def limits(options: Options) -> _native._Limits:
     """What limits the alphabet, as the core takes it."""
     return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
 
@@ -231,9 +231,10 @@ def _by_likelihood_of_pieces(
     )
 
 
-def _round(row: _native.RoundRow) -> Round:
-    *figures, examples = row
-    return Round(*figures, tuple((text.decode(), loss) for text, loss in examples))
+def _round(row: _native._RoundRow) -> Round:
+    pieces, objective, tokens, unused, dropped, examples = row
+    named = tuple((text.decode(), loss) for text, loss in examples)
+    return Round(pieces, objective, tokens, unused, dropped, named)
 
 
 _TRAINERS = {

@@ -29,6 +29,8 @@ _BYTE_LEVEL = byte_level(add_prefix_space=False, use_regex=True)
 
 def to_json(recipe: Recipe) -> Json | None:
     """The component for a recipe's decoders; without any, what its marker says."""
+    if [part.kind for part in recipe.decoders] == ["join"]:
+        return None
     if recipe.decoders:
         return in_sequence((_WRITERS[part.kind](part) for part in recipe.decoders), "decoders")
     if recipe.units == "bytes":
@@ -44,6 +46,9 @@ def to_json(recipe: Recipe) -> Json | None:
 def from_json(data: Any, units: str) -> list[Part]:
     """The decoders that a component stands for."""
     components = flatten(data, "decoder", "decoders")
+    if not components:
+        # Without a decoder they put a space between tokens, even where these spell bytes.
+        return [] if units == "bytes" else [_part("join")]
     if units == "bytes" and [fields.type for fields in components] == ["ByteLevel"]:
         # What a model of bytes does anyway.
         return []
@@ -87,6 +92,10 @@ def _replace(part: Part) -> Json:
     return {"type": "Replace", "pattern": pattern, "content": part["content"]}
 
 
+def _join(_part: Part) -> Json:
+    raise InexpressibleError("it puts spaces between tokens only without any decoder")
+
+
 def _ctc(part: Part) -> Json:
     return {
         "type": "CTC",
@@ -106,6 +115,7 @@ _WRITERS: dict[str, Writer] = {
     "strip": _strip,
     "replace": _replace,
     "ctc": _ctc,
+    "join": _join,
 }
 
 

@@ -78,6 +78,37 @@ def _bert(part: Part) -> Json:
     }
 
 
+#: What SentencePiece's nmt rules delete, and what they make a space, beside NFKC.
+_DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
+_SPACES = (
+    r"[\t\n\x{C}\r\x{61C}\x{1680}\x{200B}\x{200C}\x{200E}\x{200F}\x{2028}\x{2029}"
+    r"\x{2581}\x{FEFF}\x{FFFD}]"
+)
+#: The fullwidth tilde, which the nmt rules keep, and a noncharacter that hides it from NFKC.
+_TILDE, _HIDDEN = "\uff5e", "\ufdd0"
+
+
+def _nfkc_rules(part: Part) -> Json:
+    """SentencePiece's rules by NFKC. They are NFKC on composed and on decomposed text; on
+    text that is composed in part (ê and U+0300), which they leave as it is, NFKC goes on. (By
+    `Precompiled`, the other way to write them, decomposed text would lose its marks.)"""
+    nfkc: Json = {"type": "NFKC"}
+    if part.kind == "sp_nfkc":
+        return nfkc
+
+    def replace(pattern: Json, content: str) -> Json:
+        return {"type": "Replace", "pattern": pattern, "content": content}
+
+    steps = [
+        replace({"String": _TILDE}, _HIDDEN),
+        replace({"Regex": _DELETED}, ""),
+        replace({"Regex": _SPACES}, " "),
+        nfkc,
+        replace({"String": _HIDDEN}, _TILDE),
+    ]
+    return {"type": "Sequence", "normalizers": steps}
+
+
 def _rules(part: Part) -> Json:
     raise InexpressibleError(
         f"it applies SentencePiece's rules ({part.kind}) to a whole grapheme or to one "
@@ -114,7 +145,8 @@ def _prepend(part: Part) -> Json:
 _WRITERS: dict[str, Writer] = {
     **{kind: lambda part: {"type": _BARE[part.kind]} for kind in _BARE},
     **dict.fromkeys(_REPLACEMENTS, _replacement),
-    **dict.fromkeys(("nmt_nfkc", "nmt_nfkc_cf", "nfkc_cf", "sp_nfkc"), _rules),
+    **dict.fromkeys(("nmt_nfkc", "sp_nfkc"), _nfkc_rules),
+    **dict.fromkeys(("nmt_nfkc_cf", "nfkc_cf"), _rules),
     "bert": _bert,
     "precompiled": _precompiled,
     "strip": _strip,

@@ -1,7 +1,6 @@
 """A `tokenizer.json` that another library wrote, as a filled recipe.
 
-Truncation and padding are options of one call here and are not kept. A file without a
-decoder decodes as its marker says.
+Truncation and padding are options of one call here and are not kept.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokctl import _native
 from tokctl.formats.huggingface import (
     added_tokens,
     decoders,
@@ -13,7 +14,7 @@ from tokctl.formats.huggingface import (
     pre_tokenizers,
 )
 from tokctl.formats.huggingface.component import InexpressibleError
-from tokctl.pipeline import AddedToken
+from tokctl.pipeline import AddedToken, native_parts
 from tokctl.recipe import FilledRecipe, Recipe
 
 
@@ -90,11 +91,12 @@ def _can_be_made(recipe: Recipe, token: str) -> bool:
 
 def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
     """May the text stand inside one pre-token? Only scanners that surely split it say no."""
-    from tokctl.pretokenizers import PATTERNS, compile_pattern
+    return all(
+        part.kind not in _SPLITTING
+        or len(_native.pre_tokens(native_parts([part]), text.encode())) == 1
+        for part in recipe.pre_tokenizers
+    )
 
-    for part in recipe.pre_tokenizers:
-        if part.kind == "characters" and len(text) > 1:
-            return False
-        if part.kind in PATTERNS and len(compile_pattern(PATTERNS[part.kind]).findall(text)) > 1:
-            return False
-    return True
+
+#: Scanners that split a text alike wherever it stands.
+_SPLITTING = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2", "characters")
