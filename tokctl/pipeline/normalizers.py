@@ -15,7 +15,7 @@ NORMALIZERS = Family(
         "nfkc": Kind("Unicode's compatibility composition"),
         "nfkd": Kind("Unicode's compatibility decomposition"),
         "lowercase": Kind("lower case, character by character"),
-        "strip-accents": Kind("removes nonspacing marks; put nfd before it"),
+        "strip-accents": Kind("removes combining marks; put nfd before it"),
         "bert": Kind(
             "BERT's: controls removed, CJK characters set apart, accents removed, lower case",
             {
