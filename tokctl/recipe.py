@@ -188,7 +188,10 @@ class Recipe:
                 "leave byte fallback out, or take one of these",
             )
         if self.units == "bytes" and self.algorithm != "bpe":
-            raise TokctlError(f"{self.algorithm} reads characters, not bytes")
+            raise TokctlError(
+                f"{self.algorithm} reads characters, not bytes",
+                "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+            )
 
     def _check_pre_tokenizers(self) -> None:
         for part in self.pre_tokenizers:
@@ -220,7 +223,10 @@ class Recipe:
         if (self.algorithm == "wordpiece") != (kind == "continuation"):
             raise TokctlError("WordPiece needs a continuation marker, and only WordPiece has one")
         if kind != "none" and self.algorithm not in ("bpe", "wordpiece"):
-            raise TokctlError(f"{self.algorithm} has no word marker")
+            raise TokctlError(
+                f"{self.algorithm} has no word marker",
+                "leave it out: markers are for bpe and wordpiece",
+            )
         if (self.alphabet == "bytes") != (self.units == "bytes"):
             raise TokctlError("a byte-level model has an alphabet of bytes, and no other has one")
 

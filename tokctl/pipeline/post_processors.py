@@ -62,7 +62,10 @@ def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> N
         pieces = template_pieces(template)
         if [piece.sequence for piece in pieces if piece.sequence] != texts:
             wanted = " and ".join(f"${text}" for text in texts)
-            raise TokctlError(f"the template {template!r} should hold {wanted}, once, in order")
+            raise TokctlError(
+                f"the template {template!r} should hold {wanted}, once, in order",
+                "for instance: [CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1",
+            )
         for piece in pieces:
             if piece.token is not None and piece.token not in special_tokens:
                 names = ", ".join(special_tokens) or "none"

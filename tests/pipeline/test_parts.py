@@ -1,0 +1,148 @@
+"""Parts: made and checked, written as text and as JSON, read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tokctl import TokctlError
+from tokctl.pipeline import (
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    AddedToken,
+    Family,
+    Part,
+)
+from tokctl.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM, WORDPIECE
+from tokctl.recipe import FilledRecipe, Recipe
+
+FAMILIES = [NORMALIZERS, PRE_TOKENIZERS, POST_PROCESSORS, DECODERS]
+RECIPES = [*DEFAULTS.values(), *(recipe for _, recipe in PRESETS.values())]
+TEXTS = {str: ["x", "a,b", "a=>b", "{", "é:"], bool: [True, False], int: [1, 7]}
+
+
+def variants(family: Family) -> list[Part]:
+    """Every kind with each of some values for each of its options."""
+    found = []
+    for name, kind in family.kinds.items():
+        needed = {n: "x" for n, option in kind.options.items() if option.default is None}
+        found.append(family.part(name, **needed))
+        for option, value in kind.options.items():
+            for given in value.choices or TEXTS[value.type]:
+                found.append(family.part(name, **{**needed, option: given}))
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_text_and_json_forms_come_back(family: Family) -> None:
+    for part in variants(family):
+        assert family.parse(str(part)) == part
+        assert family.from_dict(part.to_dict()) == part
+        assert family.parse(json.dumps(part.to_dict())) == part
+        assert family.steps([str(part), part, part.to_dict()]) == (part,) * 3
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "parts"),
+    [
+        (NORMALIZERS, "nfkc, lowercase", ["nfkc", "lowercase"]),
+        (NORMALIZERS, "nfc,replace:a,b=>c", ["nfc", "replace:a,b=>c"]),
+        (PRE_TOKENIZERS, "digits,gpt2", ["digits", "gpt2"]),
+        (PRE_TOKENIZERS, "fixed:3,punctuation:removed", ["fixed:3", "punctuation:removed"]),
+        (PRE_TOKENIZERS, r"digits,regex:\w+,\W+", ["digits", r"regex:\w+,\W+"]),
+        (PRE_TOKENIZERS, "", []),
+    ],
+)
+def test_lists(family: Family, text: str, parts: list[str]) -> None:
+    assert [str(part) for part in family.parse_list(text)] == parts
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "message", "hint"),
+    [
+        (NORMALIZERS, "lowrcase", "no normalizer is called 'lowrcase'", "did you mean lowercase?"),
+        (NORMALIZERS, "nfc:x", "takes no value", None),
+        (NORMALIZERS, "replace:", "can't be empty", None),
+        (NORMALIZERS, "replace:a=>b=>c", "too many '=>'", "PATTERN=>CONTENT"),
+        (NORMALIZERS, "prepend", "needs the option 'text'", "write prepend:TEXT"),
+        (NORMALIZERS, '{"kind": "nfc"', "is no JSON", None),
+        (NORMALIZERS, '{"kind": "nfc", "x": 1}', "has no option 'x'", "it has: none"),
+        (PRE_TOKENIZERS, "punctuation:gone", "can't be 'gone'", "removed, isolated"),
+        (PRE_TOKENIZERS, "fixed:0", "can't be 0", "from 1 up"),
+        (PRE_TOKENIZERS, "fixed:many", "should be a whole number", None),
+        (PRE_TOKENIZERS, "regex:", "needs a value", "write regex:VALUE"),
+        (PRE_TOKENIZERS, "digits-individual:1", "takes no value", None),
+        (DECODERS, '{"kind": "strip", "start": true}', "should be a whole number", None),
+        (DECODERS, "[]", "no decoder is called '[]'", "choose one of"),
+    ],
+)
+def test_what_is_refused(family: Family, text: str, message: str, hint: str | None) -> None:
+    with pytest.raises(TokctlError) as caught:
+        family.parse(text)
+    assert message in caught.value.message
+    assert hint is None or hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_recipes_come_back(recipe: Recipe) -> None:
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
+def test_a_recipe_of_format_1_is_read() -> None:
+    data = BPE_CHARACTERS.to_dict()
+    for name in ("byte_fallback", "fuse_unknown", "whole_words", "precision"):
+        del data[name]
+    for name in ("post_processors", "decoders", "pre_tokenizers"):
+        del data[name]
+    old = {**data, "pre_tokenizer": "regex:a+", "normalizers": ["delete-newlines"]}
+    assert Recipe.from_dict(old) == replace(
+        BPE_CHARACTERS, pre_tokenizers="regex:a+", normalizers="delete-newlines"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "message"),
+    [
+        (BPE, {"decoders": "wordpiece"}, "the decoder wordpiece does not fit"),
+        (BPE, {"decoders": "byte-fallback"}, "the decoder byte-fallback does not fit"),
+        (WORDPIECE, {"decoders": "byte-level"}, "the decoder byte-level does not fit"),
+        (UNIGRAM, {"decoders": ["metaspace", "byte-fallback"]}, "byte-fallback does not fit"),
+        (BPE, {"pre_tokenizers": "bert"}, "does not keep the text as it is"),
+        (BPE, {"pre_tokenizers": "metaspace"}, "does not keep the text as it is"),
+        (BPE, {"byte_fallback": True}, "can fall back to bytes"),
+        (BPE, {"segmentation": "viterbi"}, "bpe can't be segmented by viterbi"),
+        (BPE, {"segmentation": "best"}, "no segmentation is called 'best'"),
+        (UNIGRAM, {"marker": ("start", "_")}, "unigram has no word marker"),
+        (UNIGRAM, {"units": "bytes", "alphabet": "bytes"}, "unigram reads characters"),
+        (WORDPIECE, {"post_processors": "template:[CLS] $A"}, "names [CLS], which is no special"),
+        (WORDPIECE, {"post_processors": "template:[UNK]"}, "should hold $A, once"),
+        (WORDPIECE, {"post_processors": "template:$A $A"}, "should hold $A, once"),
+        (WORDPIECE, {"post_processors": "template:$C"}, "names $C"),
+        (WORDPIECE, {"pre_tokenizers": "regex:("}, "does not compile"),
+        (WORDPIECE, {"normalizers": {"kind": "replace", "pattern": "(", "regex": True}}, "compile"),
+        (WORDPIECE, {"normalizers": "gpt2"}, "no normalizer is called 'gpt2'"),
+    ],
+)
+def test_recipes_that_can_not_be_built_are_refused_when_they_are_made(
+    base: Recipe, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(TokctlError) as caught:
+        replace(base, **changes)  # type: ignore[arg-type]
+    assert message in caught.value.message
+    assert caught.value.hint or "compile" in message
+
+
+def test_added_tokens_must_be_in_the_vocabulary() -> None:
+    recipe = replace(BPE_CHARACTERS, special_tokens=("[UNK]",))
+    with pytest.raises(TokctlError, match="not in the vocabulary"):
+        FilledRecipe(recipe, [b"[UNK]", b"a"], added_tokens=(AddedToken("b", 7),))
+    with pytest.raises(TokctlError, match=r"'\[UNK\]' is not in the vocabulary"):
+        FilledRecipe(recipe, [b"x", b"a"])
+    with pytest.raises(TokctlError, match="can't be empty"):
+        AddedToken("", 0)
+    with pytest.raises(TokctlError, match="can't have the id -1"):
+        AddedToken("x", -1)
