@@ -1,6 +1,7 @@
 //! Patterns that the core does not search for itself.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::error::Result;
 
@@ -10,4 +11,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// Byte ranges of the matches in `text`, ascending and not overlapping; an empty
     /// match has equal ends. A byte that is not UTF-8 is a character of its own.
     fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>>;
+}
+
+/// What is looked for in a text.
+#[derive(Debug, Clone)]
+pub enum Search {
+    Literal(String),
+    Pattern(Arc<dyn Pattern>),
 }

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use tokctl_core::decode::{self, Prepend, Search, Step};
+use tokctl_core::decode::{self, Step};
+use tokctl_core::model::Prepend;
+use tokctl_core::pattern::Search;
 
 use crate::errors::{invalid, to_python};
 use crate::interrupt::detached;
@@ -106,7 +108,7 @@ fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
         },
         "metaspace" => Step::Metaspace {
             replacement: get(data, "replacement")?,
-            prepend: prepend(&get::<String>(data, "prepend")?)?,
+            prepend: Prepend::named(&get::<String>(data, "prepend")?).map_err(to_python)?,
         },
         "byte-fallback" => Step::ByteFallback,
         "bpe-suffix" => Step::BpeSuffix {
@@ -136,15 +138,6 @@ fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
         },
         "markers" => Step::Markers(options::marker((get(data, "marker")?, get(data, "text")?))?),
         _ => return Err(invalid(format!("no decoder is called {kind}"))),
-    })
-}
-
-fn prepend(name: &str) -> PyResult<Prepend> {
-    Ok(match name {
-        "always" => Prepend::Always,
-        "first" => Prepend::First,
-        "never" => Prepend::Never,
-        _ => return Err(invalid(format!("metaspace can't be prepended {name}"))),
     })
 }
 

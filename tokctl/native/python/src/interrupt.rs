@@ -1,6 +1,7 @@
 //! Ctrl-C and other signals, while the core works without the GIL.
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tokctl_core::Error;
@@ -29,15 +30,46 @@ pub fn detached<T: Send>(
     finish(result, raised)
 }
 
-pub fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
+fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
     if let Ok(mut slot) = raised.lock() {
         slot.get_or_insert(error);
     }
 }
 
-pub fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>) -> PyResult<T> {
+fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>) -> PyResult<T> {
     match (result, raised.into_inner().ok().flatten()) {
         (Err(Error::Interrupted), Some(error)) => Err(error),
         (result, _) => result.map_err(errors::to_python),
     }
+}
+
+/// Python is told of progress, and looks for Ctrl-C, this often.
+const REPORT: Duration = Duration::from_millis(50);
+
+/// Runs `work` without the GIL. It reports how far it is, and stops when the answer is
+/// false: when `progress` or a signal handler has raised, which is what comes back then.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let raised = Mutex::new(None);
+    let result = py.detach(|| {
+        let mut reported = Instant::now();
+        let mut report = |size: u64| {
+            if reported.elapsed() < REPORT {
+                return true;
+            }
+            reported = Instant::now();
+            Python::attach(|py| {
+                let told = py.check_signals().and_then(|()| match &progress {
+                    Some(progress) => progress.call1(py, (size,)).map(drop),
+                    None => Ok(()),
+                });
+                told.map_err(|error| keep(&raised, error)).is_ok()
+            })
+        };
+        work(&mut report)
+    });
+    finish(result, raised)
 }

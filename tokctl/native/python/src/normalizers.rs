@@ -3,7 +3,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tokctl_core::normalize::{Chain, CharsMap, Normalizer, Search};
+use tokctl_core::normalize::{Chain, CharsMap, Normalizer};
+use tokctl_core::pattern::Search;
 
 use crate::errors::{invalid, to_python};
 use crate::pattern::python_pattern;

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use tokctl_core::pretokenize::{self, Behaviour, PreTokenizer, Prepend, Rewrite, Scanner};
+use tokctl_core::model::Prepend;
+use tokctl_core::pretokenize::{self, Behaviour, PreTokenizer, Rewrite, Scanner};
 use tokctl_core::pretokenize::{Split, Step};
 
 use crate::errors::{invalid, to_python};

@@ -1,6 +1,3 @@
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::train::alphabet::{self, Limits};
@@ -9,9 +6,6 @@ use tokctl_core::train::{frequency, Criterion, Extend, Options, Stop, Ties};
 use crate::counter::Counts;
 use crate::errors::{invalid, to_python};
 use crate::{interrupt, options};
-
-/// Python is told of progress, and looks for Ctrl-C, this often.
-const REPORT: Duration = Duration::from_millis(50);
 
 /// (left id, right id, token id, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
@@ -163,24 +157,8 @@ pub fn train(
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
-    let raised = Mutex::new(None);
-    let result = py.detach(|| {
-        let mut reported = Instant::now();
-        let mut report = |size: u64| {
-            if reported.elapsed() < REPORT {
-                return true;
-            }
-            reported = Instant::now();
-            Python::attach(|py| {
-                let told = py.check_signals().and_then(|()| match &progress {
-                    Some(progress) => progress.call1(py, (size,)).map(drop),
-                    None => Ok(()),
-                });
-                told.map_err(|error| interrupt::keep(&raised, error))
-                    .is_ok()
-            })
-        };
-        tokctl_core::train::train(&counts.0, &options, &mut report)
-    });
-    interrupt::finish(result, raised).map(Training)
+    interrupt::watched(py, progress, |report| {
+        tokctl_core::train::train(&counts.0, &options, report)
+    })
+    .map(Training)
 }

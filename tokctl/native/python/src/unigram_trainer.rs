@@ -1,5 +1,4 @@
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+//! Training Unigram models.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -7,8 +6,6 @@ use tokctl_core::train::unigram;
 
 use crate::counter::Counts;
 use crate::interrupt;
-
-const REPORT: Duration = Duration::from_millis(50);
 
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct UnigramTraining(unigram::UnigramTraining);
@@ -90,24 +87,8 @@ pub fn train_unigram(
         required,
         threads,
     };
-    let raised = Mutex::new(None);
-    let result = py.detach(|| {
-        let mut reported = Instant::now();
-        let mut report = |size: u64| {
-            if reported.elapsed() < REPORT {
-                return true;
-            }
-            reported = Instant::now();
-            Python::attach(|py| {
-                let told = py.check_signals().and_then(|()| match &progress {
-                    Some(progress) => progress.call1(py, (size,)).map(drop),
-                    None => Ok(()),
-                });
-                told.map_err(|error| interrupt::keep(&raised, error))
-                    .is_ok()
-            })
-        };
-        unigram::train_unigram(&counts.0, &options, &mut report)
-    });
-    interrupt::finish(result, raised).map(UnigramTraining)
+    interrupt::watched(py, progress, |report| {
+        unigram::train_unigram(&counts.0, &options, report)
+    })
+    .map(UnigramTraining)
 }

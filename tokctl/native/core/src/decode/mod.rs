@@ -17,7 +17,7 @@ mod steps;
 mod stream;
 mod tokens;
 
-pub use steps::{Prepend, Search, Step};
+pub use steps::Step;
 pub use stream::Stream;
 
 use crate::error::{Error, Result};

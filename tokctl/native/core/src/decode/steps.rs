@@ -8,23 +8,8 @@ use super::joining::{Fuse, Prefix, Words};
 use super::literal::{Literal, Replace, Suffix};
 use super::tokens::{Dedup, DropEmpty, Matches, StandIns, Strip};
 use crate::error::Result;
-use crate::model::Marker;
-use crate::pattern::Pattern;
-
-/// What `Step::Replace` looks for.
-#[derive(Debug, Clone)]
-pub enum Search {
-    Literal(String),
-    Pattern(Arc<dyn Pattern>),
-}
-
-/// Which tokens `Step::Metaspace` takes to have got a space in front when they were made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prepend {
-    Always,
-    First,
-    Never,
-}
+use crate::model::{Marker, Prepend};
+use crate::pattern::{Pattern, Search};
 
 /// A decoder of Hugging Face's `tokenizers` 0.23, or one of tokctl's own: a map from a list
 /// of tokens to a list of tokens.
@@ -36,6 +21,7 @@ pub enum Step {
     /// A token with the prefix goes on with a word, others start one.
     WordPiece { prefix: String, cleanup: bool },
     /// The replacement becomes a space, or nothing in the first token.
+    /// `prepend` says which tokens got a space in front when they were made.
     Metaspace { replacement: char, prepend: Prepend },
     /// Runs of `<0x41>` tokens become text.
     ByteFallback,

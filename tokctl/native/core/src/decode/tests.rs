@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::Marker;
+use crate::model::{Marker, Prepend};
+use crate::pattern::Search;
 
 fn marked(kind: &str, mark: &str) -> Vec<Step> {
     vec![Step::Markers(Marker::new(kind, mark).unwrap())]

@@ -1,10 +1,11 @@
-//! What a tokenizer of merges consists of: units, word marker, alphabet, vocabulary, merges.
+//! What a tokenizer consists of: units, word marker, alphabet, vocabulary, merges or pieces.
 //!
 //! Training fills these in; encoding and decoding read them.
 
 mod alphabet;
 mod marker;
 mod merges;
+mod prepend;
 mod trie;
 mod trie_blocks;
 mod vocabulary;
@@ -12,5 +13,6 @@ mod vocabulary;
 pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
 pub use marker::Marker;
 pub use merges::{Merge, Merges, NO_RANK};
+pub use prepend::Prepend;
 pub use trie::Trie;
 pub use vocabulary::{Vocabulary, NO_ID};

@@ -4,7 +4,8 @@
 //! punctuation. Each normalizer needs something of the cut and leaves something of it to
 //! the next one; what is not known to hold is taken not to.
 
-use super::{Normalizer, Search};
+use super::Normalizer;
+use crate::pattern::Search;
 
 /// What is known of the text on both sides of a cut.
 #[derive(Clone, Copy)]

@@ -20,9 +20,9 @@ mod spaces;
 pub use aligned::Aligned;
 pub use chain::Chain;
 pub use chars_map::CharsMap;
-pub use replace::Search;
 
 use crate::error::Result;
+use crate::pattern::Search;
 use crate::unicode::Categories;
 use aligned::Sink;
 use forms::Form;

@@ -1,17 +1,8 @@
 //! Replacing what a literal or a pattern finds.
 
-use std::sync::Arc;
-
 use super::aligned::Sink;
 use crate::error::Result;
-use crate::pattern::Pattern;
-
-/// What is looked for.
-#[derive(Debug, Clone)]
-pub enum Search {
-    Literal(String),
-    Pattern(Arc<dyn Pattern>),
-}
+use crate::pattern::Search;
 
 /// Puts `content` in place of every match, leftmost first and without overlap. It has the
 /// place of the match's last byte. An empty match right behind another is passed over,
@@ -69,8 +60,11 @@ fn swap(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::normalize::aligned::Bytes;
+    use crate::pattern::Pattern;
 
     #[derive(Debug)]
     struct Fixed(Vec<(usize, usize)>);

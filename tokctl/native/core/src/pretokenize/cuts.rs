@@ -183,7 +183,8 @@ mod tests {
     use std::num::NonZeroUsize;
 
     use super::*;
-    use crate::pretokenize::{Prepend, Split};
+    use crate::model::Prepend;
+    use crate::pretokenize::Split;
 
     const NAMES: [&str; 15] = [
         "none",

@@ -26,7 +26,7 @@ mod whitespace;
 
 pub use behaviour::Behaviour;
 pub use cuts::{cut_into_pieces, last_cut};
-pub use rewrite::{Prepend, Rewrite};
+pub use rewrite::Rewrite;
 pub use scanner::Scanner;
 pub use sequence::{PreTokenizer, Splits, Step};
 pub use split::{Needle, Split};
