@@ -3,15 +3,16 @@
 use tokctl_core::count::{Counter, Counts};
 use tokctl_core::encode::{Encoder, MergeOrder, Merging, Segmenter};
 use tokctl_core::model::{Alphabet, Marker, Merges, Units};
-use tokctl_core::pretokenize::PreTokenizer;
+use tokctl_core::normalize::Chain;
+use tokctl_core::pretokenize::{PreTokenizer, Scanner};
 use tokctl_core::train::alphabet::Limits;
 use tokctl_core::train::{train, Criterion, Options, Stop, Ties, Training};
 use tokctl_core::Error;
 
 fn words(text: &str) -> Counts {
-    let mut counter = Counter::new(PreTokenizer::Whitespace, Vec::new(), 2);
-    counter.feed(text.as_bytes());
-    counter.finish(1)
+    let mut counter = Counter::new(Scanner::Whitespace.into(), Chain::default(), 2);
+    counter.feed(text.as_bytes()).unwrap();
+    counter.finish(1).unwrap()
 }
 
 fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
@@ -87,13 +88,16 @@ fn a_vocabulary_below_the_alphabet_names_the_least() {
 fn encoder() -> Encoder {
     let ids = |byte: &[u8]| (byte == b"a").then_some(0);
     Encoder::new(
-        Vec::new(),
-        PreTokenizer::None,
+        Chain::default(),
+        PreTokenizer::default(),
         Segmenter::Merges(Merging {
             alphabet: Alphabet::bytes(ids),
             merges: Merges::new([(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 0, 4)].into_iter()),
             order: MergeOrder::ByRank,
             unknown: Some(9),
+            fuse_unknown: false,
+            byte_ids: None,
+            whole: None,
         }),
     )
 }
@@ -104,7 +108,7 @@ fn short_and_long_pre_tokens_are_segmented_alike() {
     for length in 1..60usize {
         let mut ids = Vec::new();
         encoder
-            .ids(&b"a".repeat(length), &mut ids, &|| false)
+            .ids(&b"a".repeat(length), None, &mut ids, &|| false)
             .unwrap();
         // Runs of eight, and a rest; a lone rest is taken along by the last run.
         let rest: &[u32] = match length % 8 {
@@ -128,7 +132,7 @@ fn short_and_long_pre_tokens_are_segmented_alike() {
 
 #[test]
 fn what_has_no_id_is_unknown_and_its_place_is_kept() {
-    let tokens = encoder().tokens(b"aaxa", &|| false).unwrap();
+    let tokens = encoder().tokens(b"aaxa", None, &|| false).unwrap();
     let places: Vec<_> = tokens.iter().map(|t| (t.id, t.start, t.end)).collect();
     assert_eq!(places, [(1, 0, 2), (9, 2, 3), (0, 3, 4)]);
 }
@@ -136,6 +140,6 @@ fn what_has_no_id_is_unknown_and_its_place_is_kept() {
 #[test]
 fn an_interrupt_stops_a_long_pre_token() {
     let text = b"a".repeat(1 << 20);
-    let stopped = encoder().ids(&text, &mut Vec::new(), &|| true);
+    let stopped = encoder().ids(&text, None, &mut Vec::new(), &|| true);
     assert_eq!(stopped, Err(Error::Interrupted));
 }

@@ -269,13 +269,14 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pretokenize::Scanner;
 
     fn count(text: &[u8], blocks: usize, threads: usize) -> Vec<(Vec<u8>, u64)> {
-        let mut counter = Counter::new(PreTokenizer::Gpt2, Vec::new(), threads);
+        let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), threads);
         for block in text.chunks(blocks) {
-            counter.feed(block);
+            counter.feed(block).unwrap();
         }
-        let counts = counter.finish(1);
+        let counts = counter.finish(1).unwrap();
         counts.iter().map(|(t, n)| (t.to_vec(), n)).collect()
     }
 
@@ -291,20 +292,20 @@ mod tests {
 
     #[test]
     fn documents_are_not_joined() {
-        let mut counter = Counter::new(PreTokenizer::Gpt2, Vec::new(), 1);
-        counter.feed(b"ab");
-        counter.end_document();
-        counter.feed(b"cd");
-        let counts = counter.finish(1);
+        let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), 1);
+        counter.feed(b"ab").unwrap();
+        counter.end_document().unwrap();
+        counter.feed(b"cd").unwrap();
+        let counts = counter.finish(1).unwrap();
         let found: Vec<_> = counts.iter().map(|(text, _)| text.to_vec()).collect();
         assert_eq!(found, [b"ab".to_vec(), b"cd".to_vec()]);
     }
 
     #[test]
     fn rare_pre_tokens_are_dropped() {
-        let mut counter = Counter::new(PreTokenizer::Whitespace, Vec::new(), 1);
-        counter.feed(b"a b a");
-        let counts = counter.finish(2);
+        let mut counter = Counter::new(Scanner::Whitespace.into(), Chain::default(), 1);
+        counter.feed(b"a b a").unwrap();
+        let counts = counter.finish(2).unwrap();
         assert_eq!(counts.iter().collect::<Vec<_>>(), [(&b"a"[..], 2)]);
     }
 }

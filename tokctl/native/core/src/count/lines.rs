@@ -149,16 +149,17 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::normalize::Chain;
     use crate::pretokenize::PreTokenizer;
 
     fn read(text: &[u8], block: usize, characters: bool) -> Result<Counts> {
-        let mut counter = Counter::new(PreTokenizer::None, Vec::new(), 1);
+        let mut counter = Counter::new(PreTokenizer::default(), Chain::default(), 1);
         let mut lines = CountLines::new(characters);
         for block in text.chunks(block) {
             lines.feed(block, &mut counter)?;
         }
         lines.end(&mut counter)?;
-        Ok(counter.finish(1))
+        counter.finish(1)
     }
 
     #[test]

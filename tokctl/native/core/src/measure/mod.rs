@@ -73,7 +73,7 @@ mod tests {
             id: 1,
             start,
             end,
-            pre_token: 0,
+            pre_token: Some(0),
         };
         spans.iter().map(token).collect()
     }
