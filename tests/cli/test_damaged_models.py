@@ -76,7 +76,8 @@ def test_other_files(data: bytes) -> None:
 def test_other_libraries_models() -> None:
     for done in tried(b'{"model": {"type": "BPE"}}'):
         assert done.err == (
-            "error: m.json is no model file, or a damaged one: the field 'vocab' is missing\n" + HINT
+            "error: m.json is no model file, or a damaged one: the field 'vocab' is missing\n"
+            + HINT
         )
 
 

@@ -1,0 +1,40 @@
+"""The one description of a tokenizer: plain data, from normalizer to decoder.
+
+A `Recipe` says how text becomes tokens; a `FilledRecipe` adds what training found:
+the vocabulary, the merges or scores and their history. Training fills a recipe in, a
+model file holds a filled one, and nothing downstream knows where it came from.
+"""
+
+from tokctl.recipe.filled import FilledRecipe
+from tokctl.recipe.recipe import Recipe
+from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.recipe.terms import (
+    ALGORITHMS,
+    ALPHABETS,
+    MARKER_KINDS,
+    PRECISIONS,
+    SCORES,
+    SEGMENTATIONS,
+    TIE_BREAKS,
+    UNITS,
+    UNKNOWNS,
+    Marker,
+)
+
+__all__ = [
+    "ALGORITHMS",
+    "ALPHABETS",
+    "MARKER_KINDS",
+    "PRECISIONS",
+    "SCORES",
+    "SEGMENTATIONS",
+    "TIE_BREAKS",
+    "UNITS",
+    "UNKNOWNS",
+    "FilledRecipe",
+    "Marker",
+    "Merge",
+    "Recipe",
+    "Round",
+    "TrainingRecord",
+]

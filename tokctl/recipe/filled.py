@@ -1,0 +1,76 @@
+"""A recipe and what training found for it: all that a model file holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tokctl.errors import TokctlError
+from tokctl.pipeline import AddedToken
+from tokctl.recipe.recipe import Recipe
+from tokctl.recipe.record import Merge, Round, TrainingRecord
+
+
+@dataclass(frozen=True)
+class FilledRecipe:
+    """A recipe with its vocabulary: all that a model file holds.
+
+    Attributes:
+        tokens: each token's bytes, markers included, by id.
+        merges: in the order learned; empty where the history is unknown.
+        training: None for a model that tokctl has not trained.
+        scores: each token's natural log probability, by id (unigram); 0 where it has none.
+        rounds: of a Unigram training.
+        counts: how often each token was counted in training, by id (word, char).
+        added_tokens: those that are found before the model segments the text; by default
+            the recipe's special tokens, with the lowest ids.
+    """
+
+    recipe: Recipe
+    tokens: list[bytes]
+    merges: list[Merge] = field(default_factory=list)
+    training: TrainingRecord | None = None
+    scores: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    added_tokens: tuple[AddedToken, ...] | None = None
+
+    def __post_init__(self) -> None:
+        size = len(self.tokens)
+        for name in ("scores", "counts"):
+            if getattr(self, name) and len(getattr(self, name)) != size:
+                raise TokctlError(f"there is not one of the {name} for each token")
+        seen = set()
+        for token in self.added:
+            if token.id >= size or (token.special and self.tokens[token.id] != token.text.encode()):
+                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
+            if token.id in seen:
+                raise TokctlError(f"the id {token.id} has two added tokens")
+            seen.add(token.id)
+        if len({token.text for token in self.added}) != len(self.added):
+            raise TokctlError("two added tokens have the same text")
+        if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
+            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
+
+    @property
+    def added(self) -> tuple[AddedToken, ...]:
+        """The added tokens, special ones among them, in id order."""
+        if self.added_tokens is None:
+            texts = self.recipe.special_tokens
+            return tuple(AddedToken(text, id_) for id_, text in enumerate(texts))
+        return self.added_tokens
+
+    @cached_property
+    def special_ids(self) -> dict[str, int]:
+        """Special tokens with their ids, in id order."""
+        return {token.text: token.id for token in self.added if token.special}
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """The ids that the model never makes of ordinary text: added tokens, and bytes as
+        SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
+        found = {token.id for token in self.added if token.special or not token.ordinary}
+        if self.recipe.byte_fallback and self.recipe.precision == "single":
+            names = {b"<0x%02X>" % byte for byte in range(256)}
+            found |= {id_ for id_, token in enumerate(self.tokens) if token in names}
+        return frozenset(found)
