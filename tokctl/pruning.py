@@ -135,5 +135,5 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
         training=record,
         scores=[model.scores[id_] for id_ in kept] if model.scores else [],
         counts=[model.counts[id_] for id_ in kept] if model.counts else [],
-        added_tokens=added and tuple(replace(token, id=new[token.id]) for token in added),
+        added_tokens=added and tuple(token._replace(id=new[token.id]) for token in added),
     )

@@ -143,6 +143,14 @@ def test_added_tokens_must_be_in_the_vocabulary() -> None:
     with pytest.raises(TokctlError, match=r"'\[UNK\]' is not in the vocabulary"):
         FilledRecipe(recipe, [b"x", b"a"])
     with pytest.raises(TokctlError, match="can't be empty"):
-        AddedToken("", 0)
+        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("", 0),))
     with pytest.raises(TokctlError, match="can't have the id -1"):
-        AddedToken("x", -1)
+        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("x", -1),))
+    twice = (AddedToken("[UNK]", 0), AddedToken("[UNK]", 1))
+    with pytest.raises(TokctlError, match="have the same text"):
+        FilledRecipe(recipe, [b"[UNK]", b"[UNK]"], added_tokens=twice)
+    twice = (AddedToken("[UNK]", 0), AddedToken("a", 0, special=False))
+    with pytest.raises(TokctlError, match="the id 0 has two"):
+        FilledRecipe(recipe, [b"[UNK]", b"a"], added_tokens=twice)
+    with pytest.raises(TokctlError, match="not UTF-8"):
+        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("\ud800", 0),))

@@ -8,7 +8,6 @@ other libraries; `huggingface.reading` reads them.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -41,7 +40,7 @@ def write(model: FilledRecipe) -> bytes:
     if model.training:
         private["training"] = model.training.to_dict()
     if model.added_tokens is not None:
-        private["added_tokens"] = [asdict(token) for token in model.added_tokens]
+        private["added_tokens"] = list(map(tuple, model.added_tokens))
     if model.rounds:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
@@ -190,8 +189,11 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
         if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
             raise ValueError("not every byte has a token")
         training = private.get("training")
-        specials = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
-        tokens = tokens_of(recipe, spelled, specials if added is None else list(added))
+        if added is None:
+            apart = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
+        else:
+            apart = list(added)
+        tokens = tokens_of(recipe, spelled, apart)
         if len(scores) < len(tokens) and model.get("type") == "Unigram":
             scores += [0.0] * (len(tokens) - len(scores))
         return FilledRecipe(
@@ -211,11 +213,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
 def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
     if "added_tokens" not in private:
         return None
-    tokens = tuple(AddedToken(**entry) for entry in private["added_tokens"])
-    for token in tokens:
-        if {type(flag) for flag in list(asdict(token).values())[2:]} != {bool}:
-            raise TypeError("added_tokens")
-    return tokens
+    return tuple(map(AddedToken._make, private["added_tokens"]))
 
 
 def _vocabulary(

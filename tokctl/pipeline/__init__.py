@@ -3,7 +3,7 @@
 The native core does what they say; `tokctl.formats` translates them.
 """
 
-from tokctl.pipeline.added_tokens import AddedToken
+from tokctl.pipeline.added_tokens import AddedToken, check_added
 from tokctl.pipeline.decoders import DECODERS
 from tokctl.pipeline.native import native_parts
 from tokctl.pipeline.normalizers import NORMALIZERS
@@ -23,6 +23,7 @@ __all__ = [
     "Option",
     "Part",
     "Steps",
+    "check_added",
     "is_lossless",
     "native_parts",
     "text_of",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tokctl.errors import TokctlError
-from tokctl.pipeline import AddedToken
+from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Round, TrainingRecord
 
@@ -40,19 +40,15 @@ class FilledRecipe:
         for name in ("scores", "counts"):
             if getattr(self, name) and len(getattr(self, name)) != size:
                 raise TokctlError(f"there is not one of the {name} for each token")
-        seen = set()
+        check_added(self.added)
         for token in self.added:
-            if token.id >= size or (token.special and self.tokens[token.id] != token.text.encode()):
+            id_ = token.id
+            if id_ >= size or (token.special and self.tokens[id_] != token.text.encode()):
                 raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
-            if token.id in seen:
-                raise TokctlError(f"the id {token.id} has two added tokens")
-            seen.add(token.id)
-        if len({token.text for token in self.added}) != len(self.added):
-            raise TokctlError("two added tokens have the same text")
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
             raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
 
-    @property
+    @cached_property
     def added(self) -> tuple[AddedToken, ...]:
         """The added tokens, special ones among them, in id order."""
         if self.added_tokens is None:

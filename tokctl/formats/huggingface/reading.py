@@ -5,7 +5,6 @@ Truncation and padding are options of one call here and are not kept.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -89,7 +88,7 @@ def _with_special(
 ) -> list[AddedToken]:
     """The added tokens, `wanted` ones among them as special tokens, in id order."""
     names = set(filter(None, wanted))
-    tokens = [replace(t, special=True, ordinary=False) if t.text in names else t for t in added]
+    tokens = [t._replace(special=True, ordinary=False) if t.text in names else t for t in added]
     known = {token.text for token in tokens}
     tokens += [AddedToken(name, ids[name]) for name in names - known]
     return sorted(tokens, key=lambda token: token.id)
@@ -127,6 +126,8 @@ def _check_scores(scores: list[float], apart: set[int]) -> None:
 def tokens_of(recipe: Recipe, spelled: list[str], added: list[AddedToken]) -> list[bytes]:
     """Each token's bytes by id. `spelled` are the model's own; other added tokens follow."""
     total = max([len(spelled), *(token.id + 1 for token in added)])
+    if total > len(spelled) + len(added):
+        raise ValueError(f"there is no token with the id {total - 2}, and one with {total - 1}")
     texts: list[str] = [*spelled, *[""] * (total - len(spelled))]
     apart = {token.id: token.text for token in added if not token.ordinary}
     if recipe.units != "bytes":
