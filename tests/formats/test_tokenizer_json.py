@@ -144,10 +144,10 @@ EDITS: dict[str, tuple[FilledRecipe, str, Any]] = {
     "a negative count": (filled(WORD), "model.tokctl.token_counts.1", -1),
     "an added token's id": (
         with_added(BPE_CHARACTERS),
-        "model.tokctl.added_tokens.1.id",
+        "model.tokctl.added_tokens.1.1",
         2**40,
     ),
-    "an added token's flag": (with_added(BPE_CHARACTERS), "model.tokctl.added_tokens.1.special", 1),
+    "an added token's flag": (with_added(BPE_CHARACTERS), "model.tokctl.added_tokens.1.2", 1),
     "an added token there": (with_added(BPE_CHARACTERS), "added_tokens.2.lstrip", False),
     "a part that is none": (LOADED, "model.tokctl.recipe.normalizers", [{"kind": "nfq"}]),
     "no scores": (filled(RECIPES["unigram with case folding"]), "model.tokctl.scores", ["x"]),
