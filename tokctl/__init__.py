@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from tokctl.comparison import Comparison, compare
     from tokctl.encoding import Encoding
     from tokctl.errors import TokctlError
+    from tokctl.pipeline import AddedToken
+    from tokctl.postprocess import Padding, Truncation
     from tokctl.presets import default_recipe, preset
     from tokctl.recipe import Recipe
     from tokctl.tokenizer import Tokenizer, load, train
 
 _HOMES = {
+    "AddedToken": "tokctl.pipeline",
     "Comparison": "tokctl.comparison",
     "Encoding": "tokctl.encoding",
+    "Padding": "tokctl.postprocess",
     "Recipe": "tokctl.recipe",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
+    "Truncation": "tokctl.postprocess",
     "compare": "tokctl.comparison",
     "default_recipe": "tokctl.presets",
     "load": "tokctl.tokenizer",
@@ -41,11 +46,14 @@ _HOMES = {
 __version__ = "0.1.0"
 
 __all__ = [
+    "AddedToken",
     "Comparison",
     "Encoding",
+    "Padding",
     "Recipe",
     "TokctlError",
     "Tokenizer",
+    "Truncation",
     "__version__",
     "compare",
     "default_recipe",

@@ -62,7 +62,8 @@ class Tokenizer:
         Args:
             sources: paths, each one text; documents of `tokctl.sources` are taken, too.
             vocab_size: ids wanted in all.
-            algorithm: `bpe` (the default) or `wordpiece`, for the default recipe.
+            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
+                default recipe.
             recipe: takes the place of `algorithm`.
             progress, timing, options: see `tokctl.training`.
 
