@@ -201,7 +201,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
             tokens,
             _merges(recipe, vocabulary, model, private),
             TrainingRecord.from_dict(training) if training else None,
-            scores=scores if any(scores) or "scores" in private else [],
+            scores=scores if recipe.algorithm == "unigram" or "scores" in private else [],
             rounds=_rounds(private.get("rounds", [])),
             counts=_column(private.get("token_counts", []), "token_counts"),
             added_tokens=added,
