@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -212,3 +212,33 @@ def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[i
         ends += [number + 1] * width
     starts.append(len(text))
     return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]
+
+
+def token_names(
+    tokens: Sequence[str],
+    marker: tuple[str, str],
+    ids: list[int],
+    data: bytes,
+    starts: list[int],
+    ends: list[int],
+    words: list[int | None],
+) -> list[str]:
+    """What each token is called: its text in the vocabulary; where it has no id, its own part
+    of the text `data`, with the marker (kind and text) where that would stand."""
+    if NO_ID not in ids:
+        return [tokens[id_] for id_ in ids]
+    kind, mark = marker
+    names = []
+    for place, id_ in enumerate(ids):
+        if id_ != NO_ID:
+            names.append(tokens[id_])
+            continue
+        name = data[starts[place] : ends[place]].decode("utf-8", "replace")
+        inside = place > 0 and words[place] == words[place - 1]
+        last = place + 1 == len(ids) or words[place] != words[place + 1]
+        if kind == "continuation" and inside:
+            name = mark + name
+        elif kind == "end-fused" and last:
+            name += mark
+        names.append(name or mark)
+    return names

@@ -79,3 +79,23 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     special = set(model.special_ids.values())
     flags = [id_ in special for id_ in range(len(model.tokens))]
     return _native.Decoder(steps, model.tokens, flags)
+
+
+def matchers(
+    model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
+) -> _native.Matchers | None:
+    """What finds the added tokens that are no special tokens, and the special ones in `allowed`;
+    None where there is nothing to find."""
+    found = [token for token in model.added if not token.special or token.text in allowed]
+    if not found:
+        return None
+    rows = [
+        (
+            token.text.encode(),
+            token.id,
+            (token.single_word, token.strip_left, token.strip_right),
+            (token.normalized, token.literal, token.special),
+        )
+        for token in found
+    ]
+    return _native.Matchers(encoder, rows)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl import _native, byte_level
-from tokctl.encoding import Encoding, character_offsets, no_id_error
+from tokctl.encoding import Encoding, character_offsets, no_id_error, token_names
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl.texts import as_bytes
 
 if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
@@ -196,57 +197,19 @@ class Tokenizer:
         key = tuple(wanted)
         allowed = set(wanted)
         if key not in self._matchers:
-            found = [t for t in self.model.added if not t.special or t.text in allowed]
-            if not found:
+            from tokctl.segmenting import matchers
+
+            found = matchers(self.model, self.encoder, allowed)
+            if found is None:
                 return None
             if len(self._matchers) >= MOST_MATCHERS:
                 self._matchers.clear()
-            self._matchers[key] = _native.Matchers(
-                self.encoder,
-                [
-                    (
-                        t.text.encode(),
-                        t.id,
-                        (t.single_word, t.strip_left, t.strip_right),
-                        (t.normalized, t.literal, t.special),
-                    )
-                    for t in found
-                ],
-            )
+            self._matchers[key] = found
         return self._matchers[key]
 
     def as_bytes(self, text: str | bytes) -> bytes:
-        """The bytes of a text; TokctlError where this recipe can't read them.
-
-        In a str for a byte-level model, lone surrogates stand for bytes that are not
-        UTF-8 (Python's `surrogateescape`).
-        """
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
-        if isinstance(text, bytes):
-            if self.recipe.units == "characters":
-                self._check_utf8(text)
-            return text
-        try:
-            return text.encode()
-        except UnicodeEncodeError as error:
-            if self.recipe.units == "bytes":
-                try:
-                    return text.encode("utf-8", "surrogateescape")
-                except UnicodeEncodeError:
-                    pass
-            raise TokctlError(
-                f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
-            ) from None
-
-    def _check_utf8(self, text: bytes) -> None:
-        from tokctl.sources import invalid_utf8
-
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            line = text.count(b"\n", 0, error.start) + 1
-            raise invalid_utf8("the text", line, error.start) from None
+        """The bytes of a text, as `tokctl.texts.as_bytes` has them for this recipe's units."""
+        return as_bytes(text, self.recipe.units)
 
     def encode(
         self,
@@ -334,7 +297,8 @@ class Tokenizer:
     def _encode(self, text: str | bytes, special: Special) -> Encoding:
         data = self.as_bytes(text)
         ids, starts, ends, words = self._columns(data, special)
-        names = self._names(ids, data, starts, ends, words)
+        marker = self.recipe.marker
+        names = token_names(self.tokens, marker, ids, data, starts, ends, words)
         pieces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
         offsets = list(zip(starts, ends, strict=True))
         if isinstance(text, str) and len(text) != len(data):
@@ -346,33 +310,6 @@ class Tokenizer:
         self, data: bytes, special: Special = "none"
     ) -> tuple[list[int], list[int], list[int], list[int | None]]:
         return self.encoder.tokens(data, self.special_matcher(special))
-
-    def _names(
-        self,
-        ids: list[int],
-        data: bytes,
-        starts: list[int],
-        ends: list[int],
-        words: list[int | None],
-    ) -> list[str]:
-        tokens = self.tokens
-        if _native.NO_ID not in ids:
-            return [tokens[id_] for id_ in ids]
-        kind, mark = self.recipe.marker
-        names = []
-        for place, id_ in enumerate(ids):
-            if id_ != _native.NO_ID:
-                names.append(tokens[id_])
-                continue
-            name = data[starts[place] : ends[place]].decode("utf-8", "replace")
-            inside = place > 0 and words[place] == words[place - 1]
-            last = place + 1 == len(ids) or words[place] != words[place + 1]
-            if kind == "continuation" and inside:
-                name = mark + name
-            elif kind == "end-fused" and last:
-                name += mark
-            names.append(name or mark)
-        return names
 
     def encode_ids(self, text: str | bytes, *, special: Special = "none") -> list[int]:
         """The ids alone: faster than `encode`."""
@@ -400,20 +337,18 @@ class Tokenizer:
             for number, ids in enumerate(batch):
                 if _native.NO_ID in ids:
                     raise no_id_error(f"a character of text {number}")
-        if add_special or truncation is not None:
-            from tokctl.postprocess import Truncation
+        if not add_special and truncation is None and padding is None:
+            return batch
+        from tokctl.postprocess import finish_ids
 
-            cut = Truncation(truncation) if isinstance(truncation, int) else truncation
-            process = self.post_processor.process_ids
-            batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
-        if padding is not None:
-            from tokctl.postprocess import Padding
-
-            wanted = Padding(padding) if isinstance(padding, int) else padding
-            known = wanted.with_id(self.special_ids)
-            target = known.target([len(ids) for ids in batch])
-            batch = [known.pad_ids(ids, target) for ids in batch]
-        return batch
+        return finish_ids(
+            batch,
+            self.post_processor,
+            self.special_ids,
+            add_special=add_special,
+            truncation=truncation,
+            padding=padding,
+        )
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""

@@ -4,6 +4,7 @@ They are cut to a length (`truncation`), special tokens are put around them (`te
 offsets lose spaces (`trimming`), and a batch is filled up to one length (`padding`).
 """
 
+from tokctl.postprocess.batches import finish_ids
 from tokctl.postprocess.padding import Padding, pad_batch
 from tokctl.postprocess.processor import PostProcessor, postprocess
 from tokctl.postprocess.templates import Template, bert, roberta
@@ -15,6 +16,7 @@ __all__ = [
     "Template",
     "Truncation",
     "bert",
+    "finish_ids",
     "pad_batch",
     "postprocess",
     "roberta",
