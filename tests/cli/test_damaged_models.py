@@ -74,11 +74,9 @@ def test_other_files(data: bytes) -> None:
 
 
 def test_other_libraries_models() -> None:
+    what = "m.json is no model file, or a damaged one: the field 'vocab' is missing"
     for done in tried(b'{"model": {"type": "BPE"}}'):
-        assert done.err == (
-            "error: m.json is no model file, or a damaged one: the field 'vocab' is missing\n"
-            + HINT
-        )
+        assert done.err == f"error: {what}\n{HINT}"
 
 
 def test_missing_models() -> None:

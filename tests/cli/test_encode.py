@@ -94,7 +94,7 @@ def test_bin(models: Models, name: str) -> None:
 
 
 def test_bin_takes_32_bits_for_many_tokens() -> None:
-    from tokctl.cli.forms import bin_width, packed, unpacked
+    from tokctl.cli.written import bin_width, packed, unpacked
 
     class Sized:
         def __init__(self, vocab_size: int) -> None:
@@ -270,24 +270,18 @@ def test_the_source_is_not_overwritten(models: Models) -> None:
     assert Path("a.txt").read_bytes() == b"low\n"
 
 
-@pytest.mark.parametrize("name", ["bytes", "regex", "wordpiece"])
-def test_whole_texts_in_pieces(
-    models: Models, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", ["tokens", "pieces", "jsonl"])
+def test_what_python_writes_comes_in_portions(
+    models: Models, form: str, sample: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A text is cut where no pre-token is cut: the ids are those of the whole."""
-    from tokctl import Tokenizer, sources
+    """Output need not wait for a whole block; where it is cut changes nothing."""
+    from tokctl.cli import texts_out
 
-    text = ("low  lower\n\n newest\u3000 widest 東京 caf\u00e9\r\n\tlonger" * 40).encode()
-    (folder / "text.txt").write_bytes(text)
-    whole = Tokenizer.load(models[name]).encode(text).ids
-    for size in (1, 7, 64):
-        monkeypatch.setattr(
-            sources, "read_blocks", lambda stream, n=size: iter(lambda: stream.read(n), b"")
-        )
-        model = str(models[name])
-        ids = tokctl("encode", "-m", model, "--whole", "text.txt")
-        assert ids.out.split() == [b"%d" % id_ for id_ in whole]
-        packed = tokctl("encode", "-m", model, "--as", "bin", "text.txt")
-        assert packed.out == b"".join(id_.to_bytes(2, "little") for id_ in whole)
-        counted = tokctl("encode", "-m", model, "--count", "--whole", "text.txt")
-        assert counted.out.split()[0] == b"%d" % len(whole)
+    given = (sample + "\n\nlow").encode()
+    at_once = tokctl("encode", "-m", models["wordpiece"], "--as", form, stdin=given)
+    count = tokctl("encode", "-m", models["wordpiece"], "--count", "--max-length", "3", stdin=given)
+    for size in (1, 100):
+        monkeypatch.setattr(texts_out, "_PORTION", size)
+        arguments = ("encode", "-m", models["wordpiece"])
+        assert tokctl(*arguments, "--as", form, stdin=given) == at_once
+        assert tokctl(*arguments, "--count", "--max-length", "3", stdin=given) == count

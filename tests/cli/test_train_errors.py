@@ -10,12 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import error, names, process, tokctl
+from tokctl.pipeline import DECODERS, NORMALIZERS, PRE_TOKENIZERS
+from tokctl.presets import PRESETS
 
 BYTES_HINT = "leave the marker out, or train on characters (--chars)"
 MARKER_HINT = "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none"
 PATTERN_HINT = "patterns are those of Python's regex package; quote them for the shell"
 ELSEWHERE = "choose another place with -o PATH"
 SPELLING = "give it a spelling that no text has: <|endoftext|>, [SEP], …"
+SHARE_HINT = "it is a share: above 0 and at most 1"
+TEMPLATE_HINT = (
+    "write it as $A, quoted for the shell: '[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'"
+)
 NOT_WORDPIECE = "leave it out, or add --algo wordpiece"
 NOT_LONGEST = "leave it out, or add --segment longest-match"
 TEXT = b"low lower lowest\n"
@@ -45,20 +51,21 @@ CASES = [
     ("text.txt --nosuch", "no such option: --nosuch", "see: tokctl train --help"),
     ("text.txt --preset gtp2", "no preset is called 'gtp2'", "did you mean gpt2?"),
     ("text.txt --preset zzz", "no preset is called 'zzz'",
-     "the presets are: gpt2, notebook-bpe, notebook-wordpiece"),
+     f"the presets are: {', '.join(PRESETS)}"),
     ("text.txt --preset gpt2 --algo wordpiece", "the preset gpt2 is bpe, not wordpiece",
      "leave --algo or --preset out"),
-    ("text.txt --algo unigram", "no algorithm is called 'unigram'",
-     "choose one of: bpe, wordpiece"),
+    ("text.txt --algo nosuch", "no algorithm is called 'nosuch'",
+     "choose one of: bpe, wordpiece, unigram, word, char"),
     ("text.txt --pretokenize regex:(",
      "the pattern '(' does not compile: missing ) at position 1", PATTERN_HINT),
-    ("text.txt --pretokenize regex:", "the pattern is empty",
-     r"give one behind the colon: regex:\w+|\W+"),
+    ("text.txt --pretokenize regex:", "the pre-tokenizer regex needs a value",
+     "write regex:VALUE"),
     ("text.txt --pretokenize nosuch", "no pre-tokenizer is called 'nosuch'",
-     "choose one of: whitespace, bert, gpt2-words, gpt2, none, regex:PATTERN"),
+     f"choose one of: {', '.join(PRE_TOKENIZERS.names())}"),
     ("text.txt --pretokenize whitespace",
-     "the pre-tokenizer 'whitespace' drops spaces, so a byte-level model could not give the "
-     "text back", "use gpt2, none or regex:PATTERN, or train on characters (--chars)"),
+     "the pre-tokenizer 'whitespace' does not keep the text as it is, so a byte-level model "
+     "could not give the text back",
+     "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)"),
     ("text.txt --marker end:_",
      "a byte-level model has no word marker: its tokens hold the spaces themselves", BYTES_HINT),
     ("text.txt --chars --marker end", "--marker can't be 'end'", MARKER_HINT),
@@ -103,6 +110,58 @@ CASES = [
     ("text.txt -o text.txt", "can't write text.txt: it is one of the files to read", ELSEWHERE),
     ("text.txt -o folder/../text.txt",
      "can't write folder/../text.txt: it is one of the files to read", ELSEWHERE),
+    ("nosuch.txt --decoder metaspace",
+     "the decoder metaspace does not fit: it needs a model of characters",
+     "leave the decoder out, and the recipe decodes as it should"),
+    ("nosuch.txt --decoder nosuch", "no decoder is called 'nosuch'",
+     f"choose one of: {', '.join(DECODERS.names())}"),
+    ("nosuch.txt --template $A-</s>",
+     "the template '$A </s>' names </s>, which is no special token",
+     "make it one: --special '</s>'"),
+    ("nosuch.txt --template <s>", "the template '<s>' has no place for the text", TEMPLATE_HINT),
+    ("nosuch.txt --normalize nosuch", "no normalizer is called 'nosuch'",
+     f"choose one of: {', '.join(NORMALIZERS.names())}"),
+    ("nosuch.txt --normalize nfc --normalize=", "--normalize is empty",
+     "for no normalizer: --normalize none"),
+    ("nosuch.txt --byte-fallback",
+     "--byte-fallback is for models of characters: to one of bytes no byte is unknown",
+     "leave it out, or train on characters (--chars)"),
+    ("nosuch.txt --algo wordpiece --byte-fallback",
+     "--byte-fallback is for bpe and unigram, and this is wordpiece",
+     "leave it out, or take --algo bpe or unigram"),
+    ("nosuch.txt --preset notebook-bpe --fuse-unknown",
+     "--fuse-unknown needs an unknown token, and this model has none",
+     "leave it out, or name one: --unk-token '[UNK]'"),
+    ("nosuch.txt --preset char-bpe --byte-fallback",
+     "--byte-fallback does not go with a word marker: the bytes of a character would carry it, "
+     "too", "leave it out, or take --marker none --pretokenize metaspace"),
+    ("nosuch.txt --graphemes", "--graphemes is for char, and this is bpe",
+     "leave it out, or add --algo char"),
+    ("nosuch.txt --algo word --show-steps 3",
+     "--show-steps is for bpe, wordpiece and unigram, and this is word",
+     "leave it out, or take --algo bpe, wordpiece or unigram"),
+    ("nosuch.txt --coverage 0.9",
+     "coverage, alphabet_limit and initial_alphabet are for characters, and a byte-level model "
+     "has all 256 bytes", "leave them out, or train on characters (--chars)"),
+    ("nosuch.txt --chars --coverage 2", "--coverage can't be 2", SHARE_HINT),
+    ("nosuch.txt --chars --coverage nan", "--coverage can't be 'nan'", SHARE_HINT),
+    ("nosuch.txt --sample x", "--sample can't be 'x'", SHARE_HINT),
+    ("nosuch.txt --seed 1", "--seed is for --sample",
+     "add --sample SHARE, or leave --seed out"),
+    ("text.txt --weight text.txt", "--weight can't be 'text.txt'",
+     "name the text, then its weight: book.txt=2.0"),
+    ("text.txt --weight text.txt=1 --weight text.txt=2", "text.txt has two weights",
+     "leave one of them out"),
+    ("text.txt --weight other.txt=2", "there is a weight for 'other.txt', which is not read",
+     "weights are for the sources of this training: text.txt"),
+    ("--counts text.txt bad.txt", "--counts takes one file",
+     "counts of the same word add up: cat a b | tokctl train --counts -"),
+    ("--counts text.txt --sample 0.5",
+     "--weight, --sample and --errors are for texts, and --counts reads words that are counted "
+     "already", "leave them out, or change the counts"),
+    ("text.txt --extend nosuch.json",
+     "can't read the model nosuch.json: No such file or directory",
+     "train one first: tokctl train book.txt"),
     ("text.txt -o -", "the model can't go to stdout", "name a file: -o PATH"),
 ]  # fmt: skip
 
@@ -114,7 +173,8 @@ def test_refused(folder: Path, line: str, message: str, hint: str | None) -> Non
     Path("empty.txt").write_bytes(b"")
     Path("folder").mkdir()
     before = names(folder)
-    assert tokctl("train", *line.split()) == (2, b"", error(message, hint))
+    arguments = [word.replace("-</s>", " </s>") for word in line.split()]
+    assert tokctl("train", *arguments) == (2, b"", error(message, hint))
     assert names(folder) == before
     assert Path("text.txt").read_bytes() == TEXT
 

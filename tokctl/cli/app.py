@@ -17,10 +17,16 @@ from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 
 #: Command names in the order of the help; each lives in the module of its name.
-COMMANDS = ("train", "encode", "decode", "inspect", "compare", "corpora")
+COMMANDS = ("train", "encode", "decode", "inspect", "compare", "convert", "corpora")
 
 EPILOG = """Exit codes: 0 done, 1 a comparison failed its condition, 2 bad usage or input,
 130 interrupted. Every command has --help with examples."""
+
+#: What to do about errors of the core that no command has explained, by their kind.
+_CORE_HINTS = {
+    "too-large": "give it less text at a time: shorter lines, or smaller files with --whole",
+    "invalid": "this text and the model's patterns do not go together; --debug shows where",
+}
 
 
 def _version(value: bool) -> None:
@@ -94,13 +100,18 @@ def _needed(arguments: Sequence[str]) -> Sequence[str]:
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.DONE
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+    core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
+    kind = error.args[1] if core and isinstance(error, core.CoreError) else None
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)) or kind == "interrupted":
         world.stderr.write("\n" if world.stderr_is_terminal else "")
         world.say("interrupted")
         return ExitCode.INTERRUPTED
     if isinstance(error, TokctlError):
         world.report(error)
         return error.exit_code
+    if kind is not None:
+        world.report(TokctlError(str(error.args[0]), _CORE_HINTS.get(kind, _CORE_HINTS["invalid"])))
+        return ExitCode.BAD_INPUT
     # A mistake in the command line; the class is Typer's or Click's, as the version has it.
     if format_message := getattr(error, "format_message", None):
         command = next((word for word in arguments if word in COMMANDS), None)

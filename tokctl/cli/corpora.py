@@ -97,7 +97,7 @@ def _show_path(world: World, name: str, path: Path, *, json: bool) -> None:
 
 
 def _facts(corpus: Corpus) -> dict[str, Any]:
-    from tokctl.cli.forms import text_or_bytes
+    from tokctl.cli.written import text_or_bytes
 
     return {
         "name": corpus.name,

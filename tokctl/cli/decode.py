@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 
   echo 262 640 | tokctl decode -m book.json
-  tokctl decode -m book.json --from bin -o corpus.txt ids.bin
-  cat a.txt | tokctl encode -m M | tokctl decode -m M | cmp - a.txt
+  tokctl decode -m book.json --from bin -o a.txt ids.bin
+  tokctl encode -m M < a | tokctl decode -m M | cmp - a
 
-The last prints nothing, whatever a.txt holds, where M is a byte-level
-model: what comes back is identical. Other models lose what their
-pre-tokenizer drops. What several files hold is written one behind the
+The last prints nothing, whatever the file a holds, where
+M is a byte-level model: what comes back is identical.
+Other models lose what their normalizer or pre-tokenizer
+drops. What several files hold is written one behind the
 other, with nothing in between."""
 
 SHORT = "Turn ids back into text."
@@ -88,6 +89,8 @@ def _from_ids(
             yield tokenizer.decoder.lines(block, line, skip_special)
         except CoreError as error:
             message, kind, _ = error.args
+            if kind not in ("id-outside", "not-an-id"):
+                raise
             hint = _known_ids(tokenizer)
             if kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
@@ -129,42 +132,36 @@ def _of_object(tokenizer: Tokenizer, place: str, line: bytes, skip_special: bool
 def _from_bin(
     tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], skip_special: bool
 ) -> Iterator[bytes]:
-    from tokctl.cli.forms import bin_width
+    from tokctl._native import CoreError, DecodeStream
+    from tokctl.cli.written import bin_width, unpacked
 
     width = bin_width(tokenizer)
-    if tokenizer.recipe.marker.kind != "none":
-        # A token's neighbours decide about the space between them: all at once.
-        blocks = [b"".join(blocks)]
+    # A token's neighbours can decide about its text; the stream holds back what they can.
+    stream = DecodeStream(tokenizer.decoder, skip_special)
     rest = b""
     done = 0
     for block in blocks:
         data = rest + block if rest else block
         whole = len(data) - len(data) % width
         rest = data[whole:]
-        yield _of_numbers(tokenizer, name, data[:whole], width, done, skip_special)
+        ids = unpacked(data[:whole], width)
+        try:
+            yield stream.push(list(ids))
+        except CoreError as error:
+            if error.args[1] != "unknown-id":
+                raise
+            place = error.args[2][0] - done // width
+            raise TokctlError(
+                f"{name}: byte {done + place * width}: id {ids[place]} is outside the vocabulary",
+                _known_ids(tokenizer),
+            ) from None
         done += whole
     if rest:
         raise TokctlError(
             f"{name}: {done + len(rest)} bytes are no whole number of ids of {width} bytes each",
             "is it cut off, or not what tokctl encode --as bin writes with this model?",
         )
-
-
-def _of_numbers(
-    tokenizer: Tokenizer, name: str, data: bytes, width: int, offset: int, skip_special: bool
-) -> bytes:
-    from tokctl._native import CoreError
-    from tokctl.cli.forms import unpacked
-
-    ids = unpacked(data, width)
-    try:
-        return tokenizer.decoder.decode(list(ids), skip_special)
-    except CoreError:
-        place = next(at for at, id_ in enumerate(ids) if id_ >= tokenizer.vocab_size)
-        raise TokctlError(
-            f"{name}: byte {offset + place * width}: id {ids[place]} is outside the vocabulary",
-            _known_ids(tokenizer),
-        ) from None
+    yield stream.finish()
 
 
 def _known_ids(tokenizer: Tokenizer) -> str:

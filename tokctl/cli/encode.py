@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokctl.cli import options, streams
-from tokctl.cli.world import World, visible
+from tokctl.cli import encode_options as given
+from tokctl.cli import options, streams, texts_out
+from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-
-if TYPE_CHECKING:
-    from tokctl.cli.forms import Forms
-    from tokctl.sources import Document
 
 EXAMPLES = """Examples:
 
-  echo "There is still a lot of treasure" | tokctl encode -m book.json
+  echo "a lot of treasure" | tokctl encode -m book.json
   tokctl encode -m book.json --count *.md
-  tokctl encode -m book.json --as jsonl --offsets letter.txt
-  tokctl encode -m book.json --as bin -o ids.bin corpus.txt
+  tokctl encode -m book.json --json --offsets a.txt
+  tokctl encode -m book.json --as bin -o ids.bin a.txt
+  tokctl encode -m bert.json --add-special --pad 128 a.txt
+  tokctl encode -m bert.json --max-length 64 --stride 8 a
+  tokctl encode -m t5.json --sample 0.1 --seed 7 a.txt
 
 What is written:
 
   ids     numbers with a space between
-  tokens  as the vocabulary spells them, a space between; white space
-          in a token is escaped as in Python (\\x20, \\n)
-  pieces  a JSON list of the stretches of text that the tokens cover; one
-          that is not UTF-8 is {"bytes": "…"}, in base64
-  jsonl   {"ids": …, "tokens": …}, with --offsets also "offsets": pairs of
-          start and end, in characters; a byte that is not UTF-8 counts
-          as one character
-  bin     each file as one text, its line feeds too: little-endian numbers
-          of 16 bits, or of 32 with more than 65,536 tokens
 
-A line ends at a line feed and nowhere else. Where a file ends without one
-and another follows, one is put between."""
+  tokens  as the vocabulary spells them, a space between;
+          white space in one is escaped as in Python
+
+  pieces  a JSON list of the stretches of text that the
+          tokens cover; one that is not UTF-8 is
+          {"bytes": "…"}, in base64
+
+  jsonl   {"ids": …, "tokens": …} and, where asked for,
+          offsets, byte_offsets: pairs of start and end
+          word_ids: which pre-token, from 0
+          type_ids, special_mask (1: no text spells it)
+          attention_mask (0: padding)
+          window: from 0 for each text (with --stride)
+
+  bin     each file as one text, its line feeds too:
+          little-endian numbers of 16 bits, or of 32
+          with more than 65,536 tokens
+
+A line ends at a line feed and nowhere else. Where a
+file ends without one and another follows, one is put
+between. With --stride, a text of more than --max-length
+tokens has a line for each of its windows."""
 
 SHORT = "Turn text into ids, line by line; or into tokens, pieces, counts."
-
-_FORM = "Form"
-_TEXT = "Text"
 
 
 def register(app: typer.Typer) -> None:
@@ -50,92 +57,42 @@ def register(app: typer.Typer) -> None:
 
 def encode(
     world: World,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FILE]...", help="Texts; - is stdin, as is no file.", show_default=False
-        ),
-    ] = None,
+    files: given.Files = None,
     model: streams.Model = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="FORM",
-            help="ids (default), tokens, pieces, jsonl or bin; see below.",
-            rich_help_panel=_FORM,
-            show_default=False,
-        ),
-    ] = None,
-    count: Annotated[
-        bool,
-        typer.Option(
-            "--count",
-            help="Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
-            "make no tokens, but with --whole.",
-            rich_help_panel=_FORM,
-        ),
-    ] = False,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--whole",
-            help="Each file is one text, line feeds and all; not each line.",
-            rich_help_panel=_TEXT,
-        ),
-    ] = False,
-    offsets: Annotated[
-        bool,
-        typer.Option("--offsets", help="Add offsets to jsonl.", rich_help_panel=_FORM),
-    ] = False,
-    json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="The same as --as jsonl; with --count one JSON document.",
-            rich_help_panel=_FORM,
-        ),
-    ] = False,
-    special: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--special",
-            metavar="TOKEN",
-            help="A special token that the text may spell; all, or none (default): its "
-            "spelling is ordinary text. Can be repeated.",
-            rich_help_panel=_TEXT,
-            show_default=False,
-        ),
-    ] = None,
-    errors: Annotated[
-        str,
-        typer.Option(
-            "--errors",
-            metavar="strict|replace",
-            help="What to do, with a character model, where the text is not UTF-8: stop, or "
-            "put U+FFFD there. Byte-level models take anything.",
-            rich_help_panel=_TEXT,
-        ),
-    ] = "strict",
-    threads: Annotated[
-        int,
-        typer.Option(
-            "--threads",
-            min=1,
-            metavar="N",
-            help="For ids and --count, line by line; the output is the same.",
-            rich_help_panel=_TEXT,
-        ),
-    ] = 1,
+    form: given.Form = None,
+    count: given.Count = False,
+    whole: given.Whole = False,
+    offsets: given.Offsets = False,
+    byte_offsets: given.ByteOffsets = False,
+    full: given.Full = False,
+    json: given.Json = False,
+    special: given.Special = None,
+    add_special: given.AddSpecial = False,
+    max_length: given.MaxLength = None,
+    stride: given.Stride = None,
+    pad: given.Pad = None,
+    pad_token: given.PadToken = None,
+    sample: given.Sample = None,
+    seed: given.Seed = None,
+    errors: given.Errors = "strict",
+    threads: given.Threads = 1,
     output: streams.Output = None,
 ) -> None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
-    a line must fit into memory (with --whole or --as bin, the longest stretch without a space).
+    a line must fit into memory; with --whole or --as bin, the longest stretch without a space,
+    or the whole text where the model normalizes it or splits it by a pattern of its own.
     """
-    form = _form(form, count=count, json=json, offsets=offsets)
+    more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
+    asked = next((option for option, wanted in more.items() if wanted), None)
+    form = _form(form, count=count, json=json, asked=asked)
     options.choose("--errors", errors, ("strict", "replace"))
     if special and "none" in special and len(special) > 1:
         raise TokctlError("--special none goes with no other", "leave it, or the others, out")
+    if count and pad is not None:
+        raise TokctlError("--count does not count padding", "leave --pad out")
+    allowed = [token for token in special or () if token != "none"]
+    if sample is not None:
+        _check_sample(form, special=bool(allowed), asked=asked)
     to_stdout = output is None or output == "-"
     if form == "bin" and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
@@ -143,110 +100,73 @@ def encode(
         model = streams.model_path(world, model)
         streams.check_output(world, output, files, model)
     tokenizer = streams.load_model(world, model)
-    texts = streams.documents(world, files)
 
+    from tokctl.cli.around import Around
     from tokctl.cli.forms import Forms
 
+    around = Around.of(
+        tokenizer,
+        add_special=add_special,
+        max_length=max_length,
+        stride=stride,
+        pad=pad,
+        pad_token=pad_token,
+        sample=sample,
+        seed=seed,
+    )
+    texts = streams.documents(world, files)
     with ExitStack() as stack:
         forms = Forms(
             tokenizer,
             form="ids" if count else form,
-            special=[token for token in special or () if token != "none"],
+            special=allowed,
             errors=errors,
             offsets=offsets,
+            byte_offsets=byte_offsets,
+            full=full,
+            around=around,
             threads=min(threads, 64),
         )
         tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
+        if add_special and not tokenizer.post_processor.added_tokens_count():
+            world.say("note: this model's template has no special tokens to add")
         if threads > 1:
             from concurrent.futures import ThreadPoolExecutor
 
             forms.executor = stack.enter_context(ThreadPoolExecutor(forms.threads))
         out = stack.enter_context(streams.output(world, output))
         if count:
-            out.write(_counts(forms, texts, whole=whole, json=json, named=bool(files)))
+            named = bool(files)
+            out.write(texts_out.count_report(forms, texts, whole=whole, json=json, named=named))
             return
-        write = streams.Writer(out)
-        for text in texts:
-            if form == "bin" or whole:
-                _whole(forms, text, write)
-            else:
-                _lines(forms, text, write)
+        whole = whole or form == "bin"
+        if around.padding and around.padding.length is None:
+            texts = texts_out.measured(forms, texts, whole=whole)
+        texts_out.write_all(forms, texts, streams.Writer(out), whole=whole)
 
 
-def _form(form: str | None, *, count: bool, json: bool, offsets: bool) -> str:
+def _check_sample(form: str, *, special: bool, asked: str | None) -> None:
+    if form == "pieces" or asked:
+        raise TokctlError(
+            f"--sample does not go with {asked or '--as pieces'}",
+            "take ids, tokens, jsonl or bin without offsets",
+        )
+    if special:
+        raise TokctlError("--sample finds no special tokens", "leave --special out")
+
+
+def _form(form: str | None, *, count: bool, json: bool, asked: str | None) -> str:
+    """The form; `asked` is an option for jsonl alone."""
     from tokctl.cli.forms import FORMS
 
     if form is not None:
         options.choose("--as", form, FORMS)
     if json and form not in (None, "jsonl"):
         raise TokctlError(f"--json is --as jsonl, and --as is {form}", "leave one of them out")
-    if count and (form is not None or offsets):
-        other = "--offsets" if offsets else f"--as {form}"
+    if count and (form is not None or asked):
+        other = asked or f"--as {form}"
         raise TokctlError(f"--count shows counts, not {other}", "leave one of them out")
     form = form or ("jsonl" if json else "ids")
-    if offsets and form != "jsonl":
-        raise TokctlError("--offsets needs --as jsonl", "add --as jsonl")
+    if asked and form != "jsonl":
+        raise TokctlError(f"{asked} needs --as jsonl", "add --as jsonl")
     return form
-
-
-def _whole(forms: Forms, text: Document, write: streams.Writer) -> None:
-    line = 1
-    some = False
-    for piece in forms.texts(text):
-        written, tokens = forms.text(piece, text.name, line)
-        if some and tokens and forms.form == "ids":
-            write(b" ")
-        write(written)
-        some |= tokens > 0
-        line += piece.count(b"\n")
-    if forms.form != "bin":
-        write(b"\n")
-
-
-def _lines(forms: Forms, text: Document, write: streams.Writer) -> None:
-    line = 1
-    for block in streams.whole_lines(forms.blocks(text)):
-        if line == 1 and write.line_is_open:
-            write(b"\n")
-        write(forms.lines(block, text.name, line)[0])
-        write.line_is_open = not block.endswith(b"\n")
-        line += block.count(b"\n")
-
-
-def _counts(forms: Forms, texts: list[Document], *, whole: bool, json: bool, named: bool) -> bytes:
-    """The report of `--count`: like that of `wc`, or JSON."""
-    rows = []
-    for text in texts:
-        before = forms.bytes_read
-        tokens = 0
-        line = 1
-        if whole:
-            for piece in forms.texts(text):
-                tokens += forms.text(piece, text.name, line)[1]
-                line += piece.count(b"\n")
-        else:
-            for block in streams.whole_lines(forms.blocks(text)):
-                tokens += forms.lines(block, text.name, line)[1]
-                line += block.count(b"\n")
-        rows.append((tokens, forms.bytes_read - before, text.name))
-    total = (sum(row[0] for row in rows), forms.bytes_read, "total")
-    if json:
-        import os
-
-        import orjson
-
-        from tokctl.cli.forms import text_or_bytes
-
-        files = [
-            {"name": text_or_bytes(os.fsencode(name)), "tokens": tokens, "bytes": size}
-            for tokens, size, name in rows
-        ]
-        return orjson.dumps({"files": files, "tokens": total[0], "bytes": total[1]}) + b"\n"
-    if len(rows) > 1:
-        rows.append(total)
-    widths = [len(str(figure)) for figure in total[:2]]
-    lines = []
-    for tokens, size, name in rows:
-        shown = f" {visible(name)}" if named else ""
-        lines.append(f"{tokens:>{widths[0]}} {size:>{widths[1]}}{shown}\n")
-    return "".join(lines).encode()

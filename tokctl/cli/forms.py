@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokctl.cli import streams, written
+from tokctl.cli.around import Around
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from tokctl._native import Matchers
+    from tokctl.encoding import Encoding
     from tokctl.sources import Document
     from tokctl.tokenizer import Special, Tokenizer
 
@@ -32,9 +32,12 @@ class Forms:
         form: one of `FORMS`.
         special: special tokens that a text may spell.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-        offsets: adds them to jsonl.
+        offsets, byte_offsets: adds them to jsonl.
+        full: adds all there is to jsonl.
+        around: what is done with the tokens of each text.
         executor, threads: share out the lines of a block; None and 1 for no threads.
         bytes_read: of all documents so far, as they were before any replacement.
+        texts_done: lines, or whole texts, that a segmentation was drawn for.
     """
 
     tokenizer: Tokenizer
@@ -42,9 +45,13 @@ class Forms:
     special: Special = "none"
     errors: str = "strict"
     offsets: bool = False
+    byte_offsets: bool = False
+    full: bool = False
+    around: Around = field(default_factory=Around)
     executor: Executor | None = None
     threads: int = 1
     bytes_read: int = 0
+    texts_done: int = 0
 
     def blocks(self, document: Document) -> Iterator[bytes]:
         """The document's blocks, which this model can read; TokctlError where it can't."""
@@ -63,10 +70,16 @@ class Forms:
     def texts(self, document: Document) -> Iterator[bytes]:
         """The document in pieces that can be encoded one by one: cut where no pre-token is
         cut. All of it at once where that can't be told (a pattern, a normalizer, special
-        tokens)."""
+        tokens), or the whole is cut, wrapped or padded.
+
+        A piece is encoded as a text of its own, and yet nothing is put before it (▁ by
+        `metaspace`, a space by `prefix-space`): with these it begins with a space, which
+        says that it needs none.
+        """
         recipe = self.tokenizer.recipe
         blocks = self.blocks(document)
-        if recipe.normalizers or self._matcher or self.form not in ("ids", "bin"):
+        whole = recipe.normalizers or self._matcher or self.around
+        if whole or self.form not in ("ids", "bin"):
             yield b"".join(blocks)
             return
         from tokctl._native import last_cut
@@ -84,22 +97,40 @@ class Forms:
                 del waiting[:cut]
         yield bytes(waiting)
 
+    @property
+    def is_native(self) -> bool:
+        """Are lines written by the native encoder itself?"""
+        return self.form == "ids" and not self.around
+
     def lines(self, block: bytes, name: str, first_line: int) -> tuple[bytes, int]:
         """What is written for the lines of `block`, and the number of tokens.
 
         Line feeds are not encoded but copied. TokctlError, naming the line, for a
         character that has no id.
         """
-        if self.form == "ids":
+        if self.is_native:
             return self._native_lines(block, name, first_line)
-        written = []
-        tokens = 0
         ended = block.endswith(b"\n")
-        for number, line in enumerate(block[: -1 if ended else None].split(b"\n"), first_line):
-            text, count = self.text(line, name, number)
-            tokens += count
-            written.append(text)
-        return b"\n".join(written) + b"\n" * ended, tokens
+        lines = block[: -1 if ended else None].split(b"\n")
+        if self.form == "ids" and not self.around.windows and self.around.sample is None:
+            results = self._batch(lines, name, first_line)
+        else:
+            numbers = range(first_line, first_line + len(lines))
+            results = [
+                self.text(line, name, number) for line, number in zip(lines, numbers, strict=True)
+            ]
+        written = b"\n".join(text for text, _ in results) + b"\n" * ended
+        return written, sum(count for _, count in results)
+
+    def _batch(self, lines: list[bytes], name: str, first_line: int) -> list[tuple[bytes, int]]:
+        found = []
+        batch = self.tokenizer.encoder.batch(lines, self.threads, self._matcher)
+        for number, ids in enumerate(batch):
+            if self._lacks_ids(ids):
+                raise self._no_id(lines[number], name, first_line + number)
+            row = self.around.ids(self.tokenizer, ids)
+            found.append((written.decimal(row), len(row)))
+        return found
 
     def _native_lines(self, block: bytes, name: str, first_line: int) -> tuple[bytes, int]:
         encode = self.tokenizer.encoder.lines
@@ -107,7 +138,7 @@ class Forms:
             parts = [block]
             results = [encode(block, self._matcher)]
         else:
-            parts = _shares(block, self.threads)
+            parts = streams.shares(block, self.threads)
             results = list(self.executor.map(encode, parts, [self._matcher] * len(parts)))
         for part, (_, _, without_id) in zip(parts, results, strict=True):
             if without_id is not None:
@@ -121,32 +152,82 @@ class Forms:
 
         `line` is that of the text's start, for errors.
         """
-        if self.form == "bin":
+        if self.form == "bin" and not self.around:
             return self._native_bin(text, name, line)
-        if self.form == "ids":
-            ids = self._ids(text, name, line)
-            return _decimal(ids), len(ids)
+        if self.around.sample is not None:
+            return self._sampled(text, name, line)
+        if self.form in ("ids", "bin") and not self.around.windows:
+            ids = self.around.ids(self.tokenizer, self._ids(text, name, line))
+            return self._numbers([ids]), len(ids)
         # Offsets count characters where the text is given as str.
-        given = text.decode("utf-8", "surrogateescape") if self.offsets else text
-        encoding = self.tokenizer.encode(given, special=self.special)
-        if self.form == "tokens":
-            written = " ".join(map(_unbroken, encoding.tokens)).encode()
+        given = text.decode("utf-8", "surrogateescape") if self.offsets or self.full else text
+        around = self.around
+        encoding = self.tokenizer.encode(
+            given,
+            special=self.special,
+            add_special=around.add_special,
+            truncation=around.truncation,
+            padding=around.ready_padding,
+        )
+        rows = around.rows(encoding)
+        if self.form in ("ids", "bin", "jsonl") and any(
+            self._lacks_ids(row.raw_ids) for row in rows
+        ):
+            raise self._no_id(text, name, line)
+        if self.form in ("ids", "bin"):
+            shown = self._numbers([row.ids for row in rows])
+        elif self.form == "tokens":
+            shown = b"\n".join(written.names(row.tokens) for row in rows)
         elif self.form == "pieces":
-            written = _json([text_or_bytes(text[start:end]) for start, end in encoding.offsets])
+            shown = b"\n".join(written.pieces(row, text) for row in rows)
         else:
-            if self._lacks_ids(encoding.raw_ids):
-                raise self._no_id(text, name, line)
-            answer: dict[str, Any] = {"ids": encoding.ids, "tokens": encoding.tokens}
-            if self.offsets:
-                answer["offsets"] = encoding.offsets
-            written = _json(answer)
-        return written, len(encoding)
+            shown = b"\n".join(self._object(row, window) for window, row in enumerate(rows))
+        return shown, sum(map(len, rows))
+
+    def _object(self, row: Encoding, window: int) -> bytes:
+        around = self.around
+        wanted = {
+            "offsets": self.offsets or self.full,
+            "byte_offsets": self.byte_offsets or self.full,
+            "word_ids": self.full,
+            "type_ids": around.add_special or around.padding or self.full,
+            "special_mask": around.add_special or around.padding or self.full,
+            "attention_mask": around.padding or self.full,
+        }
+        answer: dict[str, Any] = {"ids": row.ids, "tokens": row.tokens}
+        answer |= {name: getattr(row, name) for name, asked in wanted.items() if asked}
+        if self.around.windows:
+            answer["window"] = window
+        return written.json(answer)
+
+    def _sampled(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
+        """One segmentation of the text, drawn at random."""
+        around = self.around
+        seed = (around.seed + self.texts_done) % 2**64
+        self.texts_done += 1
+        ids = self.tokenizer.sample(text, alpha=around.sample or 0.0, seed=seed)
+        if self._lacks_ids(ids):
+            raise self._no_id(text, name, line)
+        ids = around.ids(self.tokenizer, ids)
+        if self.form in ("ids", "bin"):
+            return self._numbers([ids]), len(ids)
+        names = [self.tokenizer.tokens[id_] for id_ in ids]
+        if self.form == "tokens":
+            return written.names(names), len(ids)
+        return written.json({"ids": ids, "tokens": names}), len(ids)
+
+    def _numbers(self, rows: Sequence[Sequence[int]]) -> bytes:
+        if self.form == "bin":
+            width = written.bin_width(self.tokenizer)
+            return b"".join(written.packed(row, width) for row in rows)
+        return b"\n".join(map(written.decimal, rows))
 
     def _native_bin(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
         from tokctl._native import CoreError
 
         try:
-            return self.tokenizer.encoder.packed(text, bin_width(self.tokenizer), self._matcher)
+            width = written.bin_width(self.tokenizer)
+            return self.tokenizer.encoder.packed(text, width, self._matcher)
         except CoreError:
             if self._lacks_ids(self.tokenizer.encoder.ids(text, self._matcher)):
                 raise self._no_id(text, name, line) from None
@@ -156,7 +237,7 @@ class Forms:
     def _matcher(self) -> Matchers | None:
         return self.tokenizer.special_matcher(self.special)
 
-    def _ids(self, text: bytes, name: str, line: int) -> Sequence[int]:
+    def _ids(self, text: bytes, name: str, line: int) -> list[int]:
         ids = self.tokenizer.encoder.ids(text, self._matcher)
         if self._lacks_ids(ids):
             raise self._no_id(text, name, line)
@@ -177,69 +258,3 @@ class Forms:
         place = encoding.raw_ids.index(NO_ID)
         line += text.count(b"\n", 0, encoding.offsets[place][0])
         return no_id_error(f"{name}: line {line}: {encoding.pieces[place]!r}")
-
-
-def bin_width(tokenizer: Tokenizer) -> int:
-    """Bytes of an id in the form `bin`: 2 where every id fits, else 4."""
-    return 2 if tokenizer.vocab_size <= 1 << 16 else 4
-
-
-def text_or_bytes(data: bytes) -> str | dict[str, str]:
-    """Bytes for JSON: text where they are UTF-8, else `{"bytes": base64}`."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return {"bytes": b64encode(data).decode()}
-
-
-def _shares(block: bytes, count: int) -> list[bytes]:
-    """The block in up to `count` parts of like size, each but the last of whole lines."""
-    parts = []
-    start = 0
-    for share in range(1, count + 1):
-        end = block.find(b"\n", max(start, len(block) * share // count - 1)) + 1
-        end = len(block) if end == 0 or share == count else end
-        if end > start:
-            parts.append(block[start:end])
-            start = end
-    return parts
-
-
-def _decimal(ids: Sequence[int]) -> bytes:
-    return " ".join(map(str, ids)).encode()
-
-
-def packed(ids: Iterable[int], width: int) -> bytes:
-    """Ids as little-endian numbers of `width` bytes."""
-    numbers = array("H" if width == 2 else "I", ids)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
-
-
-def unpacked(data: bytes, width: int) -> Sequence[int]:
-    """The ids that `packed` made `data` from."""
-    numbers = array("H" if width == 2 else "I", data)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
-
-
-def _unbroken(token: str) -> str:
-    """The token with white space escaped: a space stands between tokens only."""
-    if token.isprintable() and " " not in token:
-        return token
-    return "".join(
-        "\\x20"
-        if char == " "
-        else char.encode("unicode_escape").decode()
-        if char.isspace()
-        else char
-        for char in token
-    )
-
-
-def _json(value: object) -> bytes:
-    import orjson
-
-    return orjson.dumps(value)

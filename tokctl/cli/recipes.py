@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import options
+from tokctl.cli import options, recipe_parts
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -14,64 +14,98 @@ if TYPE_CHECKING:
 
 #: As the option calls them, and as a recipe does.
 _SEGMENTATIONS = {"longest-match": "longest-match", "merges": "replay"}
-_NOT_WORDPIECE = ("is for wordpiece, and this is bpe", "leave it out, or add --algo wordpiece")
 _NOT_LONGEST_MATCH = (
     "is for longest match, and this model replays its merges",
     "leave it out, or add --segment longest-match",
 )
 
+#: The options that only some algorithms have.
+_FOR = {
+    "score": ("wordpiece",),
+    "segment": ("wordpiece",),
+    "unknown": ("wordpiece",),
+    "max_input_chars": ("wordpiece",),
+    "marker": ("bpe", "wordpiece"),
+    "tie_break": ("bpe", "wordpiece"),
+    "show_steps": ("bpe", "wordpiece", "unigram"),
+    "min_frequency": ("bpe", "wordpiece", "word", "char"),
+    "byte_fallback": ("bpe", "unigram"),
+    "fuse_unknown": ("bpe", "unigram"),
+    "graphemes": ("char",),
+}
 
-def recipe_of(asked: Mapping[str, Any]) -> Recipe:
+
+def recipe_of(
+    asked: Mapping[str, Any],
+    extended: Recipe | None = None,
+    tell: recipe_parts.Tell = lambda _message: None,
+) -> Recipe:
     """The recipe that `asked` describes: the options by their names in `train`; None: not given.
 
     It keeps its name only where nothing about it was changed; else it is `custom`.
 
+    Args:
+        extended: that of the model which the training goes on from: what is not asked
+            for is as there.
+        tell: hears which defaults do not fit what was asked for, and are left out.
+
     Raises:
         TokctlError: what is asked for does not exist, or does not go together.
     """
-    from tokctl.recipe import SCORES, TIE_BREAKS
-
-    for value in (asked["pretokenize"], asked["marker"], asked["unk_token"], *asked["special"]):
-        _check_text(value)
-    base = _base(asked["algo"], asked["preset"], asked["characters"])
-    if base.algorithm != "wordpiece":
-        _refuse(asked, ("score", "segment", "unknown", "max_input_chars"), *_NOT_WORDPIECE)
+    _check_texts(asked)
+    base = _base(asked, extended)
+    _refuse_others(base, asked)
     changes: dict[str, Any] = {}
-    if asked["pretokenize"] is not None:
-        from tokctl.pipeline import PRE_TOKENIZERS
-
-        changes["pre_tokenizers"] = PRE_TOKENIZERS.parse_list(asked["pretokenize"])
     if asked["marker"] is not None:
         changes["marker"] = _marker(asked["marker"], base)
-    if asked["score"] is not None:
-        changes["score"] = options.choose("--score", asked["score"], SCORES)
-    if asked["score"] == "count":  # what Hugging Face's WordPieceTrainer does
-        changes |= {"alphabet": "characters", "tie_break": "lowest-id"}
-    if asked["tie_break"] is not None:
-        changes["tie_break"] = options.choose("--tie-break", asked["tie_break"], TIE_BREAKS)
+    changes |= _merging(asked)
     changes |= _segmentation(base, asked)
     if asked["unk_token"] is not None:
         changes |= _unknown_token(base, asked["unk_token"])
+    for name in ("byte_fallback", "fuse_unknown"):
+        if asked[name] is not None:
+            changes[name] = asked[name]
+    if asked["fuse_unknown"] and changes.get("unk_token", base.unk_token) is None:
+        raise TokctlError(
+            "--fuse-unknown needs an unknown token, and this model has none",
+            "leave it out, or name one: --unk-token '[UNK]'",
+        )
     mark = changes.get("marker", base.marker).text
-    for token in (*changes.get("special_tokens", base.special_tokens), *asked["special"]):
+    special = tuple(
+        dict.fromkeys((*changes.get("special_tokens", base.special_tokens), *asked["special"]))
+    )
+    for token in special:
         _check_special(token, mark)
-    recipe = replace(base, **changes).with_special_tokens(asked["special"])
+    changes["special_tokens"] = special
+    changes |= recipe_parts.changes(base, asked, changes, tell)
+    recipe = replace(base, **changes)
     return recipe if recipe == base else replace(recipe, name="custom")
 
 
-def _base(algo: str | None, preset_name: str | None, characters: bool | None) -> Recipe:
-    """The preset or default recipe, in the units that are asked for."""
+def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
+    """The preset, the default recipe or that of the model to extend, in the units that are
+    asked for."""
     from tokctl.presets import default_recipe, preset
 
-    if preset_name is None:
-        base = default_recipe(algo or "bpe", characters=bool(characters))
-    else:
-        base = preset(preset_name)
-        if algo is not None and algo != base.algorithm:
+    algo, characters = asked["algo"], asked["characters"]
+    if extended is not None:
+        if asked["preset"] is not None:
             raise TokctlError(
-                f"the preset {preset_name} is {base.algorithm}, not {algo}",
-                "leave --algo or --preset out",
+                "--preset and --extend both say how the model works",
+                "leave --preset out: a model is extended with its own recipe",
             )
+        base, what = extended, "the model to extend"
+        hint = "leave --algo out"
+        if characters is not None and characters != (base.units == "characters"):
+            option = "--chars" if characters else "--bytes"
+            raise TokctlError(f"{what} has symbols of {base.units}", f"leave {option} out")
+    elif asked["preset"] is not None:
+        base, what = preset(asked["preset"]), f"the preset {asked['preset']}"
+        hint = "leave --algo or --preset out"
+    else:
+        base, what, hint = default_recipe(algo or "bpe", characters=bool(characters)), "", ""
+    if algo is not None and algo != base.algorithm:
+        raise TokctlError(f"{what} is {base.algorithm}, not {algo}", hint)
     if characters is False and base.units != "bytes":
         raise TokctlError(
             f"{base.name} reads characters, and can't be trained on bytes",
@@ -84,6 +118,43 @@ def _base(algo: str | None, preset_name: str | None, characters: bool | None) ->
     return base
 
 
+def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
+    """TokctlError where an option is for other algorithms than that of `base`."""
+    for name, algorithms in _FOR.items():
+        # A number that does nothing is as good as none.
+        given = asked[name] not in (None, False, 0) and (name, asked[name]) != ("min_frequency", 1)
+        if given and base.algorithm not in algorithms:
+            option = f"--{name.replace('_', '-')}"
+            *most, last = algorithms
+            fitting = f"{', '.join(most)} and {last}" if most else last
+            choice = f"take --algo {', '.join(most)} or {last}" if most else f"add --algo {last}"
+            raise TokctlError(
+                f"{option} is for {fitting}, and this is {base.algorithm}",
+                f"leave it out, or {choice}",
+            )
+    if base.units == "bytes":
+        for name in ("byte_fallback", "fuse_unknown"):
+            if asked[name]:
+                raise TokctlError(
+                    f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
+                    "no byte is unknown",
+                    "leave it out, or train on characters (--chars)",
+                )
+
+
+def _merging(asked: Mapping[str, Any]) -> dict[str, Any]:
+    from tokctl.recipe import SCORES, TIE_BREAKS
+
+    changes: dict[str, Any] = {}
+    if asked["score"] is not None:
+        changes["score"] = options.choose("--score", asked["score"], SCORES)
+    if asked["score"] == "count":  # what Hugging Face's WordPieceTrainer does
+        changes |= {"alphabet": "characters", "tie_break": "lowest-id"}
+    if asked["tie_break"] is not None:
+        changes["tie_break"] = options.choose("--tie-break", asked["tie_break"], TIE_BREAKS)
+    return changes
+
+
 def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
     from tokctl.recipe import UNKNOWNS
 
@@ -93,19 +164,18 @@ def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
         options.choose("--segment", asked["segment"], tuple(_SEGMENTATIONS))
         segmentation = changes["segmentation"] = _SEGMENTATIONS[asked["segment"]]
     if segmentation != "longest-match":
-        _refuse(asked, ("unknown", "max_input_chars"), *_NOT_LONGEST_MATCH)
+        for name in ("unknown", "max_input_chars"):
+            if asked[name] is not None:
+                why, hint = _NOT_LONGEST_MATCH
+                raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
         changes["max_input_chars"] = None
     if asked["unknown"] is not None:
         changes["unknown"] = options.choose("--unknown", asked["unknown"], UNKNOWNS)
     if asked["max_input_chars"] is not None:
         changes["max_input_chars"] = asked["max_input_chars"]
+    if asked["graphemes"]:
+        changes["segmentation"] = "lookup"  # of what the pre-tokenizer has split off
     return changes
-
-
-def _refuse(asked: Mapping[str, Any], names: Sequence[str], why: str, hint: str) -> None:
-    for name in names:
-        if asked[name] is not None:
-            raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
 
 
 def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
@@ -137,7 +207,10 @@ def _marker(asked: str, base: Recipe) -> Marker:
         fits = (
             "continuation:TEXT" if base.algorithm == "wordpiece" else "none, end, end-fused, start"
         )
-        raise TokctlError(f"{base.algorithm} can't have a {kind} marker", f"choose: {fits}")
+        raise TokctlError(
+            f"{base.algorithm} can't have {'an' if kind[0] == 'e' else 'a'} {kind} marker",
+            f"choose: {fits}",
+        )
     return Marker(kind, text)
 
 
@@ -151,10 +224,13 @@ def _check_special(token: str, mark: str) -> None:
         )
 
 
-def _check_text(value: str | None) -> None:
-    try:
-        (value or "").encode()
-    except UnicodeEncodeError:
-        raise TokctlError(
-            f"the argument {value!r} is not UTF-8", "a model file holds UTF-8 text only"
-        ) from None
+def _check_texts(asked: Mapping[str, Any]) -> None:
+    for given in asked.values():
+        values: Sequence[Any] = given if isinstance(given, (list, tuple)) else [given]
+        for value in values:
+            try:
+                str(value).encode()
+            except UnicodeEncodeError:
+                raise TokctlError(
+                    f"the argument {value!r} is not UTF-8", "a model file holds UTF-8 text only"
+                ) from None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokctl.render.summary import TrainingStep
+    from tokctl.render.steps import TrainingStep
     from tokctl.tokenizer import Tokenizer
 
 #: Pre-tokens of one corpus state that are shown.
@@ -25,7 +25,7 @@ def training_steps(
     Of a small corpus every pre-token is there, in the order that the tie rule scans; of a
     large one, those that the step has changed.
     """
-    from tokctl.render.summary import StateWord, TrainingStep
+    from tokctl.render.steps import StateWord, TrainingStep
     from tokctl.tokenizer import Tokenizer
 
     steps = min(steps, len(tokenizer.merges))

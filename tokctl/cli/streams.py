@@ -23,7 +23,8 @@ Model = Annotated[
         "--model",
         "-m",
         metavar="FILE",
-        help="The model file; without it, the one that $TOKCTL_MODEL names.",
+        help="The model file: a tokenizer.json of tokctl or Hugging Face, a .model of "
+        "SentencePiece's, ranks of tiktoken's. Without it, the one that $TOKCTL_MODEL names.",
         show_default=False,
     ),
 ]
@@ -150,6 +151,19 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         waiting = [block[end:]] if end < len(block) else []
     if waiting:
         yield b"".join(waiting)
+
+
+def shares(block: bytes, count: int) -> list[bytes]:
+    """The block in up to `count` parts of like size, each but the last of whole lines."""
+    parts = []
+    start = 0
+    for share in range(1, count + 1):
+        end = block.find(b"\n", max(start, len(block) * share // count - 1)) + 1
+        end = len(block) if end == 0 or share == count else end
+        if end > start:
+            parts.append(block[start:end])
+            start = end
+    return parts
 
 
 class Writer:

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, recipes, streams
+from tokctl.cli import options, recipes, streams, train_report
+from tokctl.cli import recipe_options as described
 from tokctl.cli import train_options as given
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl._native import Counts
     from tokctl.recipe import Recipe
-    from tokctl.tokenizer import Tokenizer
-    from tokctl.training import Timing
+    from tokctl.training import Options
 
 EXAMPLES = """Examples:
 
   tokctl train book.txt
   tokctl train --algo wordpiece --vocab 20000 book.txt
-  tokctl train --preset gpt2 --vocab 50257 -o my.json corpus/*.txt
+  tokctl train --preset gpt2 --vocab 50257 corpus/*.txt
   cat book.txt | tokctl train --vocab 5000 -
   tokctl train --vocab 300 --show-steps 5 book.txt
-  tokctl train --chars --pretokenize whitespace --marker end:_ book.txt
+  tokctl train -a unigram --coverage 0.9995 book.txt
+  tokctl train --normalize nfc --pretokenize digits,gpt2 a
+  tokctl train --special '<s>' --template '<s> $A' a.txt
+  tokctl train --weight small=3 --sample 0.5 small large
+  tokctl train --extend a.bpe.json --vocab 12000 b.txt
   M=$(tokctl train -q book.txt)
 
-The path of the file that was written goes to stdout, alone on a line;
-everything else goes to stderr. Ctrl-C stops it, and nothing is written.
-The same texts and options give the same file, on any number of threads."""
+The path of the file that was written goes to stdout,
+alone on a line; everything else goes to stderr. Ctrl-C
+stops it, and nothing is written. The same texts and
+options give the same file, on any number of threads."""
 
 
 SHORT = "Train a tokenizer on texts and write its model file."
@@ -45,59 +50,79 @@ def register(app: typer.Typer) -> None:
 def train(
     world: World,
     files: given.Files = None,
-    algo: given.Algo = None,
+    algo: described.Algo = None,
     vocab: given.Vocab = 10_000,
     output: given.Output = None,
-    preset: given.Preset = None,
+    preset: described.Preset = None,
     list_presets: given.ListPresets = False,
-    special: given.Special = None,
+    special: described.Special = None,
     show_steps: given.ShowSteps = 0,
     threads: given.Threads = None,
     json: given.Json = False,
-    pretokenize: given.Pretokenize = None,
-    characters: given.Characters = None,
-    marker: given.Marker = None,
-    unk_token: given.UnkToken = None,
+    counts: given.Counts = False,
+    weight: given.Weight = None,
+    sample: given.Sample = None,
+    seed: given.Seed = None,
+    extend: given.Extend = None,
     errors: given.Errors = "strict",
-    score: given.Score = None,
-    tie_break: given.TieBreak = None,
+    normalize: described.Normalize = None,
+    pretokenize: described.Pretokenize = None,
+    characters: described.Characters = None,
+    graphemes: described.Graphemes = False,
+    marker: described.Marker = None,
     min_count: given.MinCount = 1,
     min_frequency: given.MinFrequency = 1,
     max_token_length: given.MaxTokenLength = None,
-    segment: given.Segment = None,
-    unknown: given.Unknown = None,
-    max_input_chars: given.MaxInputChars = None,
+    coverage: given.Coverage = None,
+    alphabet_limit: given.AlphabetLimit = None,
+    initial_alphabet: given.InitialAlphabet = "",
+    score: described.Score = None,
+    tie_break: described.TieBreak = None,
+    unk_token: described.UnkToken = None,
+    byte_fallback: described.ByteFallback = None,
+    fuse_unknown: described.FuseUnknown = None,
+    segment: described.Segment = None,
+    unknown: described.Unknown = None,
+    max_input_chars: described.MaxInputChars = None,
+    template: described.Template = None,
+    decoder: described.Decoder = None,
 ) -> None:
     """Train a tokenizer on texts and write its model file: a tokenizer.json that Hugging Face
     libraries load, where that format can hold the recipe.
     """
     if list_presets:
-        _list_presets(world, json=json)
+        train_report.list_presets(world, json=json)
         return
     asked_recipe = {
         "algo": algo,
         "preset": preset,
         "special": special or [],
+        "normalize": normalize,
         "pretokenize": pretokenize,
         "characters": characters,
+        "graphemes": graphemes,
         "marker": marker,
         "unk_token": unk_token,
+        "byte_fallback": byte_fallback,
+        "fuse_unknown": fuse_unknown,
         "score": score,
         "tie_break": tie_break,
         "segment": segment,
         "unknown": unknown,
         "max_input_chars": max_input_chars,
+        "template": template,
+        "decoder": decoder,
+        "show_steps": show_steps,
+        "min_frequency": min_frequency,
     }
-    recipe = recipes.recipe_of(asked_recipe)
-    options.choose("--errors", errors, ("strict", "replace"))
-    texts = streams.documents(world, files)
-    path = _path(output, files, recipe)
-    streams.check_output(world, path, files)
-
     from tokctl import training
-    from tokctl.cli.progress import Bars
-    from tokctl.tokenizer import Tokenizer
 
+    old = None if extend is None else streams.load_model(world, extend).model
+    notes: list[str] = []
+    recipe = recipes.recipe_of(asked_recipe, old.recipe if old else None, notes.append)
+    options.choose("--errors", errors, ("strict", "replace"))
+    if seed is not None and sample is None:
+        raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
     asked = training.Options(
         vocab_size=vocab,
         min_count=min_count,
@@ -105,27 +130,105 @@ def train(
         max_token_length=max_token_length,
         threads=threads,
         errors=errors,
+        coverage=_share("--coverage", coverage),
+        alphabet_limit=alphabet_limit,
+        initial_alphabet=initial_alphabet,
+        weights=_weights(weight or []),
+        sample=_share("--sample", sample),
+        seed=seed or 0,
+        extend=old,
     )
-    _check_size(recipe, vocab)
+    _check_before(recipe, asked, counts, files)
+    texts = streams.documents(world, files)
+    path = _path(output, files, recipe)
+    streams.check_output(world, path, files, extend)
+    for note in notes:
+        world.say(f"note: {visible(note)}")
+
+    from tokctl.cli.progress import Bars
+    from tokctl.tokenizer import Tokenizer
+
     timing = training.Timing()
-    with Bars(world) as bars:
+    with Bars(world, rounds=recipe.algorithm == "unigram") as bars:
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
-        counts, read = training.count(texts, recipe, asked, bars)
+        if counts:
+            counted, read = training.count_lines(texts[0], recipe, asked, bars)
+        else:
+            counted, read = training.count(texts, recipe, asked, bars)
         timing.lap("count")
-        model = training.fill(counts, read, recipe, asked, bars, timing)
+        model = training.fill(counted, read, recipe, asked, bars, timing)
     tokenizer = Tokenizer(model)
     tokenizer.save(path)
     timing.lap("write")
-    _report(world, tokenizer, timing, counts if show_steps else None, show_steps)
-    if why := tokenizer.obstacle:
+    train_report.report(world, tokenizer, timing, counted if show_steps else None, show_steps)
+    from tokctl import formats
+
+    if why := formats.obstacle(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {visible(why)}")
     if json:
         import orjson
 
-        facts = _facts(tokenizer, path, timing)
+        facts = train_report.facts(tokenizer, path, timing)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
+
+
+def _share(option: str, text: str | None) -> Decimal | None:
+    """The share, exactly as it was written; TokctlError where it is none."""
+    from tokctl.training.options import share
+
+    try:
+        number = None if text is None else Decimal(text)
+        if number is not None and not number.is_finite():
+            raise InvalidOperation
+    except InvalidOperation:
+        raise TokctlError(
+            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1"
+        ) from None
+    share(option, number)
+    return number
+
+
+def _weights(given: Sequence[str]) -> dict[str, str]:
+    weights: dict[str, str] = {}
+    for entry in given:
+        name, equals, number = entry.rpartition("=")
+        if not equals or not name or not number:
+            raise TokctlError(
+                f"--weight can't be {entry!r}", "name the text, then its weight: book.txt=2.0"
+            )
+        if name in weights:
+            raise TokctlError(f"{name} has two weights", "leave one of them out")
+        weights[name] = number
+    return weights
+
+
+def _check_before(recipe: Recipe, asked: Options, counts: bool, files: list[str] | None) -> None:
+    """What is known not to go together, or to be too small, before a text is read."""
+    from tokctl.training import extending
+
+    asked.check_against(recipe)
+    if asked.extend:
+        extending.check(asked.extend, recipe)
+    if counts and len(files or []) > 1:
+        raise TokctlError(
+            "--counts takes one file",
+            "counts of the same word add up: cat a b | tokctl train --counts -",
+        )
+    if counts and (asked.weights or asked.sample is not None or asked.errors != "strict"):
+        raise TokctlError(
+            "--weight, --sample and --errors are for texts, and --counts reads words that are "
+            "counted already",
+            "leave them out, or change the counts",
+        )
+    least = 256 + len(recipe.special_tokens)
+    if recipe.alphabet == "bytes" and asked.vocab_size < least:
+        raise TokctlError(
+            f"a vocabulary of {asked.vocab_size} is too small: "
+            f"the alphabet and the special tokens need {least}",
+            f"ask for {least} or more: --vocab {least}",
+        )
 
 
 def _path(output: str | None, files: list[str] | None, recipe: Recipe) -> str:
@@ -134,69 +237,3 @@ def _path(output: str | None, files: list[str] | None, recipe: Recipe) -> str:
     first = files[0] if files else "-"
     stem = "stdin" if first == "-" else Path(first).stem
     return f"{stem}.{recipe.algorithm}.json" if output is None else output
-
-
-def _check_size(recipe: Recipe, vocab: int) -> None:
-    """What is known too small before a text is read."""
-    least = 256 + len(recipe.special_tokens)
-    if recipe.alphabet == "bytes" and vocab < least:
-        raise TokctlError(
-            f"a vocabulary of {vocab} is too small: "
-            f"the alphabet and the special tokens need {least}",
-            f"ask for {least} or more: --vocab {least}",
-        )
-
-
-def _report(
-    world: World,
-    tokenizer: Tokenizer,
-    timing: Timing,
-    counts: Counts | None,
-    steps: int,
-) -> None:
-    """What people read: the steps that they asked for, and the summary."""
-    if world.quiet and counts is None:
-        return
-    from tokctl.render import summary
-    from tokctl.render.console import console
-
-    terminal = world.stderr_is_terminal
-    to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)
-    if counts is not None:
-        from tokctl.cli.steps import training_steps
-
-        shown = training_steps(tokenizer, counts.items(), steps)
-        summary.show_steps(to, shown, tokenizer.recipe.score)
-    if not world.quiet:
-        summary.show_training(to, tokenizer, timing.seconds, verbose=world.verbose)
-
-
-def _facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
-    from tokctl.cli.forms import text_or_bytes
-
-    record = tokenizer.model.training
-    return {
-        "path": text_or_bytes(os.fsencode(path)),
-        "recipe": tokenizer.recipe.to_dict(),
-        "vocab_size": tokenizer.vocab_size,
-        "merges": len(tokenizer.merges),
-        "training": asdict(record) if record else None,
-        "seconds": timing.seconds,
-    }
-
-
-def _list_presets(world: World, *, json: bool) -> None:
-    from tokctl.presets import PRESETS
-
-    if json:
-        import orjson
-
-        presets = [
-            {"name": name, "description": text, "recipe": recipe.to_dict()}
-            for name, (text, recipe) in PRESETS.items()
-        ]
-        world.stdout.write(orjson.dumps(presets, option=orjson.OPT_APPEND_NEWLINE))
-        return
-    width = max(map(len, PRESETS))
-    for name, (text, _) in PRESETS.items():
-        world.stdout.write(f"{name:<{width}}  {text}\n".encode())

@@ -1,4 +1,4 @@
-"""The options of `train`, each with its help."""
+"""The options of `train` beside the recipe, each with its help."""
 
 from __future__ import annotations
 
@@ -6,134 +6,90 @@ from typing import Annotated
 
 import typer
 
-_TEXT = "How text is split"
-_MERGE = "What is merged"
-_WORDPIECE = "How wordpiece encodes"
+GETS_AN_ID = "What gets an id"
+_READ = "What is read"
 _OUT = "What is shown"
 
-Algo = Annotated[
+Coverage = Annotated[
     str | None,
     typer.Option(
-        "--algo",
-        "-a",
-        metavar="bpe|wordpiece",
-        help="The algorithm: bpe by default.",
+        "--coverage",
+        metavar="SHARE",
+        help="Of the characters, the most frequent get an id, until these make so much of the "
+        "text: 0.9995, say; all by default.",
+        rich_help_panel=GETS_AN_ID,
         show_default=False,
     ),
 ]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        metavar="NAME",
-        help="Start from a named recipe.",
-        show_default=False,
-    ),
-]
-Special = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--special",
-        metavar="TOKEN",
-        help="A special token; it gets one of the lowest ids. Can be repeated.",
-        show_default=False,
-    ),
-]
-Pretokenize = Annotated[
-    str | None,
-    typer.Option(
-        "--pretokenize",
-        metavar="NAME|regex:PATTERN",
-        help="gpt2 (default for bpe), bert (for wordpiece), gpt2-words, whitespace, none, "
-        "or a pattern of Python's regex package. Byte-level models take those that drop "
-        "nothing: gpt2, none, regex:…",
-        rich_help_panel=_TEXT,
-        show_default=False,
-    ),
-]
-Characters = Annotated[
-    bool | None,
-    typer.Option(
-        "--chars/--bytes",
-        help="Symbols start as characters, or as bytes (default for bpe).",
-        rich_help_panel=_TEXT,
-        show_default=False,
-    ),
-]
-Marker = Annotated[
-    str | None,
-    typer.Option(
-        "--marker",
-        metavar="KIND:TEXT",
-        help="How words show where they start or end, with --chars: none, end:_, "
-        "end-fused:</w>, start:Ġ; for wordpiece continuation:## (default).",
-        rich_help_panel=_TEXT,
-        show_default=False,
-    ),
-]
-UnkToken = Annotated[
-    str | None,
-    typer.Option(
-        "--unk-token",
-        metavar="TEXT",
-        help="Stands for what has no token: [UNK] by default, but for bytes, which need "
-        "none; '' for none.",
-        rich_help_panel=_TEXT,
-        show_default=False,
-    ),
-]
-Score = Annotated[
-    str | None,
-    typer.Option(
-        "--score",
-        metavar="count|likelihood",
-        help="What makes a pair the best, for wordpiece: likelihood (default) is "
-        "count(ab) / (count(a) x count(b)); count is what Hugging Face trains, with "
-        "its alphabet and its ties.",
-        rich_help_panel=_MERGE,
-        show_default=False,
-    ),
-]
-TieBreak = Annotated[
-    str | None,
-    typer.Option(
-        "--tie-break",
-        metavar="RULE",
-        help="Which of several best pairs: first-seen, rewritten-last or lowest-id "
-        "(default for bytes).",
-        rich_help_panel=_MERGE,
-        show_default=False,
-    ),
-]
-Segment = Annotated[
-    str | None,
-    typer.Option(
-        "--segment",
-        metavar="longest-match|merges",
-        help="How the wordpiece model encodes: longest match first (default), or by "
-        "replaying the merges.",
-        rich_help_panel=_WORDPIECE,
-        show_default=False,
-    ),
-]
-Unknown = Annotated[
-    str | None,
-    typer.Option(
-        "--unknown",
-        metavar="word|char",
-        help="What becomes unknown: the whole word (default), or the character alone.",
-        rich_help_panel=_WORDPIECE,
-        show_default=False,
-    ),
-]
-MaxInputChars = Annotated[
+AlphabetLimit = Annotated[
     int | None,
     typer.Option(
-        "--max-input-chars",
+        "--alphabet-limit",
         min=1,
         metavar="N",
-        help="A longer word is unknown: 100 by default.",
-        rich_help_panel=_WORDPIECE,
+        help="Of the characters, the N most frequent get an id; all by default.",
+        rich_help_panel=GETS_AN_ID,
+        show_default=False,
+    ),
+]
+InitialAlphabet = Annotated[
+    str,
+    typer.Option(
+        "--initial-alphabet",
+        metavar="CHARACTERS",
+        help="These get an id, seen or not.",
+        rich_help_panel=GETS_AN_ID,
+        show_default=False,
+    ),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight",
+        metavar="FILE=2.0",
+        help="What an occurrence in this text counts; 1 without it. Can be repeated.",
+        rich_help_panel=_READ,
+        show_default=False,
+    ),
+]
+Counts = Annotated[
+    bool,
+    typer.Option(
+        "--counts",
+        help=r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t "
+        r"and \\ in a word are escapes.",
+        rich_help_panel=_READ,
+    ),
+]
+Sample = Annotated[
+    str | None,
+    typer.Option(
+        "--sample",
+        metavar="SHARE",
+        help="Read this share of the lines only, chosen at random: 0.1, say.",
+        rich_help_panel=_READ,
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Chooses the lines of --sample; 0 without it.",
+        rich_help_panel=_READ,
+        show_default=False,
+    ),
+]
+Extend = Annotated[
+    str | None,
+    typer.Option(
+        "--extend",
+        metavar="MODEL",
+        help="Go on from this model, with its recipe: it keeps its ids, and --vocab is the new "
+        "total.",
+        rich_help_panel=_READ,
         show_default=False,
     ),
 ]
@@ -151,7 +107,7 @@ Vocab = Annotated[
         "--vocab",
         min=1,
         metavar="N",
-        help="Ids in all: special tokens, alphabet, merged tokens.",
+        help="Ids in all: special tokens, alphabet, and what is learned.",
     ),
 ]
 Output = Annotated[
@@ -174,7 +130,8 @@ ShowSteps = Annotated[
         "--show-steps",
         min=0,
         metavar="N",
-        help="Show the corpus state and the merge at each of the first N steps.",
+        help="Show the corpus state and the merge at each of the first N steps; for unigram, "
+        "the first N rounds.",
         rich_help_panel=_OUT,
     ),
 ]
@@ -184,7 +141,7 @@ Threads = Annotated[
         "--threads",
         min=1,
         metavar="N",
-        help="For counting; by default, as many as there are processors.",
+        help="By default, as many as there are processors.",
         show_default=False,
     ),
 ]
@@ -200,7 +157,7 @@ Errors = Annotated[
         "--errors",
         metavar="strict|replace",
         help="What to do, for characters, where the text is not UTF-8: stop, or put U+FFFD there.",
-        rich_help_panel=_TEXT,
+        rich_help_panel=_READ,
     ),
 ]
 MinCount = Annotated[
@@ -210,7 +167,7 @@ MinCount = Annotated[
         min=1,
         metavar="N",
         help="Drop pre-tokens that occur less often.",
-        rich_help_panel=_MERGE,
+        rich_help_panel=GETS_AN_ID,
     ),
 ]
 MinFrequency = Annotated[
@@ -219,8 +176,8 @@ MinFrequency = Annotated[
         "--min-frequency",
         min=1,
         metavar="N",
-        help="Never merge pairs that occur less often.",
-        rich_help_panel=_MERGE,
+        help="Never merge pairs, or give an id to words, that occur less often.",
+        rich_help_panel=GETS_AN_ID,
     ),
 ]
 MaxTokenLength = Annotated[
@@ -229,8 +186,8 @@ MaxTokenLength = Annotated[
         "--max-token-length",
         min=1,
         metavar="N",
-        help="No longer tokens, in bytes or characters; no limit by default.",
-        rich_help_panel=_MERGE,
+        help="No longer tokens, in bytes or characters; no limit by default, 16 for unigram.",
+        rich_help_panel=GETS_AN_ID,
         show_default=False,
     ),
 ]

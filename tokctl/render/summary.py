@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from textwrap import wrap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.recipe import Merge, TrainingRecord
+from tokctl.recipe import Merge, Round, TrainingRecord
 from tokctl.render.console import visible
 from tokctl.sources.corpora import Corpus
 
 if TYPE_CHECKING:
+    from tokctl.recipe import Recipe
     from tokctl.tokenizer import Tokenizer
 
-#: Merges at either end of the history that are shown.
+#: Merges, or pieces, at either end of the list that are shown.
 _ENDS = 5
+
+#: Rounds at either end whose sizes are shown.
+_ROUNDS = 4
+
+#: A space in a row at which no line is broken; `visible` leaves none in a token.
+_HELD = "\u00a0"
 
 #: Columns of the summary's labels.
 _LABEL = 12
@@ -33,119 +39,152 @@ def show_training(
     if record is None:
         return
     recipe = tokenizer.recipe
-    merges = tokenizer.merges
     special = len(tokenizer.special_ids)
     documents = "document" if record.documents == 1 else "documents"
     rows = [("read", f"{record.documents:,} {documents}, {record.bytes:,} bytes")]
     if verbose:
         rows.append(("sha256", record.sha256))
-        facts = [recipe.algorithm, recipe.units, recipe.splitting, recipe.score]
-        rows.append(("recipe", f"{recipe.name}: {', '.join(facts)}, {recipe.tie_break}"))
-    rows += [
-        ("pre-tokens", f"{record.pre_tokens:,} ({record.distinct_pre_tokens:,} distinct)"),
-        ("alphabet", f"{record.alphabet_size:,}"),
-        ("merges", f"{len(merges):,}"),
-        ("vocabulary", f"{tokenizer.vocab_size:,}" + (f" ({special} special)" if special else "")),
-    ]
-    if len(merges) > 2 * _ENDS:
-        rows.append(("first", _merge_list(tokenizer, merges[:_ENDS])))
-        rows.append(("last", _merge_list(tokenizer, merges[-_ENDS:])))
-    elif merges:
-        rows.append(("all merges", _merge_list(tokenizer, merges)))
-    rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in seconds.items())))
+        rows.append(("recipe", _recipe_line(recipe)))
+    rows.append(("pre-tokens", f"{record.pre_tokens:,} ({record.distinct_pre_tokens:,} distinct)"))
+    if record.alphabet_size:  # of words there is none
+        rows.append(("alphabet", f"{record.alphabet_size:,}"))
+    vocabulary = f"{tokenizer.vocab_size:,}" + (f" ({special} special)" if special else "")
+    if record.extended:
+        vocabulary += f", {record.extended:,} of them from the model that was extended"
+    size = ("vocabulary", vocabulary)
+    if recipe.algorithm == "unigram":
+        rows += [*_round_rows(tokenizer.model.rounds), size, *_piece_rows(tokenizer)]
+    elif recipe.algorithm in ("word", "char"):
+        rows += [size, *_frequency_rows(tokenizer)]
+    else:
+        rows += [("merges", f"{len(tokenizer.merges):,}"), size, *_merge_rows(tokenizer)]
+    merges = recipe.algorithm in ("bpe", "wordpiece")
+    spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
+    rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
     for label, text in rows:
         _print_row(console, label, _visible_line(text))
     if record.exhausted:
-        why = _why_stopped(tokenizer.vocab_size, record)
+        why = _why_stopped(tokenizer, record)
         console.print(Text(why, style="yellow"), soft_wrap=True)
+
+
+def _recipe_line(recipe: Recipe) -> str:
+    facts = [recipe.algorithm, recipe.units]
+    if recipe.normalizers:
+        facts.append(" + ".join(map(str, recipe.normalizers)))
+    facts.append(" + ".join(map(str, recipe.pre_tokenizers)) or "none")
+    if recipe.algorithm in ("bpe", "wordpiece"):
+        facts += [recipe.score, recipe.tie_break]
+    return f"{recipe.name}: {', '.join(facts)}"
+
+
+def _merge_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    merges = tokenizer.merges
+    if len(merges) > 2 * _ENDS:
+        return [
+            ("first", _merge_list(tokenizer, merges[:_ENDS])),
+            ("last", _merge_list(tokenizer, merges[-_ENDS:])),
+        ]
+    return [("all merges", _merge_list(tokenizer, merges))] if merges else []
+
+
+def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
+    if not rounds:
+        return []
+    first, last = rounds[0], rounds[-1]
+    sizes = [f"{one.pieces:,}" for one in rounds] + [f"{last.pieces - last.dropped:,}"]
+    if len(sizes) > 2 * _ROUNDS:
+        sizes = [*sizes[:_ROUNDS], "…", *sizes[-_ROUNDS:]]
+    dropped, unused = sum(one.dropped for one in rounds), sum(one.unused for one in rounds)
+    return [
+        ("rounds", f"{len(rounds)}: {' → '.join(sizes)} pieces"),
+        ("dropped", f"{dropped:,} pieces, and {unused:,} that no segmentation used"),
+        ("objective", f"{first.objective:.4f} to {last.objective:.4f} nats per pre-token"),
+    ]
+
+
+def _piece_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    """The pieces with the highest scores and with the lowest; they have ids in this order."""
+    apart = tokenizer.model.apart
+    tokens, scores = tokenizer.tokens, tokenizer.model.scores
+    # Special tokens, and bytes to fall back to, have no score.
+    ids = [id_ for id_ in range(len(tokens)) if id_ not in apart and scores[id_] < 0]
+    shown = [f"{visible(tokens[id_])}{_HELD}{scores[id_]:.2f}" for id_ in ids]
+    if len(shown) > 2 * _ENDS:
+        return [("likeliest", ", ".join(shown[:_ENDS])), ("least", ", ".join(shown[-_ENDS:]))]
+    return [("all pieces", ", ".join(shown))] if shown else []
+
+
+def _frequency_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    """The tokens that came most often. (Ids of an extended model are not in this order.)"""
+    counts = tokenizer.model.counts
+    if not counts:
+        return []
+    apart = tokenizer.model.apart
+    ids = [id_ for id_ in range(len(counts)) if id_ not in apart]
+    ids = sorted(ids, key=lambda id_: -counts[id_])[: 2 * _ENDS]
+    shown = ", ".join(f"{visible(tokenizer.tokens[id_])}{_HELD}{counts[id_]:,}" for id_ in ids)
+    return [("frequent", shown)] if shown else []
 
 
 def _print_row(console: Console, label: str, text: str) -> None:
     """A label and its text, which goes on under itself where the line is full."""
-    first, *more = wrap(text, max(20, console.width - _LABEL), break_long_words=False) or [""]
+    first, *more = _wrapped(text, max(20, console.width - _LABEL))
     line = Text(f"{label:<{_LABEL}}", style="bold").append(first, style="not bold")
     console.print(line, soft_wrap=True)
     for part in more:
         console.print(Text(" " * _LABEL + part), soft_wrap=True)
 
 
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of up to `width` columns, broken at spaces alone. (`textwrap` takes an emoji for
+    one column, and a terminal for two.)"""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [line.replace(_HELD, " ") for line in lines]
+
+
 def _visible_line(text: str) -> str:
     """The text with what a terminal would obey escaped; its spaces stay."""
-    return " ".join(map(visible, text.split(" ")))
+    kept = (" ", _HELD)
+    return "".join(char if char in kept else visible(char) for char in text)
 
 
 def _merge_list(tokenizer: Tokenizer, merges: Sequence[Merge]) -> str:
     tokens = tokenizer.tokens
     return ", ".join(
-        f"{visible(tokens[merge.left])} {visible(tokens[merge.right])}" for merge in merges
+        f"{visible(tokens[merge.left])}{_HELD}{visible(tokens[merge.right])}" for merge in merges
     )
 
 
-def _why_stopped(size: int, record: TrainingRecord) -> str:
+def _why_stopped(tokenizer: Tokenizer, record: TrainingRecord) -> str:
+    algorithm = tokenizer.recipe.algorithm
     limits = []
-    if record.min_frequency > 1:
-        limits.append(f"occurs {record.min_frequency:,} times")
-    if record.max_token_length is not None:
-        limits.append(f"makes a token of {record.max_token_length:,} at most")
+    least, longest = record.min_frequency, record.max_token_length
+    stopped = f"stopped at {tokenizer.vocab_size:,} of {record.vocab_size:,}: "
+    if algorithm == "unigram":
+        return f"{stopped}the text has no more pieces that are of use"
+    if algorithm in ("word", "char"):
+        if least > 1:
+            limits.append(f"occurs {least:,} times")
+        if longest is not None:
+            limits.append(f"has a length of {longest:,} at most")
+        which = f" that {' and '.join(limits)}" if limits else ""
+        return f"{stopped}the text has no other {_UNITS[algorithm]}{which}"
+    if least > 1:
+        limits.append(f"occurs {least:,} times")
+    if longest is not None:
+        limits.append(f"makes a token of {longest:,} at most")
     which = f" that {' and '.join(limits)}" if limits else ""
-    return f"stopped at {size:,} of {record.vocab_size:,}: no pair{which} is left to merge"
+    return f"{stopped}no pair{which} is left to merge"
 
 
-@dataclass(frozen=True)
-class StateWord:
-    """One pre-token of a corpus state: its count, its tokens, whether the step changed it."""
-
-    count: int
-    tokens: list[str]
-    changed: bool
-
-
-@dataclass(frozen=True)
-class TrainingStep:
-    """The corpus state behind one merge.
-
-    Attributes:
-        number: from 1; 0 is the state before the first merge.
-        merge: what was merged, and `names` its left, right and new token; None and empty
-            for step 0.
-        words: those to show; `more` is how many are left out.
-    """
-
-    number: int
-    merge: Merge | None
-    names: tuple[str, ...]
-    words: list[StateWord]
-    more: int
-
-
-def show_steps(console: Console, steps: Iterable[TrainingStep], score: str) -> None:
-    """Corpus states, step by step; a word that the step has changed is marked with `*`."""
-    for step in steps:
-        console.print(Text(_step_title(step, score), style="bold cyan"), soft_wrap=True)
-        width = max((len(f"{word.count:,}") for word in step.words), default=0)
-        for word in step.words:
-            names = " ".join(map(visible, word.tokens))
-            mark, style = ("*", "bold") if word.changed else (" ", "")
-            line = Text(f"  {word.count:>{width},} {mark} {names}", style=style)
-            console.print(line, soft_wrap=True)
-        if step.more:
-            more = "more changed" if step.number else "more"
-            console.print(Text(f"  … and {step.more:,} {more}", style="dim"))
-    console.print()
-
-
-def _step_title(step: TrainingStep, score: str) -> str:
-    if step.merge is None:
-        return "before the first merge"
-    left, right, token = map(visible, step.names)
-    return f"step {step.number}: {left} + {right} → {token}  ({_why(score, step.merge)})"
-
-
-def _why(score: str, merge: Merge) -> str:
-    if score == "count":
-        return f"count {merge.count:,}"
-    value = merge.count / (merge.left_count * merge.right_count)
-    return f"score {merge.count:,} / ({merge.left_count:,} * {merge.right_count:,}) = {value:.4g}"
+_UNITS = {"word": "word", "char": "character"}
 
 
 def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:

@@ -1,0 +1,172 @@
+"""The options of `encode`, each with its help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+_FORM = "What is written"
+_TEXT = "What is read"
+_AROUND = "What is put around, and how long it gets"
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE]...", help="Texts; - is stdin, as is no file.", show_default=False
+    ),
+]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="FORM",
+        help="ids (default), tokens, pieces, jsonl or bin; see below.",
+        rich_help_panel=_FORM,
+        show_default=False,
+    ),
+]
+Count = Annotated[
+    bool,
+    typer.Option(
+        "--count",
+        help="Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
+        "make no tokens, but with --whole.",
+        rich_help_panel=_FORM,
+    ),
+]
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Each file is one text, line feeds and all; not each line.",
+        rich_help_panel=_TEXT,
+    ),
+]
+Offsets = Annotated[
+    bool,
+    typer.Option("--offsets", help="Add offsets to jsonl, in characters.", rich_help_panel=_FORM),
+]
+ByteOffsets = Annotated[
+    bool,
+    typer.Option("--byte-offsets", help="Add offsets to jsonl, in bytes.", rich_help_panel=_FORM),
+]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Add everything to jsonl; see below.", rich_help_panel=_FORM),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="The same as --as jsonl; with --count one JSON document.",
+        rich_help_panel=_FORM,
+    ),
+]
+Special = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--special",
+        metavar="TOKEN",
+        help="A special token that the text may spell; all, or none (default): its "
+        "spelling is ordinary text. Can be repeated.",
+        rich_help_panel=_TEXT,
+        show_default=False,
+    ),
+]
+AddSpecial = Annotated[
+    bool,
+    typer.Option(
+        "--add-special/--no-add-special",
+        help="Put the special tokens of the model's template around each text; off by default.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(
+        "--max-length",
+        min=1,
+        metavar="N",
+        help="At most N tokens of a text, special ones too; the others are cut off.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+Stride = Annotated[
+    int | None,
+    typer.Option(
+        "--stride",
+        min=0,
+        metavar="N",
+        help="What --max-length cuts off comes in windows of the same length, on lines of "
+        "their own; each shares N tokens with the one before.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+Pad = Annotated[
+    str | None,
+    typer.Option(
+        "--pad",
+        metavar="N|longest",
+        help="Fill shorter texts up to N tokens; or to the longest of all, which are read "
+        "into memory for that.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+PadToken = Annotated[
+    str | None,
+    typer.Option(
+        "--pad-token",
+        metavar="TOKEN",
+        help="What --pad fills up with: [PAD] or <pad> where the model has it.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+Sample = Annotated[
+    float | None,
+    typer.Option(
+        "--sample",
+        metavar="ALPHA",
+        help="Unigram: draw a segmentation at random, with a probability in proportion to "
+        "exp(ALPHA x score); 0.1, say. For ids, tokens, jsonl and bin.",
+        rich_help_panel=_TEXT,
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Of --sample: the same seed and text give the same tokens; line n takes N + n. 0 "
+        "without it.",
+        rich_help_panel=_TEXT,
+        show_default=False,
+    ),
+]
+Errors = Annotated[
+    str,
+    typer.Option(
+        "--errors",
+        metavar="strict|replace",
+        help="What to do, with a character model, where the text is not UTF-8: stop, or "
+        "put U+FFFD there. Byte-level models take anything.",
+        rich_help_panel=_TEXT,
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        help="For ids and --count, line by line; the output is the same with any number.",
+        rich_help_panel=_TEXT,
+    ),
+]
