@@ -65,7 +65,7 @@ round trip ↑            1.0000*   0.7500
 vocabulary use ↑         0.0481  0.3235*
 ↑ more is better, ↓ less is better, * best of its row
 vocabulary use is of the ids that text can become: no special ones but the unknown token
-n/a: UNK rate of b: nothing is unknown to this model: it has no unknown token
+n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
 
 Sentences, with the number of tokens
 the lowest (new) café
@@ -147,7 +147,7 @@ low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
 
 vocabulary use is of the ids that text can become: no special ones but the unknown token
 
-n/a: UNK rate of b: nothing is unknown to this model: it has no unknown token
+n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
 
 ## Sentences, with the number of tokens
 
@@ -250,7 +250,7 @@ def test_what_a_condition_says(call: Call) -> None:
         1,
         PAGE,
         "note: not checked: unk_rate >= 0 for b: it is n/a: nothing is unknown to this model: "
-        "it has no unknown token\n"
+        "every byte has a token\n"
         "error: nsl < 0.7 for w: it is 0.5; unk_rate >= 0 for w: it is 0\n",
     )
 
@@ -305,8 +305,12 @@ def test_the_bundled_sample() -> None:
     assert "\x1b" not in done.stdout
     first, second, *notes = done.stderr.splitlines()
     assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
-    assert second.startswith("training bpe and wordpiece with 10,000 ids on the-lamplighters-atlas")
-    assert [note.split(":")[0] for note in notes] == ["note", "note"]
+    assert second.startswith("training bpe, wordpiece and unigram with 10,000 ids on the-lamplig")
+    assert [note.split(" has ")[0] for note in notes] == [
+        "note: bpe",
+        "note: wordpiece",
+        "note: unigram",
+    ]
 
 
 def test_several_texts(call: Call) -> None:
@@ -338,7 +342,7 @@ def test_several_texts(call: Call) -> None:
         (["--baseline", "x"], "error: the baseline 'x' is no model of this comparison, and no"),
         (["--errors", "ignore"], "error: --errors can't be 'ignore'\n"),
         (["-", "-"], "error: stdin (-) is named twice\n"),
-        (["--vocab", "9", "low.txt"], "training bpe and wordpiece with 9 ids on low.txt"),
+        (["--vocab", "9", "low.txt"], "training bpe, wordpiece and unigram with 9 ids on low.txt"),
     ],
 )
 def test_errors(call: Call, arguments: list[str], message: str) -> None:

@@ -181,7 +181,8 @@ def test_word_on_a_terminal(bpe: str, bert: str, monkeypatch: pytest.MonkeyPatch
     assert printed(bert, "--word", "é", terminal=True) == (
         "é  [UNK]\nnothing fits, é: the whole word is unknown.\n"
     )
-    assert printed(bert, "--word", "", terminal=True) == (
+    assert printed(bert, "--word", "", terminal=True) == ("An empty text has no tokens.\n")
+    assert printed(bert, "--word", " ", terminal=True) == (
         "The pre-tokenizer leaves nothing of this text: it has no\ntokens.\n"
     )
 
@@ -281,7 +282,7 @@ def test_summary(bpe: str) -> None:
         "algorithm\tBPE, recipe notebook-bpe\n"
         "vocabulary\t21 ids, 9 merges\n"
         "special\tnone\n"
-        "split\tat white space, which is dropped\n"
+        "split\twhitespace (words between white space, which is dropped)\n"
         "symbols\tcharacters, the symbol _ after each word\n"
         "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
         "moved to the end (rewritten-last)\n"
@@ -314,7 +315,7 @@ def test_summary(bpe: str) -> None:
         "unreachable tokens\tnone\n"
         "duplicates\tnone\n"
         "holes in ids\tnone: 0 to 20, checked when the file was read\n"
-        "texts with two tokens\t2, one with a marker and one without\n"
+        "texts with two tokens\t2, one with _ and one without\n"
         "tokens made twice\tnone\n"
     )
     terminal = printed(bpe, terminal=True)
@@ -323,13 +324,25 @@ def test_summary(bpe: str) -> None:
 
 
 def test_recipe(bpe: str) -> None:
-    out = printed(bpe, "--recipe")
-    assert json.loads(out) == models.NOTEBOOK_BPE.to_dict() | {
+    assert printed(bpe, "--recipe") == (
+        "recipe\tnotebook-bpe\n"
+        "algorithm\tbpe\n"
+        "split\twhitespace (words between white space, which is dropped)\n"
+        "symbols\tcharacters, the symbol _ after each word\n"
+        "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
+        "moved to the end (rewritten-last)\n"
+        "encoded\tmerges by rank, the earliest learned first\n"
+        "unknown\tan error: there is no unknown token\n"
+        "special\tnone\n"
+        "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
+        "counted\t17 pre-tokens, 5 distinct\n"
+        "asked for\t21 ids\n"
+    )
+    (line,) = printed(bpe, "--recipe", "--json").splitlines()
+    assert json.loads(line) == models.NOTEBOOK_BPE.to_dict() | {
         "normalizers": [],
         "special_tokens": [],
     }
-    assert out.startswith('{\n  "name": "notebook-bpe",\n')
-    assert len(printed(bpe, "--recipe", "--json").splitlines()) == 1
 
 
 def test_json(bpe: str, wordpiece: str, bert: str, toy: str) -> None:

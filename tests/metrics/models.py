@@ -32,6 +32,22 @@ RECIPES: dict[str, tuple[Recipe, int]] = {
     "notebook-bpe": (preset("notebook-bpe"), 30),
     "notebook-wordpiece": (preset("notebook-wordpiece"), 40),
     "pattern": (replace(BPE, pre_tokenizers=r"regex:\w+|\W+"), 270),
+    "unigram": (default_recipe("unigram"), 40),
+    "sentencepiece-unigram": (preset("sentencepiece-unigram"), 40),
+    "albert": (preset("albert"), 40),
+    "llama2": (preset("llama2"), 300),
+    "byte-fallback": (
+        replace(
+            default_recipe("unigram"), byte_fallback=True, decoders=("byte-fallback", "metaspace")
+        ),
+        300,
+    ),
+    "bert": (preset("bert"), 60),
+    "char-bpe": (preset("char-bpe"), 40),
+    "llama3": (preset("llama3"), 280),
+    "qwen": (preset("qwen"), 280),
+    "word": (default_recipe("word"), 12),
+    "char": (default_recipe("char"), 30),
     "wordpiece": (default_recipe("wordpiece"), 34),
     "wordpiece-char": (replace(default_recipe("wordpiece"), unknown="char"), 34),
 }

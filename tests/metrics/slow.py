@@ -41,8 +41,8 @@ def counts(tokenizer: Tokenizer, text: bytes) -> Counts:
         elif touching and touching[0][0][0] <= start and touching[0][0][1] >= end:
             whole += touching[0][1] not in unknown
     characters = text.decode("utf-8", "surrogateescape")
-    lines = text.split(b"\n")
-    lines = lines if lines[-1] else lines[:-1]
+    ended = regex.findall(rb"[^\n]*\n|[^\n]+", text)
+    lines = [regex.sub(rb"\r?\n\z", b"", line) for line in ended]
     return Counts(
         bytes=len(text),
         characters=len(characters),

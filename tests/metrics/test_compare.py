@@ -18,7 +18,9 @@ from tokctl.errors import TokctlError
 from tokctl.metrics import Absent
 from tokctl.presets import BPE, WORDPIECE, preset
 
-TEXTS = st.text(alphabet="lowernstid (\u2019é\u3000\n\t\x1c", max_size=60).map(str.encode)
+#: With characters that normalizers make longer, and make spaces of.
+ALPHABET = "lowernstid (\u2019é\u3000\n\t\r\x1c\ufb01\u00bd\ufdfa\u00a8E▁<s>"
+TEXTS = st.text(alphabet=ALPHABET, max_size=60).map(str.encode)
 BYTES = st.binary(max_size=40)
 
 

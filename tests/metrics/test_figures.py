@@ -13,10 +13,11 @@ from tokctl.metrics import (
     NOTHING,
     Absent,
     Counts,
+    Range,
     boundary_f1,
     canonical,
-    emittable,
     jaccard,
+    range_of,
 )
 from tokctl.metrics.agreement import inner_offsets, internal_boundaries
 from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
@@ -25,7 +26,7 @@ from tokctl.metrics.round_trip import round_trip
 from tokctl.metrics.unknown import unk_rate
 from tokctl.metrics.vocabulary import vocabulary_use
 from tokctl.metrics.words import continued_words, fertility, strr
-from tokctl.presets import BPE, BPE_CHARACTERS, WORDPIECE, preset
+from tokctl.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.recipe import FilledRecipe, Marker
 
 
@@ -86,10 +87,21 @@ def test_vocabulary_use() -> None:
     recipe = replace(WORDPIECE, special_tokens=("[PAD]", "[UNK]", "[CLS]"))
     # a, ##b and [UNK]; [PAD] and [CLS] are never in ordinary text.
     filled = FilledRecipe(recipe, [b"[PAD]", b"[UNK]", b"[CLS]", b"a", b"##b"])
-    assert emittable(filled) == 3
-    assert emittable(replace(filled, recipe=replace(recipe, unk_token=None))) == 2
+    assert range_of(filled) == Range(False, 3)
+    assert range_of(replace(filled, recipe=replace(recipe, unk_token=None))) == Range(False, 2)
 
 
+def test_what_reads_everything() -> None:
+    assert range_of(model("bpe").model) == Range(True, 270)
+    fallback = model("byte-fallback").model
+    assert range_of(fallback) == Range(True, len(fallback.tokens) - 1)  # <unk> can't come out
+    lacking = [b"<0xZZ>" if token == b"<0x41>" else token for token in fallback.tokens]
+    assert not range_of(replace(fallback, tokens=lacking)).reads_everything
+    without = [b"??" if token == b"A" else token for token in model("bpe").model.tokens]
+    assert not range_of(replace(model("bpe").model, tokens=without)).reads_everything
+
+
+PREPENDED = replace(UNIGRAM, pre_tokenizers=(), normalizers=("prepend:▁", "replace: =>▁"))
 END = replace(BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("end-fused", "</w>"))
 START = replace(BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("start", "▁"))
 
@@ -107,6 +119,14 @@ START = replace(BPE_CHARACTERS, pre_tokenizers="whitespace", marker=Marker("star
         (preset("notebook-bpe"), "Ġthe".encode(), ("start", b"the")),
         (preset("notebook-bpe"), b"the", ("inside", b"the")),
         (START, "▁the".encode(), ("start", b"the")),
+        (UNIGRAM, "▁the".encode(), ("start", b"the")),
+        (UNIGRAM, "▁".encode(), ("start", b"")),
+        (UNIGRAM, b"the", ("inside", b"the")),
+        (PREPENDED, "▁the".encode(), ("start", b"the")),
+        (WORD, b"the", ("start", b"the")),
+        (replace(WORD, pre_tokenizers="gpt2"), b" the", ("start", b"the")),
+        (replace(WORD, pre_tokenizers="gpt2"), b"the", ("inside", b"the")),
+        (CHAR, b"t", ("inside", b"t")),
         (START, "▁".encode(), ("start", b"")),
         (WORDPIECE, b"the", ("start", b"the")),
         (WORDPIECE, b"##the", ("inside", b"the")),
@@ -188,7 +208,8 @@ def test_the_figures_come_from_the_counts() -> None:
     counts = Counts(120, 100, 20, 21, 7, 14, 40, 4, 10, 5, frozenset(range(11)))
     wordpiece = model("wordpiece").model
     baseline = replace(counts, tokens=50)
-    found = {metric.name: metric.figure(wordpiece, counts, baseline) for metric in METRICS}
+    reach = range_of(wordpiece)
+    found = {metric.name: metric.figure(reach, counts, baseline) for metric in METRICS}
     assert found == {
         "tokens": 40,
         "bytes_per_token": 3.0,

@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from tokctl.comparison.texts import Text
     from tokctl.tokenizer import Tokenizer
 
-DEFAULT_ALGORITHMS = "bpe,wordpiece"
+DEFAULT_ALGORITHMS = "bpe,wordpiece,unigram"
 DEFAULT_VOCAB = 10_000
+
+#: Why a vocabulary did not fill up.
+_EXHAUSTED = {
+    "bpe": "no pair was left to merge",
+    "wordpiece": "no pair was left to merge",
+    "unigram": "the text gave no more pieces",
+    "word": "the text has no more words",
+    "char": "the text has no more characters",
+}
 
 _MODELS = "Models"
 _OUTPUT = "Output"
@@ -75,7 +84,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="ALGO,…",
-            help=f"What to train: bpe, wordpiece. By default {DEFAULT_ALGORITHMS}.",
+            help=f"What to train: {', '.join(_EXHAUSTED)}. By default {DEFAULT_ALGORITHMS}.",
             rich_help_panel=_MODELS,
         ),
     ] = None,
@@ -217,7 +226,8 @@ def _train(
 ) -> dict[str, Tokenizer]:
     from tokctl.tokenizer import Tokenizer
 
-    what = " and ".join(algorithms)
+    *first, last = algorithms
+    what = f"{', '.join(first)} and {last}" if first else last
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
     world.say(f"training {what} with {vocab:,} ids on {where}; nothing is kept")
     trained = {}
@@ -229,7 +239,7 @@ def _train(
         trained[name] = tokenizer
         if tokenizer.vocab_size < vocab:
             world.say(
-                f"note: {name} has {tokenizer.vocab_size:,} ids: no pair was left to merge; "
+                f"note: {name} has {tokenizer.vocab_size:,} ids: {_EXHAUSTED[name]}; "
                 "with a smaller --vocab more words are split"
             )
     return trained

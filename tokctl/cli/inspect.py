@@ -25,12 +25,14 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --word lowest
   tokctl inspect book.bpe.json --token est
   tokctl inspect book.bpe.json --token '#300' --json
+  tokctl inspect book.unigram.json --rounds
 
 In a pipe the answers are lines with a tab between fields. --merges: step,
 left, right, token, count; where scores were compared, the score exactly and
-as a decimal. --state: count and tokens, of all words. --word and --token say
-first on each line what it is. Spaces and control characters in tokens are
-shown as ␣ and in Python's escapes; --json has them as they are."""
+as a decimal. --state: count and tokens, of all words. The others say first
+on each line what it is. A count that a file does not know is -. Spaces and
+control characters in tokens are shown as ␣ and in Python's escapes; --json
+has them as they are."""
 
 _QUESTIONS = "Questions (one at a time)"
 
@@ -93,7 +95,19 @@ Token = Annotated[
 ]
 RecipeOnly = Annotated[
     bool,
-    typer.Option("--recipe", help="The recipe as JSON.", rich_help_panel=_QUESTIONS),
+    typer.Option(
+        "--recipe",
+        help="The whole recipe, stage by stage; every field of it with --json.",
+        rich_help_panel=_QUESTIONS,
+    ),
+]
+Rounds = Annotated[
+    bool,
+    typer.Option(
+        "--rounds",
+        help="The rounds of a Unigram training: what each left, and what it dropped.",
+        rich_help_panel=_QUESTIONS,
+    ),
 ]
 Limit = Annotated[
     int | None,
@@ -131,6 +145,7 @@ def inspect(
     state: State = None,
     word: Word = None,
     token: Token = None,
+    rounds: Rounds = False,
     recipe: RecipeOnly = False,
     limit: Limit = None,
     errors: Errors = None,
@@ -140,12 +155,13 @@ def inspect(
 
     Without a question: a summary, the vocabulary by kind and length, the
     longest tokens, the first and last merges, and checks."""
+    from tokctl.explain import rounds as rounds_of
     from tokctl.explain import summarize
     from tokctl.render import inspect as render
 
     asked = {"--merges": merges, "--state": state, "--word": word, "--token": token}
     given = [name for name, value in asked.items() if value is not None]
-    given += ["--recipe"] * recipe
+    given += ["--rounds"] * rounds + ["--recipe"] * recipe
     if len(given) > 1:
         raise TokctlError(
             f"{given[0]} and {given[1]} can't be asked together", "ask one, then the other"
@@ -156,9 +172,10 @@ def inspect(
     path, texts = _model_and_texts(world, model, arguments, question)
     tokenizer = streams.load_model(world, path)
     if recipe:
-        _write_json(world, tokenizer.recipe.to_dict(), indent=not as_json)
-        return None
-    if merges is not None:
+        forms = render.recipe(tokenizer.model)
+    elif rounds:
+        forms = render.rounds(rounds_of(tokenizer))
+    elif merges is not None:
         forms = _merges(tokenizer, merges)
     elif state is not None:
         forms = _state(world, tokenizer, state, texts, errors or "strict", limit)
@@ -268,8 +285,7 @@ def _give(world: World, forms: Forms, as_json: bool) -> None:
     world.stdout.write(stream.getvalue().encode())
 
 
-def _write_json(world: World, data: dict[str, Any], *, indent: bool = False) -> None:
+def _write_json(world: World, data: dict[str, Any]) -> None:
     import orjson
 
-    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
-    world.stdout.write(orjson.dumps(data, option=option))
+    world.stdout.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))

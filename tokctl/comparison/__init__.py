@@ -22,7 +22,7 @@ from tokctl.comparison.results import (
 )
 from tokctl.comparison.texts import read_texts
 from tokctl.errors import TokctlError
-from tokctl.metrics import METRICS, NOTHING, Counts, emittable
+from tokctl.metrics import METRICS, NOTHING, Counts, range_of
 from tokctl.sources import Document
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import available_threads
@@ -150,9 +150,10 @@ def _report(
     baseline: Sequence[Counts],
 ) -> ModelReport:
     model = tokenizer.model
+    reach = range_of(model)
 
     def measured(text: str, own: Counts, reference: Counts) -> Measured:
-        figures = {metric.name: metric.figure(model, own, reference) for metric in METRICS}
+        figures = {metric.name: metric.figure(reach, own, reference) for metric in METRICS}
         return Measured(text, own, figures)
 
     return ModelReport(
@@ -160,7 +161,7 @@ def _report(
         algorithm=model.recipe.algorithm,
         recipe=model.recipe.name,
         vocab_size=tokenizer.vocab_size,
-        emittable_ids=emittable(model),
+        emittable_ids=reach.emittable,
         exhausted=model.training is not None and model.training.exhausted,
         total=measured("", _total(counts), _total(baseline)),
         texts=tuple(map(measured, texts, counts, baseline)),

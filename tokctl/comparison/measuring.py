@@ -24,9 +24,10 @@ def measure(tokenizer: Tokenizer, text: bytes, threads: int) -> Counts:
     found = tokenizer.encoder.measure(text, tokenizer.special_matcher("none"), unknown_id)
     (words, whole, split), (characters, spaces), (tokens, unknown, used) = found
     # A line ends at a line feed, with or without a carriage return before it.
-    lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
-    if not lines[-1]:
-        lines.pop()
+    *lines, rest = text.split(b"\n")
+    lines = [line.removesuffix(b"\r") for line in lines]
+    if rest:
+        lines.append(rest)
     return Counts(
         bytes=len(text),
         characters=characters,

@@ -9,9 +9,12 @@ from pathlib import Path
 from tokctl.errors import TokctlError
 from tokctl.presets import default_recipe
 
+#: Of model files; of two that fit the longer comes first.
+ENDINGS = (".tokenizer.json", ".json", ".model", ".tiktoken")
+
 
 def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str]:
-    """A name for each model file: what it is called without `.json`, or the whole path
+    """A name for each model file: what it is called without its ending, or the whole path
     where several would have the same name, or one that is taken.
 
     Raises:
@@ -19,11 +22,19 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
     """
     if twice := [path for path, times in Counter(paths).items() if times > 1]:
         raise TokctlError(f"the model {twice[0]} is given twice")
-    short = [Path(path).name.removesuffix(".json") for path in paths]
+    short = [_short(Path(path).name) for path in paths]
     times = Counter([*short, *taken])
     return {
         path if times[name] > 1 else name: path for name, path in zip(short, paths, strict=True)
     }
+
+
+def _short(name: str) -> str:
+    """`gpt2` for `gpt2.tokenizer.json`; a file called by an ending alone keeps it."""
+    for ending in ENDINGS:
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending)
+    return name
 
 
 def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:

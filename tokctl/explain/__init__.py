@@ -6,41 +6,49 @@ Results are plain data; `tokctl.render` shows them.
 from __future__ import annotations
 
 from tokctl.explain.history import MergeRecord, merge_records
+from tokctl.explain.lookups import FoundWord, LookedUpWord, Lookup
 from tokctl.explain.matches import Failure, Match, MatchedWord
+from tokctl.explain.merging import Candidate, Leftover, MergeStep
+from tokctl.explain.paths import Path, Piece, ScoredWord
 from tokctl.explain.reach import Reach, unreachable
+from tokctl.explain.rounds import rounds
 from tokctl.explain.states import StateWord, corpus_state, count_pre_tokens, state_words
 from tokctl.explain.summary import Checks, Summary, summarize
 from tokctl.explain.tokens import MergeTree, TokenHistory, Use, token_history
-from tokctl.explain.words import (
-    Candidate,
-    Explanation,
-    Leftover,
-    MergedWord,
-    MergeStep,
-    explain,
-)
+from tokctl.explain.words import Explanation, MergedWord, Word, explain
+from tokctl.explain.worth import Counted, Worth
 
 __all__ = [
     "Candidate",
     "Checks",
+    "Counted",
     "Explanation",
     "Failure",
+    "FoundWord",
     "Leftover",
+    "LookedUpWord",
+    "Lookup",
     "Match",
     "MatchedWord",
     "MergeRecord",
     "MergeStep",
     "MergeTree",
     "MergedWord",
+    "Path",
+    "Piece",
     "Reach",
+    "ScoredWord",
     "StateWord",
     "Summary",
     "TokenHistory",
     "Use",
+    "Word",
+    "Worth",
     "corpus_state",
     "count_pre_tokens",
     "explain",
     "merge_records",
+    "rounds",
     "state_words",
     "summarize",
     "token_history",

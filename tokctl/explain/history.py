@@ -25,7 +25,9 @@ class MergeRecord:
     """One step of a training, its symbols by name.
 
     Attributes:
-        count: weighted occurrences of the pair before the merge.
+        step: the step of the training; in a model segmented by ranks, the rank.
+        count: weighted occurrences of the pair before the merge; None where the model's
+            file does not say.
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
     """
@@ -34,7 +36,7 @@ class MergeRecord:
     left: str
     right: str
     token: str
-    count: int
+    count: int | None
     score: Fraction | None
 
 
@@ -54,6 +56,14 @@ class History:
         for rank, merge in enumerate(self.merges):
             ranks.setdefault((merge.left, merge.right), []).append(rank)
         return ranks
+
+    def ranks_of(self, pair: tuple[int, int]) -> Sequence[int]:
+        """The ranks at which a pair merges, the first one first."""
+        return self.ranks.get(pair, ())
+
+    def token_of(self, rank: int, _pair: tuple[int, int]) -> int:
+        """The token that the merge of that rank makes."""
+        return self.merges[rank].token
 
     @cached_property
     def made_by(self) -> dict[int, list[int]]:
@@ -75,14 +85,14 @@ class History:
 
         return replayer(self.model)
 
-    def record(self, rank: int) -> MergeRecord:
+    def record(self, rank: int, _pair: tuple[int, int] | None = None) -> MergeRecord:
         merge = self.merges[rank]
         score = None
         expected = merge.left_count * merge.right_count  # 0 where a file does not know them
         if self.model.recipe.score == "likelihood" and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
-        return MergeRecord(rank + 1, *names, merge.count, score)
+        return MergeRecord(rank + 1, *names, merge.count or None, score)
 
 
 _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
@@ -102,8 +112,10 @@ def merge_records(
     """The merges of the steps `first` to `last`, both included; None goes on to the end.
 
     Raises:
-        TokctlError: `first` is no step of this model. A `last` behind the end is the end.
+        TokctlError: the model has no merges, or not the step `first`. A `last` behind the
+            end is the end.
     """
+    check_merges(tokenizer)
     history = history_of(tokenizer)
     total = len(history.merges)
     if total:
@@ -111,8 +123,30 @@ def merge_records(
     return [history.record(rank) for rank in range(first - 1, min(last or total, total))]
 
 
+def check_merges(tokenizer: Tokenizer) -> None:
+    """TokctlError where a model has no merge history at all."""
+    recipe = tokenizer.recipe
+    if recipe.segmentation == "ranks":
+        raise TokctlError(
+            "the merges of this model are not known: its file ranks tokens, and says nothing "
+            "of pairs",
+            "--word TEXT and --token TOKEN show the merges that follow from the ranks",
+        )
+    if recipe.algorithm == "unigram":
+        raise TokctlError(
+            "a unigram model has no merges: its pieces are chosen by likelihood",
+            "see the rounds of its training: --rounds",
+        )
+    if recipe.algorithm not in ("bpe", "wordpiece"):
+        raise TokctlError(
+            f"a {recipe.algorithm} model has no merges: its tokens are chosen by count",
+            "see how often a token was counted: --token TOKEN",
+        )
+
+
 def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     """TokctlError where the model does not have that step."""
+    check_merges(tokenizer)
     total = len(tokenizer.merges)
     if not lowest <= step <= total:
         merges = "1 merge" if total == 1 else f"{total:,} merges"

@@ -9,11 +9,16 @@ own text, alone and beside one more character:
 - The text behind a character, and in front of one. Inside a word a marker model spells a
   token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
   the model does not know come first, since they merge with nothing; then its alphabet.
+- Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
 - A byte-level token that is no whole characters is given to the merges alone, without the
   pre-tokenizer: what the rest of its characters would be, nothing says.
 
-A token that none of these trials gives is called unreachable. Special tokens are not tried:
-ordinary text never gives them.
+A token that none of these trials gives is called unreachable. Special and added tokens are
+not tried, as ordinary text never gives them; nor are the tokens of bytes that unknown
+characters fall back to, many of which (`<0xFF>`) are in no UTF-8.
+
+Of a Unigram model the trials decide: the parts of a best path are best paths of their own
+texts, so that a piece whose own text is split better is in none.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokctl.metrics.overlap import BYTE_TOKENS, space_mark
+
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
 TRIALS = 400_000
 #: Characters of the alphabet that are tried as neighbours.
 NEIGHBOURS = 256
+
+#: More than any model has.
+_EVERY_STEP = (1 << 32) - 2
 
 #: Letters, digits and signs of scripts that few models know.
 _STRANGE = "\ua66e\u13a0\u16a0\u07c0\u1810\u2042\u2e30"
@@ -53,14 +63,20 @@ def unreachable(tokenizer: Tokenizer) -> Reach:
     """The tokens of a model that trials with their own text can't bring about."""
     waiting = {}
     for id_ in ordinary_ids(tokenizer):
-        text = token_text(tokenizer, id_)
-        if _is_whole(text) or not _merges_give(tokenizer, id_, text):
-            waiting[id_] = text
+        data = tokenizer.model.tokens[id_]
+        if is_byte_token(tokenizer, id_):
+            continue
+        if is_whole(data):
+            waiting[id_] = written_text(tokenizer, id_)
+        elif not _merges_give(tokenizer, id_, data):
+            waiting[id_] = data
     trials = 0
-    for before, after in _contexts(tokenizer):
+    for before, after, literal in _contexts(tokenizer):
         if trials + len(waiting) > TRIALS:
             return Reach((), len(waiting), trials)
         trials += len(waiting)
+        if literal:
+            waiting = {id_: tokenizer.model.tokens[id_] for id_ in waiting}
         texts = [before + text + after for text in waiting.values()]
         results = _encode(tokenizer, texts)
         pairs = zip(waiting.items(), results, strict=True)
@@ -76,18 +92,34 @@ def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
     return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
 
 
+def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
+    """Is it the token of a byte that unknown characters fall back to?"""
+    return tokenizer.recipe.byte_fallback and tokenizer.model.tokens[id_] in BYTE_TOKENS
+
+
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
     """The bytes of text that a token stands for: its own, without the word marker."""
     token = tokenizer.model.tokens[id_]
     kind, mark = tokenizer.recipe.marker
     if id_ in tokenizer.model.apart:
         return token
+    if space := space_mark(tokenizer.recipe):
+        return token.removeprefix(space.encode())
     if kind in ("start", "continuation"):
         return token.removeprefix(mark.encode())
     return token.removesuffix(mark.encode()) if mark else token
 
 
-def _is_whole(text: bytes) -> bool:
+def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
+    """The text that could become the token: as `token_text`, with spaces for what stands
+    for spaces."""
+    if space := space_mark(tokenizer.recipe):
+        return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
+    return token_text(tokenizer, id_)
+
+
+def is_whole(text: bytes) -> bool:
+    """Does it consist of whole characters?"""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -96,22 +128,39 @@ def _is_whole(text: bytes) -> bool:
 
 
 def _merges_give(tokenizer: Tokenizer, id_: int, text: bytes) -> bool:
-    ids, _, _ = tokenizer.encoder.replay(text, len(tokenizer.merges))
+    ids, _, _ = tokenizer.encoder.replay(text, _EVERY_STEP)
     return ids == [id_]
 
 
-def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
+def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes, bool]]:
+    """What is put before and behind a token's text; whether the text is the token as it is
+    spelled, with its `▁` for a space, which a text may hold, too."""
+    for before, after in _neighbours(tokenizer):
+        yield before, after, False
+    if space_mark(tokenizer.recipe):
+        yield b"", b"", True
+        yield b"a", b"a", True
+
+
+def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     yield b"", b""
+    if space_mark(tokenizer.recipe):
+        yield b" ", b""
+        yield b"a", b"a"  # where spaces at the ends are removed
+    if tokenizer.recipe.segmentation in ("lookup", "symbols"):
+        return  # what these read does not hang on what stands beside it
     known = set()
     alphabet = []
     for id_ in ordinary_ids(tokenizer):
         text = token_text(tokenizer, id_)
-        if len(text) <= 4 and _is_whole(text) and len(text.decode()) == 1 and text not in known:
+        if len(text) <= 4 and is_whole(text) and len(text.decode()) == 1 and text not in known:
             known.add(text)
             alphabet.append(text)
     strange = [char.encode() for char in _STRANGE if char.encode() not in known]
     if tokenizer.recipe.segmentation == "longest-match":
         strange = []  # they would make the whole word unknown
+    if tokenizer.recipe.algorithm == "unigram":
+        alphabet = []  # beside what no piece spells, the best path of the rest stays the best
     for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
         yield neighbour, b""
         yield b"", neighbour

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokctl.explain.history import MergeRecord, history_of
-from tokctl.explain.reach import Reach, ordinary_ids, token_text, unreachable
-from tokctl.recipe import Recipe, TrainingRecord
+from tokctl.explain.kinds import KINDS, kind_of
+from tokctl.explain.reach import Reach, is_byte_token, ordinary_ids, token_text, unreachable
+from tokctl.metrics.overlap import space_mark
+from tokctl.pipeline import AddedToken
+from tokctl.recipe import Recipe, Round, TrainingRecord
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+Number = TypeVar("Number", int, float)
 
 #: Longest tokens, and first and last merges, that a summary shows.
 SHOWN = 8
@@ -41,19 +47,26 @@ class Summary:
     """A model at a glance.
 
     Attributes:
+        merges: None where the model has no merges, or they are not known.
         special: special tokens with their ids.
-        kinds: tokens by where they come from: special, alphabet, merged.
+        added: other tokens that are found before the model segments the text.
+        kinds: tokens by where they come from, see `tokctl.explain.kinds`.
         places: tokens by where in a word they stand; special tokens left out.
         contents: tokens by what they consist of; special tokens left out.
         lengths: tokens by length without markers, in `unit`; special tokens left out.
         longest: the longest tokens with their length, ids ascending among equals.
+        frequent: the most frequent tokens with their counts (word, char).
+        highest, lowest: pieces with their scores, the highest and the lowest first
+            (unigram).
+        rounds: of the training (unigram).
     """
 
     recipe: Recipe
     training: TrainingRecord | None
     vocab_size: int
-    merges: int
+    merges: int | None
     special: dict[str, int]
+    added: tuple[AddedToken, ...]
     kinds: dict[str, int]
     places: dict[str, int]
     contents: dict[str, int]
@@ -64,18 +77,21 @@ class Summary:
     last_merges: tuple[MergeRecord, ...]
     checks: Checks
     obstacle: str | None
+    frequent: tuple[tuple[str, int], ...] = ()
+    highest: tuple[tuple[str, float], ...] = ()
+    lowest: tuple[tuple[str, float], ...] = ()
+    rounds: tuple[Round, ...] = ()
 
 
 def summarize(tokenizer: Tokenizer) -> Summary:
     """Everything that can be said about a model without a text. Takes some time for the
     trials of `tokctl.explain.reach`: about a second for 50,000 tokens."""
-    recipe = tokenizer.recipe
+    from tokctl.formats import obstacle
+
+    recipe, model = tokenizer.recipe, tokenizer.model
     history = history_of(tokenizer)
-    special = len(tokenizer.special_ids)
-    ids = ordinary_ids(tokenizer)
+    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
     texts = {id_: token_text(tokenizer, id_) for id_ in ids}
-    merged = sum(id_ in history.made_by for id_ in ids)
-    kinds = {"special": special, "alphabet": len(ids) - merged, "merged": merged}
     unit = "bytes" if recipe.units == "bytes" else "characters"
     sizes = {
         id_: len(text) if unit == "bytes" else len(text.decode()) for id_, text in texts.items()
@@ -86,11 +102,12 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     last = range(max(SHOWN, total - SHOWN), total)
     return Summary(
         recipe=recipe,
-        training=tokenizer.model.training,
+        training=model.training,
         vocab_size=tokenizer.vocab_size,
-        merges=total,
+        merges=total if _has_merges(recipe) else None,
         special=tokenizer.special_ids,
-        kinds=kinds,
+        added=tuple(token for token in model.added if not token.special),
+        kinds=_kinds(tokenizer),
         places=_most_common(Counter(place_of(tokenizer, id_) for id_ in ids)),
         contents=_most_common(Counter(content_of(text) for text in texts.values())),
         unit=unit,
@@ -99,8 +116,35 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
         last_merges=tuple(history.record(rank) for rank in last),
         checks=_checks(tokenizer, texts),
-        obstacle=tokenizer.obstacle,
+        obstacle=obstacle(model),
+        frequent=_first(tokenizer, ids, model.counts),
+        highest=_first(tokenizer, ids, model.scores) if recipe.algorithm == "unigram" else (),
+        lowest=_first(tokenizer, ids, model.scores, sign=1)
+        if recipe.algorithm == "unigram"
+        else (),
+        rounds=tuple(model.rounds),
     )
+
+
+def _has_merges(recipe: Recipe) -> bool:
+    return recipe.algorithm in ("bpe", "wordpiece") and recipe.segmentation != "ranks"
+
+
+def _kinds(tokenizer: Tokenizer) -> dict[str, int]:
+    found = Counter(kind_of(tokenizer, id_) for id_ in range(tokenizer.vocab_size))
+    first = {kind: found.pop(kind, 0) for kind in KINDS[tokenizer.recipe.algorithm]}
+    return first | dict(sorted(found.items()))
+
+
+def _first(
+    tokenizer: Tokenizer, ids: list[int], values: Sequence[Number], sign: int = -1
+) -> tuple[tuple[str, Number], ...]:
+    """The tokens with the highest values, or with `sign` 1 the lowest; ids ascending among
+    equals."""
+    if not values:
+        return ()
+    chosen = sorted(ids, key=lambda id_: (sign * values[id_], id_))[:SHOWN]
+    return tuple((tokenizer.tokens[id_], values[id_]) for id_ in chosen)
 
 
 def _most_common(counts: Counter[str]) -> dict[str, int]:
@@ -117,6 +161,12 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
         return "word start" if token.startswith(mark.encode()) else "continuation"
     if kind in ("end", "end-fused"):
         return "word end" if token.endswith(mark.encode()) else "before the word end"
+    if space := space_mark(tokenizer.recipe):
+        return "word start" if token.startswith(space.encode()) else "continuation"
+    if tokenizer.recipe.algorithm == "word":
+        return "whole word"
+    if tokenizer.recipe.algorithm == "char":
+        return "any place"
     return "space before" if token[:1].isspace() else "no space before"
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.explain.history import History, MergeRecord, history_of
+from tokctl.explain.kinds import kind_of
+from tokctl.explain.ranks import Ranks
+from tokctl.explain.reach import is_byte_token
+from tokctl.explain.worth import Counted, Worth, counted_of, worth_of
+from tokctl.metrics.overlap import space_mark
+from tokctl.pipeline import AddedToken
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -17,7 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MergeTree:
-    """A token over the two that were merged into it; a leaf has no parts.
+    """A token over the two that were merged into it; a leaf has no parts. `step` is the rank
+    where ranks say what merges.
 
     Equal parts are one and the same object. A tree can be as deep as its token is long:
     go through it with `walk`, not by recursion.
@@ -55,13 +62,17 @@ class TokenHistory:
     """A token's past and future in the training.
 
     Attributes:
-        data: the token's bytes, markers included.
-        kind: `special`, `alphabet` or `merged`.
+        data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
+        kind: see `tokctl.explain.kinds`.
         merge: the merge that it was born of; None where it is not merged.
         again: later merges that made the same token from another pair, or once more.
         tree: the merges it consists of.
         merges: the same, each once, in the order learned.
         uses: the tokens made with it, in the order learned.
+        ranked: no merges are known; those shown follow from the ranks of the tokens.
+        worth: of a piece of a Unigram model.
+        counted: of a token of a word or character model.
+        added: how the token is found in a text, where that is done before the model.
     """
 
     token: str
@@ -73,35 +84,91 @@ class TokenHistory:
     tree: MergeTree
     merges: tuple[MergeRecord, ...]
     uses: tuple[Use, ...]
+    ranked: bool = False
+    worth: Worth | None = None
+    counted: Counted | None = None
+    added: AddedToken | None = None
 
 
 def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
     """Where a token comes from and which tokens are made with it.
 
     Args:
-        token: as the vocabulary spells it; for a byte-level model also the text that it
-            stands for (` the` for `Ġthe`). A number is an id.
+        token: as the vocabulary spells it; also the text that it stands for (` the` for
+            `Ġthe` or `▁the`). A number is an id.
 
     Raises:
         TokctlError: no such token; the hint names some that are close.
     """
     id_ = _find(tokenizer, token)
     history = history_of(tokenizer)
-    births = history.made_by.get(id_, [])
-    kind = "merged" if births else "alphabet"
-    if id_ in tokenizer.model.special_ids.values():
-        kind = "special"
-    tree, ranks = _tree(history, id_)
-    return TokenHistory(
+    known = TokenHistory(
         token=tokenizer.tokens[id_],
         id=id_,
-        data=tokenizer.model.tokens[id_],
-        kind=kind,
+        data=_bytes_of(tokenizer, id_),
+        kind=kind_of(tokenizer, id_),
+        merge=None,
+        again=(),
+        tree=MergeTree(tokenizer.tokens[id_], id_, None, ()),
+        merges=(),
+        uses=(),
+        worth=worth_of(tokenizer, id_),
+        counted=counted_of(tokenizer, id_),
+        added=next((token for token in tokenizer.model.added if token.id == id_), None),
+    )
+    if tokenizer.recipe.segmentation == "ranks":
+        return _with_ranks(tokenizer, known)
+    births = history.made_by.get(id_, [])
+    tree, ranks = _tree(history, id_)
+    return replace(
+        known,
         merge=history.record(births[0]) if births else None,
         again=tuple(history.record(rank) for rank in births[1:]),
         tree=tree,
         merges=tuple(history.record(rank) for rank in ranks),
         uses=tuple(_uses(history, id_)),
+    )
+
+
+def _bytes_of(tokenizer: Tokenizer, id_: int) -> bytes:
+    data = tokenizer.model.tokens[id_]
+    return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
+
+
+def _with_ranks(tokenizer: Tokenizer, known: TokenHistory) -> TokenHistory:
+    """The merges and uses that follow from ranks, for want of a history."""
+    if known.id in tokenizer.model.apart:
+        return replace(known, ranked=True)
+    ranks = Ranks(tokenizer)
+    names = tokenizer.tokens
+    nodes: dict[int, MergeTree] = {}
+    records: dict[int, MergeRecord] = {}
+    waiting = [known.id]
+    while waiting:
+        id_ = waiting[-1]
+        parts = ranks.parts(id_)
+        missing = [part for part in parts or () if part not in nodes]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        step = None if parts is None else ranks.by_id[id_]
+        if parts and step is not None:
+            records[id_] = ranks.record(step, parts)
+        below = (nodes[parts[0]], nodes[parts[1]]) if parts else ()
+        nodes[id_] = MergeTree(names[id_], id_, step, below)
+    uses = []
+    for other, (left, right) in ranks.uses(known.id):
+        side = "both" if left == right else "left" if left == known.id else "right"
+        partner = right if left == known.id else left
+        uses.append(Use(ranks.by_id[other], names[partner], side, names[other]))
+    return replace(
+        known,
+        merge=records.get(known.id),
+        tree=nodes[known.id],
+        merges=tuple(sorted(records.values(), key=lambda record: record.step)),
+        uses=tuple(uses),
+        ranked=True,
     )
 
 
@@ -122,12 +189,14 @@ def _find(tokenizer: Tokenizer, token: str | int) -> int:
             spelled = token
         if spelled in vocabulary:
             return vocabulary[spelled]
+    if (mark := space_mark(tokenizer.recipe)) and token.replace(" ", mark) in vocabulary:
+        return vocabulary[token.replace(" ", mark)]
     raise TokctlError(f"{token!r} is no token of this model", _close(tokenizer, token))
 
 
 def _close(tokenizer: Tokenizer, token: str) -> str:
     """A hint: the same text in another place of a word, else what is spelled alike."""
-    mark = tokenizer.recipe.marker.text or "Ġ"
+    mark = tokenizer.recipe.marker.text or space_mark(tokenizer.recipe) or "Ġ"
     vocabulary = tokenizer.vocabulary
     changed = (mark + token, token + mark, token.removeprefix(mark), token.removesuffix(mark))
     close = [name for name in dict.fromkeys(changed) if name in vocabulary]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from tokctl._native import NO_ID
+from tokctl._native import NO_ID, normalize
 from tokctl.errors import TokctlError
-from tokctl.explain.history import History, MergeRecord, history_of, name_symbols
+from tokctl.explain.history import history_of, name_symbols
+from tokctl.explain.lookups import FoundWord, LookedUpWord, look_up
 from tokctl.explain.matches import MatchedWord, match_word
+from tokctl.explain.merging import Leftover, MergeStep, Pair, Segmented
+from tokctl.explain.paths import ScoredWord, paths_of
+from tokctl.explain.pre_tokens import pre_tokens_of
+from tokctl.explain.ranks import Ranks
+from tokctl.pipeline import AddedToken, native_parts
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -21,56 +26,21 @@ LONGEST = 1000
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A pair that could have been merged, and the step at which training merged it."""
-
-    left: str
-    right: str
-    step: int
-
-
-@dataclass(frozen=True)
-class MergeStep:
-    """One merge, made at every place where it is the next.
-
-    Attributes:
-        places: which symbols of the state before it were left parts, from 0.
-        losers: the other pairs that a merge exists for, by step; all come later.
-        state: the symbols after it.
-    """
-
-    merge: MergeRecord
-    places: tuple[int, ...]
-    losers: tuple[Candidate, ...]
-    state: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """Why two neighbours of the last state are not merged.
-
-    Attributes:
-        reason: `unknown` (one of them has no id), `never` (no merge in the history) or
-            `passed` (the pair came up only after its step).
-        step: the step that had passed; None for the other reasons.
-    """
-
-    left: str
-    right: str
-    reason: str
-    step: int | None
-
-
-@dataclass(frozen=True)
 class MergedWord:
     """A pre-token that is segmented by merges.
 
     Attributes:
-        data: the pre-token's bytes, normalized.
-        symbols: what it starts as, markers included.
+        data: the pre-token's bytes, normalized and rewritten.
+        symbols: what it starts as, markers included; characters that fall back to bytes
+            as the tokens of these.
         state: what it ends as; a symbol without an id as the character itself.
-        tokens: the same as `encode` names it, with the unknown token where there is one.
+        tokens: the same as `encode` names it, with the unknown token where there is one,
+            and unknown symbols side by side as one where the recipe fuses them.
         ids: None where a character has no id.
+        whole: the pre-token is a token and stays whole, whatever the merges would make of
+            it; there are no steps then.
+        ranked: there is no history of merges: the steps are ranks of tokens.
+        fallbacks: the characters that fell back to bytes, with their tokens.
     """
 
     data: bytes
@@ -80,6 +50,13 @@ class MergedWord:
     leftovers: tuple[Leftover, ...]
     tokens: tuple[str, ...]
     ids: tuple[int | None, ...]
+    whole: bool = False
+    ranked: bool = False
+    fallbacks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+#: A pre-token and how it is segmented.
+Word = MergedWord | MatchedWord | ScoredWord | LookedUpWord | FoundWord
 
 
 @dataclass(frozen=True)
@@ -88,13 +65,17 @@ class Explanation:
 
     Attributes:
         text: as it was given.
-        segmentation: the recipe's: `merges`, `replay` or `longest-match`.
-        words: one for each pre-token, in order; all are of one type.
+        segmentation: the recipe's, one of `tokctl.recipe.SEGMENTATIONS`.
+        words: one for each pre-token, in order, and one for each added token that the
+            text holds; but for these all are of one type.
+        normalized: the text that was split, where the normalizers have changed it; None
+            where they have not, and where an added token cuts the text before they see it.
     """
 
     text: str
     segmentation: str
-    words: tuple[MergedWord | MatchedWord, ...]
+    words: tuple[Word, ...]
+    normalized: str | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -106,87 +87,123 @@ def explain(tokenizer: Tokenizer, word: str) -> Explanation:
     """How each pre-token of a word or text is split, and why not otherwise.
 
     Raises:
-        TokctlError: a pre-token of over `LONGEST` symbols, where merges segment it; text
-            that the model can't read.
+        TokctlError: a pre-token of over `LONGEST` symbols, where merges or scores segment
+            it; text that the model can't read.
     """
-    data, ranges = tokenizer.pre_tokens(word)
-    pre_tokens = [data[start:end] for start, end in ranges]
-    recipe = tokenizer.recipe
-    if recipe.segmentation == "longest-match":
-        matched = tuple(match_word(tokenizer, pre_token) for pre_token in pre_tokens)
-        return Explanation(word, recipe.segmentation, matched)
-    merged = tuple(_merge_word(tokenizer, pre_token) for pre_token in pre_tokens)
-    return Explanation(word, recipe.segmentation, merged)
+    data = tokenizer.as_bytes(word)
+    words = tuple(_words(tokenizer, data))
+    whole = not any(isinstance(found, FoundWord) for found in words)
+    normalized = _normalized(tokenizer, data) if whole else None
+    return Explanation(word, tokenizer.recipe.segmentation, words, normalized)
 
 
-def _merge_word(tokenizer: Tokenizer, data: bytes) -> MergedWord:
-    history = history_of(tokenizer)
+def _normalized(tokenizer: Tokenizer, data: bytes) -> str | None:
+    """The text as the normalizers leave it, if that is another."""
+    normalizers = tokenizer.recipe.normalizers
+    if not normalizers:
+        return None
+    changed = normalize(native_parts(normalizers), data)
+    return None if changed == data else changed.decode("utf-8", "backslashreplace")
+
+
+def _words(tokenizer: Tokenizer, data: bytes) -> Iterator[Word]:
+    encoding = tokenizer.encode(data)
+    columns = zip(encoding.word_ids, encoding.tokens, encoding.raw_ids, strict=True)
+    # What each pre-token has become; an added token that is found always counts as one.
+    made: dict[int, list[tuple[str, int]]] = {}
+    for number, name, id_ in columns:
+        if number is not None:
+            made.setdefault(number, []).append((name, id_))
+    groups = iter(made.values())
+    for found in pre_tokens_of(tokenizer, data):
+        if isinstance(found, AddedToken):
+            next(groups, None)
+            yield FoundWord(found.text.encode(), found, (found.text,), (found.id,))
+            continue
+        tokens = next(groups, [])
+        names = tuple(name for name, _ in tokens)
+        ids = tuple(tokenizer.unk_id if id_ == NO_ID else id_ for _, id_ in tokens)
+        yield _word(tokenizer, found, names, ids)
+
+
+def _word(
+    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
+) -> Word:
+    """One pre-token, which the encoder has made these tokens of."""
+    segmentation = tokenizer.recipe.segmentation
+    if segmentation == "longest-match":
+        return match_word(tokenizer, data)
+    if segmentation == "viterbi":
+        return ScoredWord(data, paths_of(tokenizer, data), names, ids)
+    if segmentation in ("lookup", "symbols"):
+        return look_up(tokenizer, data, names, ids)
+    if tokenizer.recipe.whole_words and len(ids) == 1 and _is_token(tokenizer, data, ids[0]):
+        return MergedWord(data, (), (), names, (), names, ids, whole=True)
+    return _merge_word(tokenizer, data, names, ids)
+
+
+def _is_token(tokenizer: Tokenizer, data: bytes, id_: int | None) -> bool:
+    return id_ is not None and tokenizer.model.tokens[id_] == data
+
+
+def _merge_word(
+    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], final: tuple[int | None, ...]
+) -> MergedWord:
     ids, lengths, _ = tokenizer.encoder.replay(data, 0)
     if len(ids) > LONGEST:
         raise TokctlError(
             f"a pre-token of {len(ids):,} symbols is too long to explain step by step",
             f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
         )
-    _, _, ranks = tokenizer.encoder.replay(data, len(history.merges))
     symbols = name_symbols(tokenizer, data, ids, lengths)
-    word = _Segmented(history, tokenizer.recipe.segmentation == "replay", ids, symbols)
-    steps = tuple(word.steps(ranks))
-    unknown = tokenizer.recipe.unk_token
-    named = zip(word.names, word.ids, strict=True)
+    ranked = tokenizer.recipe.segmentation == "ranks"
+    if ranked:
+        rules = Ranks(tokenizer)
+        word = Segmented(rules, False, ids, symbols)
+        steps = tuple(word.steps(_by_rank(rules, word)))
+    else:
+        history = history_of(tokenizer)
+        _, _, ranks = tokenizer.encoder.replay(data, len(history.merges))
+        word = Segmented(history, tokenizer.recipe.segmentation == "replay", ids, symbols)
+        merges = [history.merges[rank] for rank in ranks]
+        pairs = [(merge.left, merge.right) for merge in merges]
+        steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
     return MergedWord(
         data=data,
         symbols=tuple(symbols),
         steps=steps,
         state=tuple(word.names),
         leftovers=tuple(word.leftovers()),
-        tokens=tuple(name if id_ != NO_ID else unknown or name for name, id_ in named),
-        ids=tuple(id_ if id_ != NO_ID else tokenizer.unk_id for id_ in word.ids),
+        tokens=names,
+        ids=final,
+        ranked=ranked,
+        fallbacks=tuple(_fallbacks(tokenizer, data, symbols, lengths)),
     )
 
 
-class _Segmented:
-    """A pre-token on its way from symbols to tokens."""
+def _by_rank(rules: Ranks, word: Segmented) -> Iterator[tuple[int, Pair]]:
+    """The pairs that merge, each looked for when those before it are merged."""
+    while found := rules.lowest(word.ids):
+        yield found
 
-    def __init__(self, history: History, replay: bool, ids: list[int], names: list[str]) -> None:
-        self.history = history
-        self.replay = replay
-        self.ids = list(ids)
-        self.names = list(names)
 
-    def steps(self, ranks: list[int]) -> Iterator[MergeStep]:
-        """The merges of these ranks, those of one rank in a row together."""
-        for rank, places in groupby(ranks):
-            losers = tuple(self._losers(rank))
-            done = tuple(self._merge(rank, already) for already, _ in enumerate(places))
-            yield MergeStep(self.history.record(rank), done, losers, tuple(self.names))
-
-    def _merge(self, rank: int, already: int) -> int:
-        """Merges the leftmost pair of that rank. The place of its left symbol in the state
-        that the `already` merges of the same rank, all further left, began with."""
-        merge = self.history.merges[rank]
-        pair = (merge.left, merge.right)
-        at = next(at for at, two in enumerate(pairwise(self.ids)) if two == pair)
-        self.ids[at : at + 2] = [merge.token]
-        self.names[at : at + 2] = [self.history.tokens[merge.token]]
-        return at + already
-
-    def _losers(self, now: int) -> Iterator[Candidate]:
-        """The other pairs that are due, at a time when the merge `now` is."""
-        due: dict[int, tuple[int, int]] = {}
-        for pair in pairwise(self.ids):
-            ranks = self.history.ranks.get(pair, [])
-            due.update((rank, pair) for rank in ranks[:1] if not self.replay)
-            due.update((rank, pair) for rank in ranks if rank >= now and self.replay)
-        names = self.history.tokens
-        for rank, (left, right) in sorted(due.items()):
-            if rank != now:
-                yield Candidate(names[left], names[right], rank + 1)
-
-    def leftovers(self) -> Iterator[Leftover]:
-        for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
-            if NO_ID in pair:
-                yield Leftover(left, right, "unknown", None)
-            elif pair in self.history.ranks:
-                yield Leftover(left, right, "passed", self.history.ranks[pair][-1] + 1)
-            else:
-                yield Leftover(left, right, "never", None)
+def _fallbacks(
+    tokenizer: Tokenizer, data: bytes, symbols: Sequence[str], lengths: Sequence[int]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The characters that have become the tokens of their bytes."""
+    if not tokenizer.recipe.byte_fallback:
+        return
+    at = 0
+    symbol = 0
+    while symbol < len(symbols):
+        byte = f"<0x{data[at]:02X}>" if at < len(data) else ""
+        if lengths[symbol] == 1 and symbols[symbol] == byte:
+            # A character of n bytes begins here, and has n symbols.
+            first = data[at]
+            size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+            yield data[at : at + size].decode(), tuple(symbols[symbol : symbol + size])
+            at += size
+            symbol += size
+        else:
+            at += lengths[symbol]
+            symbol += 1

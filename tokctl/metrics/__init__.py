@@ -16,9 +16,8 @@ from tokctl.metrics.figure import Absent, Figure
 from tokctl.metrics.overlap import canonical, canonical_vocabulary, jaccard
 from tokctl.metrics.round_trip import round_trip
 from tokctl.metrics.unknown import unk_rate
-from tokctl.metrics.vocabulary import emittable, vocabulary_use
+from tokctl.metrics.vocabulary import Range, range_of, vocabulary_use
 from tokctl.metrics.words import continued_words, fertility, strr
-from tokctl.recipe import FilledRecipe
 
 __all__ = [
     "METRICS",
@@ -27,12 +26,13 @@ __all__ = [
     "Counts",
     "Figure",
     "Metric",
+    "Range",
     "boundary_f1",
     "canonical",
     "canonical_vocabulary",
-    "emittable",
     "jaccard",
     "metric_names",
+    "range_of",
 ]
 
 
@@ -45,14 +45,15 @@ class Metric:
         label: in tables.
         higher_is_better: False where less is better.
         kind: `count`, `ratio`, or `share` (0 to 1).
-        figure: from (model, its counts, the baseline's counts on the same text).
+        figure: from (what the model can make of text, its counts, the baseline's counts on
+            the same text).
     """
 
     name: str
     label: str
     higher_is_better: bool
     kind: str
-    figure: Callable[[FilledRecipe, Counts, Counts], Figure]
+    figure: Callable[[Range, Counts, Counts], Figure]
 
     def written(self, figure: Figure) -> str:
         """The figure for people: a share is never rounded to 0 or 1 unless it is that."""
@@ -69,36 +70,32 @@ class Metric:
         return f"{figure:.4f}"
 
 
-def _reads_everything(model: FilledRecipe) -> bool:
-    return model.recipe.unk_token is None and model.recipe.alphabet == "bytes"
-
-
 def _of_words(
     formula: Callable[[int, int, int, int], Figure], counted: str
-) -> Callable[[FilledRecipe, Counts, Counts], Figure]:
-    def figure(_model: FilledRecipe, counts: Counts, _baseline: Counts) -> Figure:
+) -> Callable[[Range, Counts, Counts], Figure]:
+    def figure(_range: Range, counts: Counts, _baseline: Counts) -> Figure:
         return formula(getattr(counts, counted), counts.words, counts.characters, counts.spaces)
 
     return figure
 
 
 METRICS = (
-    Metric("tokens", "tokens", False, "count", lambda _m, n, _b: n.tokens),
+    Metric("tokens", "tokens", False, "count", lambda _r, n, _b: n.tokens),
     Metric(
         "bytes_per_token",
         "bytes per token",
         True,
         "ratio",
-        lambda _m, n, _b: bytes_per_token(n.bytes, n.tokens),
+        lambda _r, n, _b: bytes_per_token(n.bytes, n.tokens),
     ),
     Metric(
         "characters_per_token",
         "characters per token",
         True,
         "ratio",
-        lambda _m, n, _b: characters_per_token(n.characters, n.tokens),
+        lambda _r, n, _b: characters_per_token(n.characters, n.tokens),
     ),
-    Metric("nsl", "NSL", False, "ratio", lambda _m, n, b: nsl(n.tokens, b.tokens)),
+    Metric("nsl", "NSL", False, "ratio", lambda _r, n, b: nsl(n.tokens, b.tokens)),
     Metric("fertility", "fertility", False, "ratio", _of_words(fertility, "tokens")),
     Metric(
         "continued_words",
@@ -113,21 +110,21 @@ METRICS = (
         "UNK rate",
         False,
         "share",
-        lambda m, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=_reads_everything(m)),
+        lambda r, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=r.reads_everything),
     ),
     Metric(
         "round_trip",
         "round trip",
         True,
         "share",
-        lambda _m, n, _b: round_trip(n.exact_lines, n.lines),
+        lambda _r, n, _b: round_trip(n.exact_lines, n.lines),
     ),
     Metric(
         "vocabulary_use",
         "vocabulary use",
         True,
         "share",
-        lambda m, n, _b: vocabulary_use(len(n.used_ids), emittable(m)),
+        lambda r, n, _b: vocabulary_use(len(n.used_ids), r.emittable),
     ),
 )
 

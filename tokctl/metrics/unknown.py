@@ -12,8 +12,9 @@ def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
     id: they are counted.
 
     Args:
-        reads_everything: nothing can be unknown, as for a byte-level model.
+        reads_everything: nothing can be unknown, as for a byte-level model, or one in
+            which all bytes have tokens to fall back to.
     """
     if reads_everything:
-        return Absent("nothing is unknown to this model: it has no unknown token")
+        return Absent("nothing is unknown to this model: every byte has a token")
     return ratio(unknown, tokens, "the text has no tokens")

@@ -64,10 +64,23 @@ def _tables(models: Sequence[str], lines: Sequence[rows.Row], width: int) -> Ite
         table = _empty_table()
         table.add_column(max_width=label, overflow="fold")
         for name, column in zip(models[first:last], columns[first:last], strict=True):
-            table.add_column(name, justify="right", overflow="fold", max_width=column)
+            table.add_column(
+                _broken(name, column), justify="right", overflow="fold", max_width=column
+            )
         for name, row in lines:
-            table.add_row(name, *(_cell(cell) for cell in row[first:last]))
+            table.add_row(_broken(name, label), *(_cell(cell) for cell in row[first:last]))
         yield table
+
+
+def _broken(name: str, width: int) -> Text:
+    """A name in lines of at most `width` columns, broken behind a sign where there is one."""
+    lines = []
+    width = max(width, 1)
+    while cell_len(name) > width:
+        cut = max(name.rfind(sign, 0, width) for sign in "-_./ ") + 1
+        lines.append(name[: cut or width])
+        name = name[cut or width :]
+    return Text("\n".join([*lines, name]))
 
 
 def _empty_table() -> Table:
@@ -98,7 +111,7 @@ def _sample(sample: Sample, models: Sequence[str], width: int) -> Group:
     table.add_column(overflow="fold")
     for cut in sample.segmentations:
         tokens = _folded(cut.shown, width - name - count - 2 * _GAP)
-        table.add_row(cut.model, str(len(cut.tokens)), tokens)
+        table.add_row(_broken(cut.model, name), str(len(cut.tokens)), tokens)
     return Group(Text(rows.safe(sample.text), style="italic"), table)
 
 

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from tokctl.render.inspect.forms import Forms, merges, state, summary, token, word
+from tokctl.render.inspect.forms import (
+    Forms,
+    merges,
+    recipe,
+    rounds,
+    state,
+    summary,
+    token,
+    word,
+)
 
-__all__ = ["Forms", "merges", "state", "summary", "token", "word"]
+__all__ = ["Forms", "merges", "recipe", "rounds", "state", "summary", "token", "word"]

@@ -12,13 +12,19 @@ from typing import Any
 
 from tokctl.explain import (
     Explanation,
+    FoundWord,
+    LookedUpWord,
     MatchedWord,
     MergedWord,
     MergeRecord,
+    ScoredWord,
     StateWord,
     Summary,
     TokenHistory,
+    Word,
 )
+from tokctl.pipeline import AddedToken
+from tokctl.recipe import Round
 
 
 def text_or_bytes(data: bytes) -> dict[str, str]:
@@ -51,13 +57,42 @@ def state(step: int, record: MergeRecord | None, words: Sequence[StateWord]) -> 
 
 
 def word(explanation: Explanation) -> dict[str, Any]:
-    words = [
-        _merged(word) if isinstance(word, MergedWord) else _matched(word)
-        for word in explanation.words
-    ]
     # A text from the command line can hold bytes that are not UTF-8.
     text = explanation.text.encode("utf-8", "surrogateescape")
-    return {"word": text_or_bytes(text), "segmentation": explanation.segmentation, "words": words}
+    normalized = explanation.normalized
+    return {
+        "word": text_or_bytes(text),
+        "segmentation": explanation.segmentation,
+        "normalized": normalized,
+        "words": [_word(word) for word in explanation.words],
+    }
+
+
+def _word(word: Word) -> dict[str, Any]:
+    match word:
+        case MergedWord():
+            said = _merged(word)
+        case MatchedWord():
+            said = {
+                "matches": [asdict(match) for match in word.matches],
+                "failure": word.failure and asdict(word.failure),
+            }
+        case ScoredWord():
+            said = {"paths": [asdict(path) for path in word.paths]}
+        case LookedUpWord():
+            said = {"unit": word.unit, "lookups": [asdict(lookup) for lookup in word.lookups]}
+        case FoundWord():
+            said = {"added": _added(word.added)}
+    return {
+        "pre_token": text_or_bytes(word.data),
+        **said,
+        "tokens": word.tokens,
+        "ids": word.ids,
+    }
+
+
+def _added(token: AddedToken) -> dict[str, Any]:
+    return {name: getattr(token, name) for name in AddedToken.__annotations__}
 
 
 def _merged(word: MergedWord) -> dict[str, Any]:
@@ -71,23 +106,22 @@ def _merged(word: MergedWord) -> dict[str, Any]:
         for step in word.steps
     ]
     return {
-        "pre_token": text_or_bytes(word.data),
+        "whole": word.whole,
+        "ranked": word.ranked,
         "symbols": word.symbols,
+        "byte_fallback": [{"text": text, "tokens": names} for text, names in word.fallbacks],
         "steps": steps,
         "not_merged": [asdict(rest) for rest in word.leftovers],
-        "tokens": word.tokens,
-        "ids": word.ids,
     }
 
 
-def _matched(word: MatchedWord) -> dict[str, Any]:
-    return {
-        "pre_token": text_or_bytes(word.data),
-        "matches": [asdict(match) for match in word.matches],
-        "failure": word.failure and asdict(word.failure),
-        "tokens": word.tokens,
-        "ids": word.ids,
-    }
+def rounds(records: Sequence[Round]) -> dict[str, Any]:
+    rounds = [
+        record._asdict()
+        | {"examples": [{"piece": piece, "loss": loss} for piece, loss in record.examples]}
+        for record in records
+    ]
+    return {"rounds": rounds}
 
 
 def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
@@ -96,6 +130,10 @@ def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
         "id": history.id,
         "stands_for": text_or_bytes(history.data),
         "kind": history.kind,
+        "added": history.added and _added(history.added),
+        "worth": history.worth and asdict(history.worth),
+        "counted": history.counted and asdict(history.counted),
+        "ranked": history.ranked,
         "merge": history.merge and merge(history.merge),
         "again": [merge(record) for record in history.again],
         "merges": [merge(record) for record in history.merges],
@@ -112,6 +150,7 @@ def summary(facts: Summary) -> dict[str, Any]:
         "vocab_size": facts.vocab_size,
         "merges": facts.merges,
         "special": facts.special,
+        "added": [_added(token) for token in facts.added],
         "kinds": facts.kinds,
         "places": facts.places,
         "contents": facts.contents,
@@ -122,6 +161,10 @@ def summary(facts: Summary) -> dict[str, Any]:
         "longest": [{"token": name, "length": length} for name, length in facts.longest],
         "first_merges": [merge(record) for record in facts.first_merges],
         "last_merges": [merge(record) for record in facts.last_merges],
+        "frequent": [{"token": name, "count": count} for name, count in facts.frequent],
+        "highest": [{"token": name, "score": score} for name, score in facts.highest],
+        "lowest": [{"token": name, "score": score} for name, score in facts.lowest],
+        **rounds(facts.rounds),
         "checks": {
             "unreachable": checks.reach.unreachable,
             "undecided": checks.reach.undecided,

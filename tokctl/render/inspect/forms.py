@@ -9,8 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from tokctl.explain import Explanation, MergeRecord, StateWord, Summary, TokenHistory
+from tokctl.recipe import FilledRecipe, Round
 from tokctl.render.inspect import as_json
 from tokctl.render.inspect.merges import merges_lines, show_merges
+from tokctl.render.inspect.plain import as_lines
+from tokctl.render.inspect.recipe import facts_table, whole_recipe
+from tokctl.render.inspect.rounds import rounds_lines, show_rounds
 from tokctl.render.inspect.state import show_state, state_lines
 from tokctl.render.inspect.summary import show_summary, summary_lines
 from tokctl.render.inspect.token import show_token, token_lines
@@ -63,6 +67,24 @@ def token(history: TokenHistory, limit: int | None) -> Forms:
         lambda console: show_token(console, history, limit or FITTING),
         lambda: token_lines(history, limit),
         lambda: as_json.token(history, limit),
+    )
+
+
+def rounds(records: Sequence[Round]) -> Forms:
+    """The rounds of a Unigram training."""
+    return Forms(
+        lambda console: show_rounds(console, records),
+        lambda: rounds_lines(records),
+        lambda: as_json.rounds(records),
+    )
+
+
+def recipe(model: FilledRecipe) -> Forms:
+    """A model's recipe, stage by stage; as JSON, every field of it."""
+    return Forms(
+        lambda console: console.print(facts_table(whole_recipe(model))),
+        lambda: as_lines(whole_recipe(model)),
+        model.recipe.to_dict,
     )
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tokctl.explain import MergeRecord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import as_lines, brief, named
+from tokctl.render.inspect.plain import as_lines, brief, named, number
 
 
 def merges_lines(merges: Sequence[MergeRecord], name: Callable[[str], str] = visible) -> str:
@@ -23,7 +23,7 @@ def merges_lines(merges: Sequence[MergeRecord], name: Callable[[str], str] = vis
 def _fields(merge: MergeRecord, name: Callable[[str], str]) -> Iterator[str]:
     yield str(merge.step)
     yield from map(name, (merge.left, merge.right, merge.token))
-    yield str(merge.count)
+    yield number(merge.count)
     if merge.score is not None:
         yield str(merge.score)
         yield decimal(merge)
@@ -41,24 +41,26 @@ def show_merges(console: Console, merges: Sequence[MergeRecord], total: int) -> 
 
 
 def merges_table(merges: Sequence[MergeRecord]) -> Table:
+    counted = any(merge.count is not None for merge in merges)
     scored = any(merge.score is not None for merge in merges)
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("left", overflow="fold", justify="right")
     table.add_column("right", overflow="fold")
     table.add_column("token", overflow="fold", style="bold")
-    table.add_column("count", justify="right", no_wrap=True)
+    if counted:
+        table.add_column("count", justify="right", no_wrap=True)
     if scored:
         table.add_column("score", justify="right", overflow="fold")
         table.add_column("≈", justify="right", no_wrap=True)
     for merge in merges:
-        score = [str(merge.score or ""), decimal(merge)] if scored else []
+        figures = [number(merge.count, ",")] if counted else []
+        figures += [str(merge.score or ""), decimal(merge)] if scored else []
         table.add_row(
             f"{merge.step:,}",
             brief(merge.left),
             brief(merge.right),
             brief(merge.token),
-            f"{merge.count:,}",
-            *score,
+            *figures,
         )
     return table

@@ -22,6 +22,21 @@ def shown(tokens: Iterable[str]) -> str:
     return " ".join(visible(token) for token in tokens)
 
 
+def readable(text: str) -> str:
+    """What a terminal would obey made visible; spaces stay."""
+    return " ".join(map(visible, text.split(" ")))
+
+
+def number(count: int | None, form: str = "d") -> str:
+    """A count, or `-` where a file does not know it."""
+    return "-" if count is None else format(count, form)
+
+
+def scored(score: float) -> str:
+    """A natural log probability for people."""
+    return f"{score:.4f}"
+
+
 def brief(token: str) -> str:
     """A token for people: made visible, and cut where it is very long."""
     if len(token) <= LONGEST_NAME:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from tokctl.recipe import Recipe, TrainingRecord
+from rich.table import Table
+from rich.text import Text
+
+from tokctl.metrics.overlap import space_mark
+from tokctl.pipeline import AddedToken, Part
+from tokctl.recipe import FilledRecipe, Recipe, TrainingRecord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import named
+from tokctl.render.inspect.plain import brief, named, readable
 
-_NORMALIZERS = {"delete-newlines": "newlines deleted"}
+#: Characters of an option's value that people are shown; rules out of a SentencePiece
+#: model have some hundred thousand.
+LONGEST_VALUE = 400
+#: Special and other added tokens that are listed.
+FEW = 12
 
-_SPLITS = {
-    "whitespace": "at white space, which is dropped",
-    "bert": "at white space, which is dropped; each punctuation mark alone (BERT)",
-    "gpt2-words": "into letters, digits and signs as GPT-2 does, white space dropped",
-    "gpt2": "by GPT-2's pattern: words with the space before them, digits, signs",
-    "none": "not at all: a text is one pre-token",
-}
+Facts = Iterable[tuple[str, str]]
 
 _MARKERS = {
     "none": "no word marker",
@@ -40,31 +43,101 @@ _TIES = {
 _SEGMENTATIONS = {
     "merges": "merges by rank, the earliest learned first",
     "replay": "merges replayed in the order learned",
+    "ranks": "any two neighbours that spell a token merge, the token of the lowest rank first",
     "longest-match": "the longest token first, from left to right",
+    "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
+    "lookup": "each pre-token is looked up whole",
+    "symbols": "one token per character",
 }
 
 
-def recipe_facts(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """What each stage does, in the order of the stages."""
-    if recipe.normalizers:
-        yield "normalized", ", ".join(_NORMALIZERS[name] for name in recipe.normalizers)
-    split = f"by the pattern {recipe.pre_tokenizer.removeprefix('regex:')}"
-    yield "split", visible(_SPLITS.get(recipe.pre_tokenizer, split)).replace("␣", " ")
-    kind, mark = recipe.marker
-    yield "symbols", f"{recipe.units}, {_MARKERS[kind].format(visible(mark))}"
-    yield "merged", f"{_SCORES[recipe.score]}; {_TIES[recipe.tie_break]} ({recipe.tie_break})"
-    yield "encoded", _SEGMENTATIONS[recipe.segmentation]
+def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str, str]]:
+    """What each stage does, in the order of the stages; one entry for each part of a stage.
+
+    Args:
+        trained: by tokctl: other files don't say how their tokens were chosen.
+    """
+    yield from _parts("normalized", recipe.normalizers)
+    yield from _parts("split", recipe.pre_tokenizers)
+    if not recipe.pre_tokenizers:
+        yield "split", "not at all: a text is one pre-token"
+    if recipe.segmentation != "lookup":
+        yield "symbols", f"{recipe.units}, {_marked(recipe)}"
+    if trained:
+        yield from _choice(recipe)
+    yield "encoded", _encoded(recipe)
     yield "unknown", _unknown(recipe)
+    yield from _parts("around", recipe.post_processors)
+    yield from _parts("decoded", recipe.decoders)
+
+
+def _marked(recipe: Recipe) -> str:
+    kind, mark = recipe.marker
+    if kind == "none" and (space := space_mark(recipe)):
+        return f"{visible(space)} for each space"
+    return _MARKERS[kind].format(visible(mark))
+
+
+def _parts(label: str, parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
+    for part in parts:
+        yield label, f"{part_text(part)} ({part.family.kinds[part.kind].about})"
+
+
+def part_text(part: Part) -> str:
+    """A part's text form for people; values of great length are cut."""
+    changed = part.to_dict()
+    del changed["kind"]
+    if all(len(str(value)) <= LONGEST_VALUE for value in changed.values()):
+        text = str(part)
+        # Patterns, templates and JSON are read by their spaces; in other values a space
+        # could go unseen.
+        spaced = part.kind in ("split", "template") or text.startswith("{")
+        return readable(text) if spaced else visible(text)
+    values = []
+    for name, value in changed.items():
+        cut = len(str(value)) > LONGEST_VALUE
+        shown = readable(str(value)[: 24 if cut else None])
+        values.append(f"{name} {shown}" + (f"… ({len(value):,} characters)" if cut else ""))
+    return f"{part.kind} with {', '.join(values)}"
+
+
+def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """How the training chose the tokens."""
+    ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
+    if recipe.algorithm in ("bpe", "wordpiece"):
+        yield "merged", f"{_SCORES[recipe.score]}; {ties}"
+    elif recipe.algorithm == "unigram":
+        yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
+    else:
+        what = "pre-tokens" if recipe.segmentation == "lookup" else "characters"
+        yield "chosen", f"the most frequent {what}; of equals the one seen first"
+
+
+def _encoded(recipe: Recipe) -> str:
+    text = _SEGMENTATIONS[recipe.segmentation]
+    if recipe.whole_words:
+        text = f"a pre-token that is a token stays whole; else {text}"
+    if recipe.precision == "single" and recipe.segmentation == "viterbi":
+        text += ", sums in single precision"
+    return text
 
 
 def _unknown(recipe: Recipe) -> str:
+    if recipe.byte_fallback:
+        text = "a character without a token becomes the tokens of its bytes"
+        lacking = recipe.unk_token and f", or {visible(recipe.unk_token)} where one is missing"
+        return text + (lacking or "")
     if recipe.unk_token is None:
         if recipe.alphabet == "bytes":
             return "never: every byte has a token"
         return "an error: there is no unknown token"
     name = visible(recipe.unk_token)
-    if recipe.segmentation != "longest-match" or recipe.unknown == "char":
+    if recipe.segmentation == "lookup":
+        text = f"a pre-token without a token is {name}"
+    elif recipe.segmentation != "longest-match" or recipe.unknown == "char":
         text = f"a character without a token is {name}"
+        if recipe.fuse_unknown:
+            text += "; several side by side are one"
     else:
         text = f"a word with a stretch that no token fits is {name}"
     if recipe.max_input_chars is not None and recipe.segmentation == "longest-match":
@@ -72,11 +145,18 @@ def _unknown(recipe: Recipe) -> str:
     return text
 
 
-def training_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:
+def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
     """What the training read, and what it was asked for."""
     read = f"{named(record.documents, 'document')}, {named(record.bytes, 'byte')}"
     yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
+    if record.sample is not None:
+        yield "sample", f"{record.sample:g} of the lines, seed {record.seed}"
+    if record.weights:
+        few = ", ".join(record.weights[:8]) + (", …" if len(record.weights) > 8 else "")
+        yield "weights", f"{few}, of the documents in their order"
     counted = f"{named(record.pre_tokens, 'pre-token')}, {record.distinct_pre_tokens:,} distinct"
+    if record.count_scale != 1:
+        counted += f"; counts are {record.count_scale:,} times the weighted ones"
     yield "counted", counted
     asked = f"{record.vocab_size:,} ids"
     if record.min_count > 1:
@@ -85,4 +165,69 @@ def training_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:
         asked += f", pairs from {record.min_frequency:,} occurrences"
     if record.max_token_length is not None:
         asked += f", tokens up to length {record.max_token_length:,}"
-    yield "asked for", asked + (", but no pair was left" if record.exhausted else "")
+    if record.coverage is not None:
+        asked += f", characters that cover {record.coverage:g} of the text"
+    if record.alphabet_limit is not None:
+        asked += f", an alphabet of {record.alphabet_limit:,} at most"
+    if record.initial_alphabet:
+        asked += f", with {brief(record.initial_alphabet)} in the alphabet"
+    yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
+    if record.extended:
+        yield "went on from", f"a model of {record.extended:,} ids"
+    if record.pruned_from is not None:
+        yield "pruned", f"from {record.pruned_from:,} ids"
+
+
+def _exhausted(recipe: Recipe) -> str:
+    if recipe.algorithm in ("bpe", "wordpiece"):
+        return "no pair was left"
+    return f"the text gave no more {'pieces' if recipe.algorithm == 'unigram' else 'tokens'}"
+
+
+def whole_recipe(model: FilledRecipe) -> Iterator[tuple[str, str]]:
+    """A model's recipe with its name, its added tokens and its training."""
+    recipe, training = model.recipe, model.training
+    yield "recipe", visible(recipe.name)
+    yield "algorithm", recipe.algorithm
+    yield from recipe_facts(recipe, trained=training is not None)
+    others = (token for token in model.added if not token.special)
+    yield from added_facts(model.special_ids.items(), others)
+    if training is not None:
+        yield from training_facts(recipe, training)
+
+
+def added_facts(special: Iterable[tuple[str, int]], added: Iterable[AddedToken]) -> Facts:
+    """The special tokens, and the others that are found before the model segments."""
+    yield "special", _named(list(special)) or "none"
+    if others := [(token.text, token.id) for token in added]:
+        yield "found first", _named(others)
+
+
+def _named(tokens: Sequence[tuple[str, int]]) -> str:
+    few = ", ".join(f"{brief(token)} ({id_})" for token, id_ in tokens[:FEW])
+    return few + (f", … {len(tokens) - FEW:,} more" if len(tokens) > FEW else "")
+
+
+def how_found(token: AddedToken) -> str:
+    """Where an added token is found."""
+    facts = ["where the caller allows it" if token.special else "always"]
+    facts.append("in the normalized text" if token.normalized else "in the text as given")
+    if token.single_word:
+        facts.append("between no word characters")
+    strips = {"left": token.strip_left, "right": token.strip_right}
+    sides = [side for side, strip in strips.items() if strip]
+    if sides:
+        facts.append(f"with the white space on the {' and '.join(sides)}")
+    return ", ".join(facts)
+
+
+def facts_table(facts: Facts) -> Table:
+    """Facts below one another; a label that repeats is shown once."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    last = None
+    for label, text in facts:
+        table.add_row("" if label == last else label, Text(text))
+        last = label
+    return table

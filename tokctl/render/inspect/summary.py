@@ -10,13 +10,30 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.explain import Checks, MergeRecord, Summary
+from tokctl.metrics.overlap import space_mark
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import merges_lines, merges_table
-from tokctl.render.inspect.plain import as_lines, brief, named
-from tokctl.render.inspect.recipe import recipe_facts, training_facts
+from tokctl.render.inspect.plain import as_lines, brief, named, readable, scored
+from tokctl.render.inspect.recipe import (
+    added_facts,
+    facts_table,
+    recipe_facts,
+    training_facts,
+)
+from tokctl.render.inspect.rounds import rounds_lines, rounds_table
 
+ALGORITHM_NAMES = {
+    "bpe": "BPE",
+    "wordpiece": "WordPiece",
+    "unigram": "Unigram",
+    "word": "words",
+    "char": "characters",
+}
 #: Columns of the longest bar.
 BAR = 30
+#: The greatest length that a terminal is shown by itself.
+EACH = 16
+_BY_LENGTH = "tokens by length"
 #: Names that one line of a check shows.
 NAMES = 8
 
@@ -28,24 +45,34 @@ def summary_lines(name: str, summary: Summary) -> str:
         parts.append(f"{title}\n" + as_lines((key, str(count)) for key, count in counts))
     rows = ((brief(token), str(length)) for token, length in summary.longest)
     parts.append(f"longest tokens ({summary.unit})\n" + as_lines(rows))
+    for title, values in _best(summary):
+        parts.append(f"{title}\n" + as_lines((brief(token), value) for token, value in values))
     for title, merges in _merges(summary):
         parts.append(f"{title}\n" + merges_lines(merges, brief))
+    if summary.rounds:
+        parts.append("rounds of the training\n" + rounds_lines(summary.rounds, examples=False))
     parts.append("checks\n" + as_lines(_checks(summary.checks, summary)))
     return "\n".join(parts)
 
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     recipe = summary.recipe
-    algorithm = {"bpe": "BPE", "wordpiece": "WordPiece"}[recipe.algorithm]
-    yield "algorithm", f"{algorithm}, recipe {visible(recipe.name)}"
-    yield "vocabulary", f"{named(summary.vocab_size, 'id')}, {named(summary.merges, 'merge')}"
-    special = ", ".join(f"{brief(token)} ({id_})" for token, id_ in summary.special.items())
-    yield "special", special or "none"
-    yield from recipe_facts(recipe)
-    refused = f"Hugging Face refuses it: {visible(summary.obstacle or '')}".replace("␣", " ")
+    yield "algorithm", f"{ALGORITHM_NAMES[recipe.algorithm]}, recipe {visible(recipe.name)}"
+    yield "vocabulary", f"{named(summary.vocab_size, 'id')}{_merges_known(summary)}"
+    yield from added_facts(summary.special.items(), summary.added)
+    yield from recipe_facts(recipe, trained=summary.training is not None)
+    refused = f"Hugging Face refuses it: {readable(summary.obstacle or '')}"
     yield "elsewhere", refused if summary.obstacle else "Hugging Face loads it, with the same ids"
     if summary.training:
-        yield from training_facts(summary.training)
+        yield from training_facts(recipe, summary.training)
+    else:
+        yield "trained on", "not known: the file does not say"
+
+
+def _merges_known(summary: Summary) -> str:
+    if summary.merges is not None:
+        return f", {named(summary.merges, 'merge')}"
+    return ", ranked; merges follow from that" if summary.recipe.segmentation == "ranks" else ""
 
 
 def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:
@@ -53,7 +80,32 @@ def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     yield "tokens by place in the word", list(summary.places.items())
     yield "tokens by content", list(summary.contents.items())
     lengths = [(str(length), count) for length, count in summary.lengths.items()]
-    yield f"tokens by length in {summary.unit}", lengths
+    yield f"{_BY_LENGTH} in {summary.unit}", lengths
+
+
+def _together(lengths: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Great lengths by powers of two, 17 to 32 and so on, so that a terminal can show them."""
+    found: dict[str, int] = {}
+    for name, count in lengths:
+        length = int(name)
+        if length > EACH:
+            least = 1 << (length - 1).bit_length() - 1
+            name = f"{least + 1:,} to {2 * least:,}"
+        found[name] = found.get(name, 0) + count
+    return list(found.items())
+
+
+def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Tokens with what they were chosen by."""
+    if summary.frequent:
+        counts = [(token, str(count)) for token, count in summary.frequent]
+        yield "most frequent tokens in training", counts
+    for title, pieces in (
+        ("pieces with the highest scores", summary.highest),
+        ("pieces with the lowest scores", summary.lowest),
+    ):
+        if pieces:
+            yield title, [(token, scored(score)) for token, score in pieces]
 
 
 def _merges(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
@@ -71,9 +123,11 @@ def _checks(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
         yield "unreachable tokens", _listed(reach.unreachable)
     yield "duplicates", _listed([" = ".join(names) for names in checks.duplicates])
     yield "holes in ids", f"none: 0 to {summary.vocab_size - 1}, checked when the file was read"
-    if summary.recipe.marker.text:
-        yield "texts with two tokens", f"{checks.two_places:,}, one with a marker and one without"
-    yield "tokens made twice", f"{checks.remade:,}" if checks.remade else "none"
+    if mark := summary.recipe.marker.text or space_mark(summary.recipe):
+        how = f"one with {visible(mark)} and one without"
+        yield "texts with two tokens", f"{checks.two_places:,}, {how}"
+    if summary.merges is not None:
+        yield "tokens made twice", f"{checks.remade:,}" if checks.remade else "none"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -84,15 +138,23 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def show_summary(console: Console, name: str, summary: Summary) -> None:
-    console.print(Panel(_grid(_facts(summary)), title=Text(visible(name)), title_align="left"))
+    console.print(
+        Panel(facts_table(_facts(summary)), title=Text(visible(name)), title_align="left")
+    )
     for title, counts in _counted(summary):
         _title(console, title)
-        console.print(_bars(counts))
+        console.print(_bars(_together(counts) if title.startswith(_BY_LENGTH) else counts))
     _title(console, f"longest tokens, in {summary.unit}")
     console.print(_grid((f"{length:,}", brief(token)) for token, length in summary.longest))
+    for title, values in _best(summary):
+        _title(console, title)
+        console.print(_grid((value, brief(token)) for token, value in values))
     for title, merges in _merges(summary):
         _title(console, title)
         console.print(merges_table(merges))
+    if summary.rounds:
+        _title(console, "rounds of the training")
+        console.print(rounds_table(summary.rounds))
     _title(console, "checks")
     console.print(_grid(_checks(summary.checks, summary)))
 

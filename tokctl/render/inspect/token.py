@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import exp
 
 from rich import box
 from rich.console import Console
@@ -10,18 +11,32 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from tokctl.explain import MergeTree, TokenHistory
+from tokctl.explain import MergeTree, TokenHistory, Worth
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
-from tokctl.render.inspect.plain import as_lines, brief, named
+from tokctl.render.inspect.plain import (
+    as_lines,
+    brief,
+    brief_segmentation,
+    named,
+    number,
+    scored,
+    shown,
+)
+from tokctl.render.inspect.recipe import how_found
+from tokctl.render.inspect.scored import path_names
 
 #: Nodes of a merge tree that a terminal is shown: an upper part of it, whole levels.
 NODES = 200
+#: Tokens of the segmentation that would take a piece's place.
+PIECES = 60
 
 
 def token_lines(token: TokenHistory, limit: int | None) -> str:
-    """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`, `merge`
-    (the merges it is made of, in order), `again`, `use` (step, partner, side, result)."""
+    """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`; `found`
+    (an added token); `score`, `probability`, `place` among all by these, `without` (what is
+    lost, the tokens instead) of a piece; `counted`; `merge` (the merges it is made of, in
+    order; `rank` where only ranks are known), `again`, `use` (step, partner, side, result)."""
     return as_lines(_rows(token, limit))
 
 
@@ -30,13 +45,32 @@ def _rows(token: TokenHistory, limit: int | None) -> Iterator[Iterable[str]]:
     yield "id", str(token.id)
     yield "bytes", token.data.hex()
     yield "kind", token.kind
-    for name, merges in (("merge", token.merges), ("again", token.again)):
+    if token.added:
+        yield "found", how_found(token.added)
+    if token.worth:
+        yield from _worth_rows(token.worth)
+    if token.counted:
+        counted = token.counted
+        yield "counted", str(counted.count), str(counted.place), str(counted.tokens)
+    for name, merges in (
+        ("rank" if token.ranked else "merge", token.merges),
+        ("again", token.again),
+    ):
         for merge in merges:
             names = map(visible, (merge.left, merge.right, merge.token))
+            count = [] if token.ranked else [number(merge.count)]
             score = [] if merge.score is None else [str(merge.score)]
-            yield name, str(merge.step), *names, str(merge.count), *score
+            yield name, str(merge.step), *names, *count, *score
     for use in token.uses[:limit]:
         yield "use", str(use.step), visible(use.partner), use.side, visible(use.result)
+
+
+def _worth_rows(worth: Worth) -> Iterator[Iterable[str]]:
+    yield "score", scored(worth.score)
+    yield "probability", f"{exp(worth.score):.4g}"
+    yield "place", str(worth.place), str(worth.pieces)
+    if worth.instead is not None and worth.gain is not None:
+        yield "without", scored(worth.gain), shown(path_names(worth.instead))
 
 
 def show_token(console: Console, token: TokenHistory, limit: int) -> None:
@@ -45,17 +79,28 @@ def show_token(console: Console, token: TokenHistory, limit: int) -> None:
     title.append(f"  id {token.id:,}, {token.kind}", style="not bold")
     console.print(title)
     console.print(Text(f"{named(len(token.data), 'byte')}: {_hex(token.data)}", style="dim"))
+    if token.kind == "byte":
+        console.print("Stands for that byte of characters that have no token.")
+    if token.added:
+        console.print(f"Found {how_found(token.added)}.")
+    if token.worth:
+        _show_worth(console, token.worth)
+    if token.counted:
+        counted = token.counted
+        place = f"place {counted.place:,} of {counted.tokens:,}"
+        console.print(f"Counted {named(counted.count, 'time')} in training, {place}.")
     if token.merge:
         console.print()
         console.print(_tree(token, console.width))
     for merge in token.again:
-        console.print(
-            f"made again at step {merge.step:,}: {brief(merge.left)} + {brief(merge.right)}"
-        )
-    console.print()
+        pair = f"{brief(merge.left)} + {brief(merge.right)}"
+        console.print(f"made again at step {merge.step:,}: {pair}")
     if not token.uses:
-        console.print(Text("No other token is made with it.", style="dim"))
+        if token.kind in ("alphabet", "merged", "other"):
+            console.print()
+            console.print(Text("No other token is made with it.", style="dim"))
         return
+    console.print()
     console.print(f"{named(len(token.uses), 'token')} made with it:")
     console.print(_uses(token, limit))
     if len(token.uses) > limit:
@@ -63,8 +108,27 @@ def show_token(console: Console, token: TokenHistory, limit: int) -> None:
         console.print(Text(more, style="dim"))
 
 
+def _show_worth(console: Console, worth: Worth) -> None:
+    facts = f"score {scored(worth.score)}, probability {exp(worth.score):.4g}"
+    console.print(f"{facts}, place {worth.place:,} of {named(worth.pieces, 'piece')}")
+    if worth.instead is None or worth.gain is None:
+        console.print(Text("There is no other way to write its text.", style="dim"))
+        return
+    line = Text("without it: ").append_text(brief_segmentation(path_names(worth.instead), PIECES))
+    console.print(line.append(f"  score {scored(worth.instead.score)}", style="dim"))
+    if worth.gain < 0:
+        console.print(f"It scores {scored(-worth.gain)} less than that: it is never taken.")
+    else:
+        console.print(f"Dropping it would cost {scored(worth.gain)} nats each time it is taken.")
+
+
 def _hex(data: bytes) -> str:
     return data[:24].hex(" ") + (" …" if len(data) > 24 else "")
+
+
+def label_of(token: TokenHistory) -> str:
+    """What the number of a merge is called."""
+    return "rank" if token.ranked else "step"
 
 
 def _tree(token: TokenHistory, width: int) -> Tree:
@@ -77,7 +141,9 @@ def _tree(token: TokenHistory, width: int) -> Tree:
         text = Text(brief(node.token), style="bold" if node.parts else "")
         merge = scores.get(node.step or 0)
         if merge:
-            text.append(f"  step {merge.step:,}, count {merge.count:,}", style="not bold dim")
+            text.append(f"  {label_of(token)} {merge.step:,}", style="not bold dim")
+            if merge.count is not None:
+                text.append(f", count {merge.count:,}", style="not bold dim")
             if merge.score is not None:
                 text.append(f", score ≈ {decimal(merge)}", style="not bold dim")
         return text
@@ -118,7 +184,7 @@ def _levels(tree: MergeTree) -> int:
 
 def _uses(token: TokenHistory, limit: int) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("step", justify="right", no_wrap=True)
+    table.add_column(label_of(token), justify="right", no_wrap=True)
     table.add_column("left", justify="right", overflow="fold")
     table.add_column("right", overflow="fold")
     table.add_column("token", overflow="fold", style="bold")

@@ -2,146 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import Candidate, Explanation, Leftover, Match, MatchedWord, MergedWord
+from tokctl.explain import (
+    Explanation,
+    FoundWord,
+    LookedUpWord,
+    MatchedWord,
+    MergedWord,
+    ScoredWord,
+    Word,
+)
 from tokctl.render.console import visible
-from tokctl.render.inspect.merges import decimal
-from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, named, shown
-
-#: Losing pairs that a terminal is shown at each step.
-LOSERS = 5
-#: Tokens of one state that a terminal is shown.
-TOKENS = 200
+from tokctl.render.inspect.matched import matched_rows, show_matched
+from tokctl.render.inspect.merged import TOKENS, merged_rows, show_merged
+from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, shown
+from tokctl.render.inspect.scored import (
+    found_rows,
+    looked_up_rows,
+    scored_rows,
+    show_found,
+    show_looked_up,
+    show_scored,
+)
 
 
 def word_lines(explanation: Explanation) -> str:
-    """Each line says first what it is: `word`, `symbols`, `step`, `match`, `rest`, `unknown`,
-    `tokens`."""
+    """Each line says first what it is: `normalized` (the text, where that changes it),
+    `word` (each pre-token), what its kind of model has to say, and `tokens`."""
     rows: list[Iterable[str]] = []
+    if explanation.normalized is not None:
+        rows.append(("normalized", visible(explanation.normalized)))
     for word in explanation.words:
         rows.append(("word", _text(word)))
-        rows += _merged_rows(word) if isinstance(word, MergedWord) else _matched_rows(word)
+        rows += _rows(word)
         rows.append(("tokens", shown(word.tokens)))
     return as_lines(rows)
 
 
-def _merged_rows(word: MergedWord) -> Iterator[Iterable[str]]:
-    yield "symbols", shown(word.symbols)
-    for step in word.steps:
-        merge = step.merge
-        figures = [str(merge.count), *([str(merge.score)] if merge.score is not None else [])]
-        pair = shown((merge.left, merge.right))
-        yield "step", str(merge.step), pair, visible(merge.token), *figures, shown(step.state)
-    for rest in word.leftovers:
-        yield "rest", shown((rest.left, rest.right)), _why(rest)
+def _rows(word: Word) -> Iterable[Iterable[str]]:
+    match word:
+        case MergedWord():
+            return merged_rows(word)
+        case MatchedWord():
+            return matched_rows(word)
+        case ScoredWord():
+            return scored_rows(word)
+        case LookedUpWord():
+            return looked_up_rows(word)
+        case FoundWord():
+            return found_rows(word)
 
 
-def _matched_rows(word: MatchedWord) -> Iterator[Iterable[str]]:
-    for match in word.matches:
-        found = "-" if match.token is None else visible(match.token)
-        yield "match", visible(match.stretch), found, _tried(match)
-    if word.failure:
-        yield "unknown", _failure(word)
-
-
-def _text(word: MergedWord | MatchedWord) -> str:
+def _text(word: Word) -> str:
     return visible(word.data.decode("utf-8", "backslashreplace"))
 
 
-def _why(rest: Leftover) -> str:
-    if rest.reason == "unknown":
-        return "not in the alphabet"
-    if rest.reason == "passed":
-        return f"came up after step {rest.step:,}, which merges them"
-    return "never merged in training"
-
-
-def _tried(match: Match) -> str:
-    if not match.longer_count:
-        return "nothing longer is left"
-    names = [visible(name) for name in match.longer]
-    if match.longer_count > len(names):
-        names.insert(1, "…")
-    return f"no token: {', '.join(names)}"
-
-
-def _failure(word: MatchedWord) -> str:
-    failure = word.failure
-    assert failure is not None
-    if failure.reason == "too-long":
-        return (
-            f"{named(failure.characters, 'character')}; words of more than {failure.limit:,} "
-            "are unknown as a whole"
-        )
-    where = "nothing fits" if failure.rest == word.data.decode() else "nothing fits the rest"
-    return f"{where}, {visible(failure.rest)}: the whole word is unknown"
-
-
 def show_word(console: Console, explanation: Explanation) -> None:
+    if explanation.normalized is not None:
+        line = Text("normalized  ", style="dim")
+        console.print(line.append(brief(explanation.normalized), style="not dim"))
     if not explanation.words:
-        console.print("The pre-tokenizer leaves nothing of this text: it has no tokens.")
+        nothing = "The pre-tokenizer leaves nothing of this text: it has no tokens."
+        console.print(nothing if explanation.text else "An empty text has no tokens.")
     for number, word in enumerate(explanation.words):
-        if number:
+        if number or explanation.normalized is not None:
             console.print()
         title = Text(f"{brief(_text(word))}  ", style="bold")
         title.append_text(brief_segmentation(word.tokens, TOKENS))
         console.print(title)
-        if isinstance(word, MergedWord):
-            _show_merged(console, word)
-        else:
-            _show_matched(console, word)
+        _show(console, word)
 
 
-def _show_merged(console: Console, word: MergedWord) -> None:
-    scored = any(step.merge.score is not None for step in word.steps)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold", ratio=2)
-    table.add_column(overflow="fold", ratio=3)
-    table.add_row("", Text("symbols", style="dim"), brief_segmentation(word.symbols, TOKENS))
-    for step in word.steps:
-        merge = step.merge
-        pair = Text(f"{brief(merge.left)} + {brief(merge.right)}")
-        if len(step.places) > 1:
-            pair.append(f", {len(step.places)} times")
-        figures = f"count {merge.count:,}"
-        if scored:
-            figures += f"\nscore {merge.score} ≈ {decimal(merge)}"
-        state = brief_segmentation(step.state, TOKENS)
-        if step.losers:
-            state.append(f"\nlater: {_losers(step.losers)}", style="dim")
-        table.add_row(f"{merge.step:,}", pair.append(f"\n{figures}", style="dim"), state)
-    console.print(table)
-    for rest in word.leftovers:
-        text = Text("  not merged: ", style="dim")
-        text.append(f"{brief(rest.left)} + {brief(rest.right)}")
-        console.print(text.append(f"  {_why(rest)}", style="dim"))
-
-
-def _losers(losers: tuple[Candidate, ...]) -> str:
-    names = [
-        f"{brief(pair.left)} + {brief(pair.right)} (step {pair.step:,})" for pair in losers[:LOSERS]
-    ]
-    if len(losers) > LOSERS:
-        names.append(f"{len(losers) - LOSERS} more")
-    return ", ".join(names)
-
-
-def _show_matched(console: Console, word: MatchedWord) -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold", style="dim")
-    for match in word.matches:
-        if match.token is None:
-            table.add_row(brief(match.stretch), "no token fits: unknown")
-        else:
-            table.add_row(brief_segmentation([match.token], 1), _tried(match))
-    if word.matches:
-        console.print(table)
-    if word.failure:
-        console.print(f"{_failure(word)}.")
+def _show(console: Console, word: Word) -> None:
+    match word:
+        case MergedWord():
+            show_merged(console, word)
+        case MatchedWord():
+            show_matched(console, word)
+        case ScoredWord():
+            show_scored(console, word)
+        case LookedUpWord():
+            show_looked_up(console, word)
+        case FoundWord():
+            show_found(console, word)

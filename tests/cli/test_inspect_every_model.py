@@ -1,0 +1,227 @@
+"""`tokctl inspect` of every recipe, and of what other tools' files hold: no question fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_inspect import inspect, printed, refused
+from tests.conftest import shared_file
+from tests.explain.every import NAMES, RECIPES, TEXT, model
+from tokctl import Tokenizer
+from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS
+from tokctl.render.inspect.recipe import part_text
+from tokctl.sources.corpora import corpus_path
+
+QUESTIONS = (
+    [],
+    ["--recipe"],
+    ["--rounds"],
+    ["--merges", ":3"],
+    ["--state", "0"],
+    ["--state", "2"],
+    ["--word", "The lowest Ωω \ufb01 <x>New <unk> <0x41> 😀"],
+    ["--word", ""],
+    ["--word", " "],
+    ["--word", "<unk>"],
+    ["--token", "#0"],
+    ["--token", "#40"],
+    ["--token", "#80"],
+    ["--token", "#290"],
+    ["--token", " low"],
+    ["--token", "nothing of the kind"],
+)
+
+
+def ask_everything(
+    path: str, columns: int = 60, questions: Sequence[list[str]] = QUESTIONS
+) -> dict[str, str]:
+    """The plain answers; checks that each other form has one, too."""
+    answers = {}
+    for question in questions:
+        asked = inspect(path, *question, stdin=TEXT.encode())
+        assert "should not have happened" not in asked.err, asked.err
+        assert (asked.code, bool(asked.err)) in ((0, False), (2, True))
+        as_json = inspect(path, *question, "--json", stdin=TEXT.encode())
+        assert as_json.code == asked.code
+        if asked.code:
+            assert "\nhint: " in asked.err or question[:1] == ["--state"], asked.err
+            continue
+        json.loads(as_json.out)
+        if question[:1] != ["--state"]:
+            shown = inspect(path, *question, terminal=True)
+            assert shown.code == 0
+            assert max(map(len, shown.out.splitlines()), default=0) <= columns
+        answers[" ".join(question)] = asked.out
+    return answers
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_question(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    path = tmp_path / "m.json"
+    model(name).save(path)
+    answers = ask_everything(str(path))
+    recipe = model(name).recipe
+    for label, parts in (("normalized", recipe.normalizers), ("split", recipe.pre_tokenizers)):
+        lines = [line for line in answers["--recipe"].splitlines() if line.startswith(label)]
+        assert len(lines) == len(parts) or (label, len(lines)) == ("split", 1)
+    assert all(len(line) < 300 for line in answers["--recipe"].splitlines())
+
+
+@pytest.mark.parametrize(
+    ("file", "questions"),
+    [
+        ("sentencepiece-unigram-en.model", QUESTIONS),
+        # Large ones, which take their time to load.
+        ("gpt2.tokenizer.json", QUESTIONS[3:12:4]),
+        ("cl100k_base.tiktoken", QUESTIONS[1:12:5]),
+    ],
+)
+def test_foreign_files(
+    file: str, questions: Sequence[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    ask_everything(str(shared_file(f"vocab/{file}")), questions=questions)
+
+
+def test_models_of_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentencepiece")
+    from tests.formats.test_sentencepiece_model import MODELS, texts, trained
+
+    monkeypatch.setenv("COLUMNS", "60")
+    path = tmp_path / "m.model"
+    for options in MODELS.values():
+        path.write_bytes(trained(**options))
+        ask_everything(str(path))
+        tokenizer = Tokenizer.load(path)
+        for text in texts()[:60]:
+            assert tokenizer.explain(text).tokens == tokenizer.encode(text).tokens
+
+
+def test_values_of_great_length_are_cut() -> None:
+    rules = NORMALIZERS.part("precompiled", rules="Ab" * 160_000)
+    assert part_text(rules) == f"precompiled with rules {'Ab' * 12}… (320,000 characters)"
+    assert part_text(PRE_TOKENIZERS.parse(f"regex:{'a ' * 150}")) == f"regex:{'a ' * 150}"
+    assert part_text(NORMALIZERS.parse("replace: =>▁")) == "replace:␣=>▁"
+    assert part_text(NORMALIZERS.parse("prepend:\x1b")) == "prepend:\\x1b"
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> dict[str, str]:
+    found = {}
+    for name in NAMES:
+        found[name] = str(tmp_path / f"{name}.json")
+    return found
+
+
+def saved(paths: dict[str, str], name: str) -> str:
+    model(name).save(paths[name])
+    return paths[name]
+
+
+def test_word_of_a_unigram_model(paths: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(paths, "default unigram")
+    scores = dict(
+        zip(model("default unigram").tokens, model("default unigram").model.scores, strict=True)
+    )
+    lines = printed(path, "--word", "lowΩ").splitlines()
+    assert lines[:2] == ["word\t▁lowΩ", f"piece\t▁low\t▁low\t{scores['▁low']:.4f}"]
+    penalty = min(score for token, score in scores.items() if token != "<unk>") - 10
+    assert lines[2] == f"piece\tΩ\t-\t{penalty:.4f}"
+    assert lines[3] == f"total\t{scores['▁low'] + penalty:.4f}"
+    assert lines[-1] == "tokens\t▁low <unk>"
+    assert all(line.startswith("other\t") for line in lines[4:-1])
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = printed(path, "--word", "lowΩ", terminal=True)
+    assert "no piece: the penalty" in shown
+    assert "The next best, and how much less:" in shown
+
+
+def test_token_of_a_unigram_model(paths: dict[str, str]) -> None:
+    path = saved(paths, "default unigram")
+    worth = model("default unigram").token_history("▁low").worth
+    assert worth is not None and worth.gain is not None and worth.instead is not None
+    lines = printed(path, "--token", "▁low").splitlines()
+    assert lines[3] == "kind\tpiece"
+    assert lines[4] == f"score\t{worth.score:.4f}"
+    assert lines[5].startswith("probability\t0.0")
+    assert lines[6] == f"place\t{worth.place}\t{worth.pieces}"
+    instead = " ".join(str(piece.token) for piece in worth.instead.pieces)
+    assert lines[7:] == [f"without\t{worth.gain:.4f}\t{instead}"]
+    shown = printed(path, "--token", " low", terminal=True)
+    assert f"Dropping it would cost {worth.gain:.4f} nats each time it is taken." in shown
+
+
+def test_rounds(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.json")
+    source = corpus_path("sample")
+    tokenizer = Tokenizer.train([source], vocab_size=400, algorithm="unigram")
+    tokenizer.save(path)
+    rounds = tokenizer.model.rounds
+    assert len(rounds) > 3
+    lines = printed(path, "--rounds").splitlines()
+    heads = [line.split("\t") for line in lines if line.startswith("round\t")]
+    assert [int(head[1]) for head in heads] == list(range(1, len(rounds) + 1))
+    assert [int(head[2]) for head in heads] == [found.pieces for found in rounds]
+    examples = [line for line in lines if line.startswith("dropped\t")]
+    assert len(examples) == sum(len(found.examples) for found in rounds)
+    data = json.loads(printed(path, "--rounds", "--json"))
+    assert [found["objective"] for found in data["rounds"]] == [r.objective for r in rounds]
+    piece, loss = rounds[0].examples[0]
+    assert f"dropped\t1\t{piece}\t{loss:.4g}" in lines
+    shown = printed(path, "--rounds", terminal=True)
+    assert f"Dropped in round 1, with their loss\n{piece} ({loss:.4g}), " in shown
+    assert f"Dropped in round {len(rounds)}\n" in shown
+
+
+def test_what_a_model_does_not_have(paths: dict[str, str]) -> None:
+    assert refused(saved(paths, "default unigram"), "--merges", ":") == (
+        "error: a unigram model has no merges: its pieces are chosen by likelihood\n"
+        "hint: see the rounds of its training: --rounds\n"
+    )
+    assert refused(saved(paths, "default word"), "--state", "1", stdin=b"low") == (
+        "error: a word model has no merges: its tokens are chosen by count\n"
+        "hint: see how often a token was counted: --token TOKEN\n"
+    )
+    assert refused(saved(paths, "ranks"), "--merges", "1") == (
+        "error: the merges of this model are not known: its file ranks tokens, and says nothing "
+        "of pairs\n"
+        "hint: --word TEXT and --token TOKEN show the merges that follow from the ranks\n"
+    )
+    assert refused(saved(paths, "gpt2"), "--rounds") == (
+        "error: a bpe model is not trained in rounds\nhint: see --merges; unigram has rounds\n"
+    )
+
+
+def test_words_that_are_looked_up(paths: dict[str, str]) -> None:
+    assert printed(saved(paths, "default word"), "--word", "the unseen") == (
+        "word\tthe\nlookup\tthe\tthe\t6\ntokens\tthe\n"
+        "word\tunseen\nlookup\tunseen\t-\tnone of the "
+        f"{model('default word').vocab_size - 1} words that have a token\ntokens\t[UNK]\n"
+    )
+
+
+def test_whole_words_ranks_bytes_and_added_tokens(paths: dict[str, str]) -> None:
+    assert printed(saved(paths, "llama3"), "--word", "low") == (
+        "word\tlow\nwhole\tit is a token, and stays whole: no merge is tried\ntokens\tlow\n"
+    )
+    out = printed(saved(paths, "llama2"), "--word", "Ω")
+    assert "bytes\tΩ\t<0xCE> <0xA9>\nsymbols\t▁ <0xCE> <0xA9>\n" in out
+    out = printed(saved(paths, "ranks"), "--word", "lowx")
+    assert "\nrank\t" in out
+    assert "rest\tlow x\tno token is spelled so\n" in out
+    assert printed(saved(paths, "added tokens"), "--word", "X<x>") == (
+        "word\tx\nsymbols\tx\ntokens\tx\n"
+        "word\t<x>\nadded\t<x>\tfound always, in the text as given, with the white space on the "
+        "left\ntokens\t<x>\n"
+    )
+    assert printed(saved(paths, "bert"), "--word", "É").startswith("normalized\te\nword\te\n")
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if RECIPES[name].byte_fallback])
+def test_a_byte_token_stands_for_its_byte(name: str, paths: dict[str, str]) -> None:
+    assert "bytes\t41\nkind\tbyte\n" in printed(saved(paths, name), "--token", "<0x41>")

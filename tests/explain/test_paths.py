@@ -1,0 +1,100 @@
+"""Unigram: the paths and what a piece is worth, against all segmentations there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.explain.every import model
+from tokctl import TokctlError, Tokenizer
+from tokctl.explain import Path, ScoredWord, explain, token_history
+from tokctl.explain.paths import BEST, LONGEST, UNKNOWN_PENALTY
+
+WORDS = st.text(alphabet="lowernstid", min_size=1, max_size=7)
+
+
+def every_path(scores: dict[str, float], text: str) -> Iterator[tuple[float, tuple[str, ...]]]:
+    """Each way to write a text with pieces, with the sum of their scores."""
+    if not text:
+        yield 0.0, ()
+    for end in range(1, len(text) + 1):
+        if text[:end] in scores:
+            for rest, pieces in every_path(scores, text[end:]):
+                yield scores[text[:end]] + rest, (text[:end], *pieces)
+
+
+def pieces_of(tokenizer: Tokenizer) -> dict[str, float]:
+    scores = zip(tokenizer.tokens, tokenizer.model.scores, strict=True)
+    return {token: score for token, score in scores if token not in tokenizer.special_ids}
+
+
+def names(path: Path) -> tuple[str | None, ...]:
+    return tuple(piece.token for piece in path.pieces)
+
+
+def scored(tokenizer: Tokenizer, text: str) -> ScoredWord:
+    (word,) = explain(tokenizer, text).words
+    assert isinstance(word, ScoredWord)
+    return word
+
+
+@given(text=WORDS)
+def test_the_paths_are_the_best_there_are(text: str) -> None:
+    tokenizer = model("default unigram")
+    expected = sorted(every_path(pieces_of(tokenizer), "▁" + text), reverse=True)[:BEST]
+    word = scored(tokenizer, text)
+    assert [path.score for path in word.paths] == pytest.approx([score for score, _ in expected])
+    for path in word.paths:
+        assert path.score == pytest.approx(sum(piece.score for piece in path.pieces))
+        assert path.behind == pytest.approx(word.paths[0].score - path.score)
+        assert "".join(piece.text for piece in path.pieces) == "▁" + text
+    assert names(word.paths[0]) == word.tokens
+
+
+def test_what_a_piece_is_worth() -> None:
+    tokenizer = model("default unigram")
+    scores = pieces_of(tokenizer)
+    places = sorted(scores.values(), reverse=True)
+    for token, score in scores.items():
+        worth = token_history(tokenizer, token).worth
+        assert worth is not None
+        assert worth.score == score
+        assert worth.pieces == len(scores)
+        assert worth.place == places.index(score) + 1
+        others = [path for path in every_path(scores, token) if path[1] != (token,)]
+        if not others:
+            assert (worth.instead, worth.gain) == (None, None), token
+            continue
+        best, _ = max(others)
+        assert worth.instead is not None and worth.gain is not None
+        assert worth.instead.score == pytest.approx(best)
+        assert worth.gain == pytest.approx(score - best)
+
+
+def test_unknown_characters_cost_the_penalty_each() -> None:
+    tokenizer = model("default unigram")
+    penalty = min(pieces_of(tokenizer).values()) - UNKNOWN_PENALTY
+    path = scored(tokenizer, "loΩΨ").paths[0]
+    assert path.pieces[-1].token is None
+    assert path.pieces[-1].text == "ΩΨ"
+    assert path.pieces[-1].score == pytest.approx(2 * penalty)
+
+
+def test_unknown_characters_that_fall_back_to_bytes() -> None:
+    word = scored(model("unigram with bytes"), "loΩ")
+    last = word.paths[0].pieces[-1]
+    assert (last.text, last.token, last.fallback) == ("Ω", None, ("<0xCE>", "<0xA9>"))
+    assert word.tokens[-2:] == last.fallback
+
+
+def test_a_special_token_has_no_worth() -> None:
+    assert token_history(model("default unigram"), "<unk>").worth is None
+    assert token_history(model("unigram with bytes"), "<0x41>").worth is None
+
+
+def test_a_word_of_great_length() -> None:
+    with pytest.raises(TokctlError, match="characters is too long to explain"):
+        explain(model("default unigram"), "a" * (LONGEST + 1))

@@ -1,0 +1,78 @@
+"""The rounds of a Unigram training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tokctl.recipe import Round
+from tokctl.render.console import visible
+from tokctl.render.inspect.plain import as_lines, brief, scored
+
+#: Dropped pieces of each round that a terminal is shown.
+EXAMPLES = 8
+
+
+def rounds_lines(rounds: Sequence[Round], *, examples: bool = True) -> str:
+    """`round`, its number, pieces, objective, tokens, unused, dropped; below it `dropped`
+    lines: number, piece, and its loss (`-` where the round cuts by score)."""
+    return as_lines(_rows(rounds, examples))
+
+
+def _rows(rounds: Sequence[Round], examples: bool) -> Iterator[Iterable[str]]:
+    for number, found in enumerate(rounds, 1):
+        figures = (f"{found.objective:.4f}", f"{found.tokens:.1f}")
+        counts = (str(found.unused), str(found.dropped))
+        yield "round", str(number), str(found.pieces), *figures, *counts
+        for piece, loss in found.examples if examples else ():
+            yield "dropped", str(number), visible(piece), _loss(loss)
+
+
+def _loss(loss: float | None) -> str:
+    return "-" if loss is None else f"{loss:.4g}"
+
+
+def rounds_table(rounds: Sequence[Round]) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for name in ("round", "pieces", "objective", "tokens", "unused", "dropped"):
+        table.add_column(name, justify="right")
+    for number, found in enumerate(rounds, 1):
+        table.add_row(
+            f"{number:,}",
+            f"{found.pieces:,}",
+            scored(found.objective),
+            f"{found.tokens:,.0f}",
+            f"{found.unused:,}",
+            f"{found.dropped:,}",
+        )
+    return table
+
+
+def show_rounds(console: Console, rounds: Sequence[Round]) -> None:
+    """The table, what it means, and examples of what was dropped."""
+    console.print(rounds_table(rounds))
+    for line in (
+        "objective: mean negative log-likelihood of a pre-token, in nats; tokens: expected, "
+        "of the whole text",
+        "unused: expected less than half a time; dropped: by the loss without them, in the "
+        "last round by their score",
+    ):
+        console.print(Text(line, style="dim"))
+    for number, found in enumerate(rounds, 1):
+        if not found.examples:
+            continue
+        console.print()
+        by_loss = any(loss is not None for _, loss in found.examples)
+        title = f"Dropped in round {number:,}" + (", with their loss" if by_loss else "")
+        console.print(Text(title, style="bold"))
+        names = [
+            brief(piece) + ("" if loss is None else f" ({_loss(loss)})")
+            for piece, loss in found.examples[:EXAMPLES]
+        ]
+        more = found.dropped - len(names)
+        listed = Text(", ".join(names))
+        console.print(listed.append(f", … {more:,} more" if more > 0 else "", style="dim"))
