@@ -7,6 +7,8 @@ order (`bytes_to_unicode` in GPT-2's `encoder.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _THEMSELVES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = sorted(set(range(256)) - set(_THEMSELVES))
 
@@ -20,6 +22,8 @@ BYTES = {character: byte for byte, character in CHARACTERS.items()}
 IN_ID_ORDER = [bytes([BYTES[character]]) for character in sorted(BYTES)]
 
 
+#: No stand-in, and no Latin-1.
+_BETWEEN = "\uffff"
 _TO_TEXT = str.maketrans({chr(byte): character for byte, character in CHARACTERS.items()})
 _TO_BYTES = str.maketrans({character: chr(byte) for byte, character in CHARACTERS.items()})
 
@@ -27,6 +31,13 @@ _TO_BYTES = str.maketrans({character: chr(byte) for byte, character in CHARACTER
 def spell(token: bytes) -> str:
     """The token's bytes as stand-ins."""
     return token.decode("latin-1").translate(_TO_TEXT)
+
+
+def spell_all(tokens: Sequence[bytes]) -> list[str]:
+    """`spell` of each token."""
+    # Translated in one go, with a character between that stands for no byte.
+    texts = [token.decode("latin-1") for token in tokens]
+    return _BETWEEN.join(texts).translate(_TO_TEXT).split(_BETWEEN) if texts else []
 
 
 def unspell(text: str) -> bytes:

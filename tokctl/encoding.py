@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
+from tokctl.values import Value
 
 T = TypeVar("T")
 
@@ -37,8 +38,8 @@ class Deferred(Generic[T]):
         return column
 
 
-@dataclass(frozen=True, init=False)
-class Encoding:
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Encoding(Value):
     """The tokens of one text, or of two; every list but the last has one entry per token.
 
     Attributes:

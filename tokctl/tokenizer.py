@@ -156,8 +156,7 @@ class Tokenizer:
     @cached_property
     def tokens(self) -> list[str]:
         """Every token by id, as text; byte-level ones in GPT-2's stand-ins (`Ġ` is a space)."""
-        spell = byte_level.spell if self.recipe.units == "bytes" else bytes.decode
-        names = [spell(token) for token in self.model.tokens]
+        names = list(self.model.spelled)
         for token in self.model.added:
             names[token.id] = token.text
         return names

@@ -12,6 +12,11 @@ from typing import Any, NamedTuple
 
 #: The pattern of GPT-2, for the peers that take one.
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+#: That of cl100k_base, as `tiktoken_ext.openai_public` has it.
+CL100K_PATTERN = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
+    r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
 SPECIAL = "<|endoftext|>"
 #: Encoded before the clock starts, for what a library imports when it is first called.
 WARM_UP = "a"
@@ -27,7 +32,8 @@ class Job:
         threads: that the peer may use.
         again: passes behind the first, in the same process; fewer where they take long.
         vocab: ids wanted in all, for a training.
-        model: path of a model file, for encoding and decoding.
+        model: path of a model file, for encoding and decoding: in tokctl's own format, or in
+            that of the library which defines the model.
         ids: path of the ids to decode, 32 bits each.
         folder: for what the job writes; its own, empty.
     """
@@ -47,6 +53,10 @@ class Job:
 
     def read_bytes(self) -> bytes:
         return Path(self.text).read_bytes()
+
+    def read_lines(self) -> list[str]:
+        """The lines, without their line feeds."""
+        return self.read_text().removesuffix("\n").split("\n")
 
     def read_ids(self) -> array[int]:
         return ids_from_bytes(Path(self.ids).read_bytes())
@@ -119,6 +129,11 @@ def ids_from_bytes(data: bytes) -> array[int]:
 
 def ids_outcome(ids: Iterable[int]) -> Outcome:
     return Outcome(short(ids_to_bytes(ids)))
+
+
+def lines_outcome(lines: Iterable[Iterable[int]]) -> Outcome:
+    """Of the ids of each line; those of one line behind those of the line before."""
+    return ids_outcome(id_ for ids in lines for id_ in ids)
 
 
 def array_outcome(ids: Any) -> Outcome:

@@ -184,6 +184,11 @@ from a checkout with the extra `bench` installed:
 - The peers get tokctl's own model: HF tokenizers and gigatoken load the file as it is (for
   WordPiece, HF tokenizers gets its own BERT scanner in place of the file's pattern, which is
   faster and gives the same ids on this text), tiktoken its tokens with their ids as ranks.
+  In the rows "SentencePiece's" and "cl100k" it is the other way round: tokctl loads a model
+  that SentencePiece trained, and the ranks file of tiktoken.
+- A "list per line" is a list of ids for each line of the text, from one call: SentencePiece
+  takes a line for a sentence, and so does everybody who uses it.
+- Hugging Face's Unigram trainer is left out: it takes minutes for what takes seconds here.
 - "peak" is the peak resident memory of the whole process behind the first pass, with the
   interpreter, the library, the text and the result in it; for whole processes, of these.
 - A time "in the document" is printed in the notebook that the project grew from; it was

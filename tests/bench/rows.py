@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.bench.texts import CL100K
+
 TOKCTL = "tokctl"
 HF = "HF tokenizers"
+SENTENCEPIECE = "sentencepiece"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Row:
         section: `training`, `encoding`, `decoding` or `processes`.
         passes: which passes are shown: `first`, `again`, or both.
         again: passes behind the first in one process.
-        model: `bpe` or `wordpiece`, for encoding and decoding.
+        model: for encoding and decoding: one of `tests.bench.texts.MODELS`.
         reference: the contender whose digest is the right one; ours where it is missing.
         document: seconds that the document behind the project prints for this work.
     """
@@ -50,11 +53,12 @@ class Sizes:
 
     bpe: int = 32_000
     wordpiece: int = 20_000
+    unigram: tuple[int, int] = (8_000, 32_000)
     notebook_bpe: int = 10_000
     notebook_wordpiece: int = 20_000
 
 
-QUICK = Sizes(bpe=4_000, wordpiece=4_000)
+QUICK = Sizes(bpe=4_000, wordpiece=4_000, unigram=(2_000, 4_000))
 
 RUSTBPE_RULES = (
     "rustbpe numbers the 256 bytes 0 to 255, GPT-2 and Hugging Face in another order; of pairs "
@@ -62,6 +66,10 @@ RUSTBPE_RULES = (
 )
 SENTENCEPIECE_RULES = (
     "SentencePiece splits at spaces alone, drops rare characters and merges characters, not bytes"
+)
+UNIGRAM_RULES = (
+    "SentencePiece's EM adds floats of 32 bits and its seed is another, so that other pieces fall "
+    "out at the edge; both have the same normalizer, alphabet and splitting"
 )
 HASH_ORDER = (
     "Hugging Face numbers the `##` characters in the order of a hash table, so that ties fall "
@@ -72,12 +80,16 @@ TRAIN_BPE = (
     Contender(TOKCTL, "tokctl_", "train_bpe"),
     Contender(HF, "huggingface", "train_bpe"),
     Contender("rustbpe", "rustbpe_", "train_bpe", RUSTBPE_RULES),
-    Contender("sentencepiece", "sentencepiece_", "train_bpe", SENTENCEPIECE_RULES),
+    Contender(SENTENCEPIECE, "sentencepiece_", "train_bpe", SENTENCEPIECE_RULES),
     Contender("gigatoken", "gigatoken_", "train_bpe"),
 )
 TRAIN_WORDPIECE = (
     Contender(TOKCTL, "tokctl_", "train_wordpiece", HASH_ORDER),
     Contender(HF, "huggingface", "train_wordpiece", HASH_ORDER),
+)
+TRAIN_UNIGRAM = (
+    Contender(TOKCTL, "tokctl_", "train_unigram", UNIGRAM_RULES),
+    Contender(SENTENCEPIECE, "sentencepiece_", "train_unigram", UNIGRAM_RULES),
 )
 ENCODE_LIST = (
     Contender(TOKCTL, "tokctl_", "encode_list"),
@@ -93,6 +105,19 @@ ENCODE_ARRAY = (
 ENCODE_WORDPIECE = (
     Contender(TOKCTL, "tokctl_", "encode_list"),
     Contender(HF, "huggingface", "encode_wordpiece"),
+)
+ENCODE_UNIGRAM = (
+    Contender(TOKCTL, "tokctl_", "encode_list"),
+    Contender(HF, "huggingface", "encode_list"),
+)
+ENCODE_LINES = (
+    Contender(TOKCTL, "tokctl_", "encode_lines"),
+    Contender(SENTENCEPIECE, "sentencepiece_", "encode_lines"),
+)
+ENCODE_CL100K = (
+    Contender(TOKCTL, "tokctl_", "encode_list"),
+    Contender("tiktoken", "tiktoken_", "encode_cl100k"),
+    Contender("gigatoken", "gigatoken_", "encode_cl100k"),
 )
 DECODE = (
     Contender(TOKCTL, "tokctl_", "decode"),
@@ -117,16 +142,60 @@ def all_rows(sizes: Sizes = Sizes()) -> list[Row]:
         rows.append(Row("training", title, "books", TRAIN_BPE, threads=threads, vocab=bpe))
     title = f"WordPiece by count {wordpiece:,}"
     rows.append(Row("training", title, "books", TRAIN_WORDPIECE, vocab=wordpiece))
+    for size in sizes.unigram:
+        rows.append(Row("training", f"Unigram {size:,}", "books", TRAIN_UNIGRAM, vocab=size))
     shape = {"passes": BOTH, "again": 3, "vocab": bpe, "model": "bpe"}
     for text in ("books", "code", "multilingual"):
         rows.append(Row("encoding", "BPE, ids in a list", text, ENCODE_LIST, **shape))  # type: ignore[arg-type]
         rows.append(Row("encoding", "BPE, ids in an array", text, ENCODE_ARRAY, **shape))  # type: ignore[arg-type]
     pieces = {**shape, "vocab": wordpiece, "model": "wordpiece"}
     rows.append(Row("encoding", "WordPiece, ids in a list", "books", ENCODE_WORDPIECE, **pieces))  # type: ignore[arg-type]
+    rows += _more_encoding(sizes)
     for text in ("books", "code", "multilingual"):
         rows.append(Row("decoding", "BPE", text, DECODE, **shape))  # type: ignore[arg-type]
     rows.append(Row("decoding", "WordPiece", "books", DECODE[:2], **pieces))  # type: ignore[arg-type]
     return [*rows, *_processes(sizes)]
+
+
+def _more_encoding(sizes: Sizes) -> list[Row]:
+    def row(
+        title: str,
+        text: str,
+        model: str,
+        contenders: tuple[Contender, ...],
+        vocab: int,
+        reference: str,
+    ) -> Row:
+        return Row(
+            "encoding",
+            title,
+            text,
+            contenders,
+            BOTH,
+            again=2,
+            vocab=vocab,
+            model=model,
+            reference=reference,
+        )
+
+    small = sizes.unigram[0]
+    pieces = "SentencePiece's {}, a list per line"
+    return [
+        row("BERT uncased, ids in a list", "books", "bert", ENCODE_WORDPIECE, sizes.wordpiece, HF),
+        row("Unigram, ids in a list", "books", "unigram", ENCODE_UNIGRAM, small, HF),
+        *(
+            row(pieces.format(name), "books", model, ENCODE_LINES, small, SENTENCEPIECE)
+            for name, model in (
+                ("Unigram", "sentencepiece-unigram"),
+                ("BPE", "sentencepiece-bpe"),
+            )
+        ),
+        *(
+            row("cl100k, ids in a list", text, "cl100k", ENCODE_CL100K, 0, "tiktoken")
+            for text in ("books", "code")
+            if CL100K.exists()
+        ),
+    ]
 
 
 def _processes(sizes: Sizes) -> list[Row]:

@@ -22,7 +22,7 @@ from tests.bench.texts import Materials
 
 pytest.importorskip("tokenizers")
 
-TINY = Sizes(bpe=400, wordpiece=400, notebook_bpe=200, notebook_wordpiece=400)
+TINY = Sizes(bpe=400, wordpiece=400, unigram=(200, 300), notebook_bpe=200, notebook_wordpiece=400)
 ABSENT = "is not installed"
 
 

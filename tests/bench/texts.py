@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).parents[2]
 CORPORA = CHECKOUT.parent / "shared" / "corpora"
+#: tiktoken's ranks of GPT-4's encoding; without the file its rows are left out.
+CL100K = CHECKOUT.parent / "shared" / "vocab" / "cl100k_base.tiktoken"
+#: Trained by tokctl; by SentencePiece; and ranks in tiktoken's format.
+MODELS = (
+    *("bpe", "wordpiece", "bert", "unigram"),
+    *("sentencepiece-unigram", "sentencepiece-bpe"),
+    "cl100k",
+)
 SAMPLE = CHECKOUT / "corpora" / "the-lamplighters-atlas.txt"
 #: What the bundled sample is repeated to, in place of a text that is not here.
 REPEATED_TO = 4_000_000
@@ -67,11 +75,20 @@ class Materials:
         from tokctl.presets import preset
         from tokctl.tokenizer import Tokenizer
 
-        recipe = preset("gpt2") if kind == "bpe" else wordpiece_by_count()
+        presets = {"bpe": "gpt2", "bert": "bert", "unigram": "sentencepiece-unigram"}
+        recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
         books = self.text("books").path
         return Tokenizer.train([books], vocab_size=vocab, recipe=replace(recipe))
 
     def _model(self, kind: str, vocab: int) -> Path:
+        if kind.startswith("sentencepiece-"):
+            from tests.bench.peers.sentencepiece_ import train_model
+
+            books, name = self.text("books").path, kind.removeprefix("sentencepiece-")
+            prefix = self.folder / f"{kind}-{vocab}"
+            return train_model(books, prefix, name, vocab, hard_vocab_limit=False)
+        if kind == "cl100k":
+            return CL100K
         path = self.folder / f"{kind}-{vocab}.json"
         self._trained(kind, vocab).save(path)
         return path

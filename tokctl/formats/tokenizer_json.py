@@ -32,10 +32,9 @@ _COUNTS = ("counts", "left_counts", "right_counts")
 def write(model: FilledRecipe) -> bytes:
     """The model file's bytes: UTF-8, one line, the same for the same model."""
     recipe = model.recipe
-    ambiguous = _ambiguous(model)
+    spelled, ambiguous = model.spelled, model.is_ambiguous
     document = _frame(model, ambiguous)
     size = _vocabulary_size(model, document)
-    spelled = _spell(model)
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
     if model.training:
         private["training"] = model.training.to_dict()
@@ -45,10 +44,12 @@ def write(model: FilledRecipe) -> bytes:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
         private["token_counts"] = model.counts
+    pairs: list[tuple[Any, ...]] = []
     if model.merges:
-        columns = zip(*(merge[3:] for merge in model.merges), strict=True)
-        private.update(zip(_COUNTS, columns, strict=True))
-    pairs = [(spelled[merge.left], spelled[merge.right]) for merge in model.merges]
+        lefts, rights, _, *counts = zip(*model.merges, strict=True)
+        private.update(zip(_COUNTS, counts, strict=True))
+        name = spelled.__getitem__
+        pairs = list(zip(map(name, lefts), map(name, rights), strict=True))
     if ambiguous:
         private["merge_ids"], pairs = [merge[:3] for merge in model.merges], []
     inner = document["model"]
@@ -71,26 +72,9 @@ def write(model: FilledRecipe) -> bytes:
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
     """Why Hugging Face refuses the file; None where it loads it."""
     reason = huggingface.obstacle(given)
-    if reason is None and isinstance(given, FilledRecipe) and _ambiguous(given):
+    if reason is None and isinstance(given, FilledRecipe) and given.is_ambiguous:
         return "it knows tokens by their spelling, and two of these are spelled alike"
     return reason
-
-
-def _ambiguous(model: FilledRecipe) -> bool:
-    """Are tokens spelled alike, or a merge's token not as its two sides?"""
-    spelled = _spell(model)
-    return len(set(spelled)) != len(spelled) or not all(
-        _spelled_whole(model, merge) for merge in model.merges
-    )
-
-
-def _spelled_whole(model: FilledRecipe, merge: Merge) -> bool:
-    """Is the merge's token what its two sides spell?"""
-    left, right, token = (model.tokens[id_] for id_ in merge[:3])
-    marker = model.recipe.marker
-    if marker.kind == "continuation":
-        right = right.removeprefix(marker.text.encode())
-    return left + right == token
 
 
 def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
@@ -107,17 +91,6 @@ def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
     """How many tokens stand in the vocabulary; the others are added tokens alone."""
     foreign = document["version"] != PRIVATE_VERSION
     return huggingface.model_size(model) if foreign else len(model.tokens)
-
-
-def _spell(model: FilledRecipe) -> list[str]:
-    """The tokens as text: byte-level ones in GPT-2's stand-ins, added tokens as they are."""
-    if model.recipe.units != "bytes":
-        return [token.decode() for token in model.tokens]
-    apart = model.apart
-    return [
-        token.decode() if id_ in apart else byte_level.spell(token)
-        for id_, token in enumerate(model.tokens)
-    ]
 
 
 def read(data: bytes, name: str) -> FilledRecipe:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,6 +26,9 @@ def _native(part: Part) -> dict[str, Any]:
     if part.kind in CHARS_MAPS:
         return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "graphemes": False}
     if part.kind == "precompiled":
+        import base64
+        import binascii
+
         try:
             blob = base64.b64decode(part["rules"], validate=True)
         except binascii.Error as error:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from tokctl.errors import TokctlError
 
+# Every command imports this module, and `dataclass` compiles the methods of a class when it
+# is imported: half a millisecond each. So these classes are written out.
 
-@dataclass(frozen=True)
+
 class Option:
     """One option of a kind of part.
 
@@ -20,11 +21,21 @@ class Option:
     may_be_empty: for `str`.
     """
 
-    type: type
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    least: int = 0
-    may_be_empty: bool = True
+    __slots__ = ("choices", "default", "least", "may_be_empty", "type")
+
+    def __init__(
+        self,
+        type: type,  # noqa: A002 (what the attribute is called)
+        default: Any = None,
+        choices: tuple[str, ...] = (),
+        least: int = 0,
+        may_be_empty: bool = True,
+    ) -> None:
+        self.type = type
+        self.default = default
+        self.choices = choices
+        self.least = least
+        self.may_be_empty = may_be_empty
 
     def check(self, what: str, given: object) -> None:
         """TokctlError unless `given` is a value that the option can have."""
@@ -49,30 +60,66 @@ class Option:
 _TYPES = {str: "a text", bool: "true or false", int: "a whole number"}
 
 
-@dataclass(frozen=True)
 class Kind:
     """A kind of part: what it does, in one line, and its options.
 
     main: the options that the text form `kind:VALUE` sets, with `separator` between two.
     """
 
-    about: str
-    options: Mapping[str, Option] = field(default_factory=dict)
-    main: tuple[str, ...] = ()
-    separator: str = "=>"
+    __slots__ = ("about", "main", "options", "separator")
+
+    def __init__(
+        self,
+        about: str,
+        options: Mapping[str, Option] | None = None,
+        main: tuple[str, ...] = (),
+        separator: str = "=>",
+    ) -> None:
+        self.about = about
+        self.options: Mapping[str, Option] = options or {}
+        self.main = main
+        self.separator = separator
 
 
-@dataclass(frozen=True)
 class Part:
     """One normalizer, pre-tokenizer, post-processor or decoder.
 
     Made by `Family.part`, which checks it. `options` holds every option of the kind, in
-    the kind's order; `part["name"]` is the value of one.
+    the kind's order; `part["name"]` is the value of one. It never changes, and two parts of
+    the same kind with the same options are equal.
     """
 
-    family: Family = field(repr=False, compare=False, hash=False)
+    __slots__ = ("family", "kind", "options")
+    family: Family
     kind: str
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...]
+
+    def __init__(
+        self, family: Family, kind: str, options: tuple[tuple[str, Any], ...] = ()
+    ) -> None:
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "options", options)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a part never changes: {name} can't be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a part never changes: {name} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Part, (self.family, self.kind, self.options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Part):
+            return NotImplemented
+        return (self.kind, self.options) == (other.kind, other.options)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.options))
+
+    def __repr__(self) -> str:
+        return f"Part(kind={self.kind!r}, options={self.options!r})"
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.options)[name]
@@ -115,7 +162,6 @@ def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@dataclass(frozen=True, eq=False)
 class Family:
     """All kinds of normalizers, say.
 
@@ -123,9 +169,17 @@ class Family:
     aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
     """
 
-    name: str
-    kinds: Mapping[str, Kind]
-    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    __slots__ = ("aliases", "kinds", "name")
+
+    def __init__(
+        self,
+        name: str,
+        kinds: Mapping[str, Kind],
+        aliases: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.name = name
+        self.kinds = kinds
+        self.aliases: Mapping[str, Mapping[str, Any]] = aliases or {}
 
     def part(self, kind: str, **options: Any) -> Part:
         """The part of that kind; TokctlError where kind or options are wrong."""

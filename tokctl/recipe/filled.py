@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.values import Value
 
 
-@dataclass(frozen=True)
-class FilledRecipe:
+@dataclass(frozen=True, eq=False, repr=False)
+class FilledRecipe(Value):
     """A recipe with its vocabulary: all that a model file holds.
 
     Attributes:
@@ -70,3 +72,27 @@ class FilledRecipe:
             names = {b"<0x%02X>" % byte for byte in range(256)}
             found |= {id_ for id_, token in enumerate(self.tokens) if token in names}
         return frozenset(found)
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """Every token by id, as files spell it: byte-level ones in GPT-2's stand-ins, those
+        that are `apart` as they are."""
+        if self.recipe.units != "bytes":
+            return [token.decode() for token in self.tokens]
+        spelled = byte_level.spell_all(self.tokens)
+        for id_ in self.apart:
+            spelled[id_] = self.tokens[id_].decode()
+        return spelled
+
+    @cached_property
+    def is_ambiguous(self) -> bool:
+        """Are tokens spelled alike, or a merge's token not as its two sides?"""
+        if len(set(self.spelled)) != len(self.spelled):
+            return True
+        tokens = tails = self.tokens
+        if self.recipe.marker.kind == "continuation":
+            mark = self.recipe.marker.text.encode()
+            tails = [token.removeprefix(mark) for token in tokens]
+        return any(
+            tokens[left] + tails[right] != tokens[new] for left, right, new, *_ in self.merges
+        )

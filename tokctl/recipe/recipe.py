@@ -18,10 +18,11 @@ from tokctl.pipeline import (
 from tokctl.recipe.checks import check
 from tokctl.recipe.fields import strings
 from tokctl.recipe.terms import Marker
+from tokctl.values import Value
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recipe(Value):
     """How text becomes tokens.
 
     The parts of the pipeline can be given as `Part`s or in their text form (`"nfkc"`,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from tokctl.recipe.fields import strings
+from tokctl.values import Value
 
 
 class Merge(NamedTuple):
@@ -39,8 +40,8 @@ class Round(NamedTuple):
     examples: tuple[tuple[str, float | None], ...] = ()
 
 
-@dataclass(frozen=True)
-class TrainingRecord:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingRecord(Value):
     """What a training read and did; all of it depends on input and options alone.
 
     Attributes:

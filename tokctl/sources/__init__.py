@@ -20,7 +20,7 @@ BLOCK_SIZE = 1 << 22
 STDIN = "-"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Document:
     """One text: its name for messages, its size in bytes where known, its blocks."""
 

@@ -21,7 +21,7 @@ from tokctl.training.options import MOST, Options, available_threads, exact, sha
 Progress = Callable[[str, int, int | None], None]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Read:
     """What went through the counter.
 

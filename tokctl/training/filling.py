@@ -25,7 +25,7 @@ SEEDS = 1_000_000
 LONGEST_PIECE = 16
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Trained:
     """What a trainer found.
 

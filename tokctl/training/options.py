@@ -11,6 +11,7 @@ from time import perf_counter
 
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.values import Value
 
 #: A share or a weight. A float stands for the decimal that Python prints for it.
 Number = int | float | str | Decimal | Fraction
@@ -19,8 +20,8 @@ Number = int | float | str | Decimal | Fraction
 MOST = 2**63
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, eq=False, repr=False)
+class Options(Value):
     """What is asked of a training, beside the recipe.
 
     Attributes:
@@ -135,7 +136,7 @@ def share(name: str, value: Number | None) -> tuple[int, int] | None:
     return number.numerator, number.denominator
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Timing:
     """Seconds per phase of one training; never part of a model file."""
 

@@ -33,7 +33,15 @@ def train_bpe(job: Job) -> Task:
 
 
 def encode_list(job: Job) -> Task:
-    tokenizer, text = gigatoken.Tokenizer(job.model), job.read_text()
+    return _encode_list(job, gigatoken.Tokenizer(job.model))
+
+
+def encode_cl100k(job: Job) -> Task:
+    return _encode_list(job, gigatoken.Tokenizer.from_tiktoken(job.model, "cl100k"))
+
+
+def _encode_list(job: Job, tokenizer: gigatoken.Tokenizer) -> Task:
+    text = job.read_text()
     parallel = job.threads > 1
     tokenizer.encode_batch_list([WARM_UP], parallel=parallel)
     return Task(lambda: tokenizer.encode_batch_list([text], parallel=parallel)[0], ids_outcome)

@@ -80,7 +80,8 @@ def encode_list(job: Job) -> Task:
 
 
 def encode_wordpiece(job: Job) -> Task:
-    """With its own scanner in place of the pattern in the model file: faster here."""
+    """With its own scanner in place of the pattern in the model file: faster here. (The
+    normalizer of BERT is in the file as its own.)"""
     tokenizer = Tokenizer.from_file(job.model)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return _encode(job, tokenizer)

@@ -1,34 +1,52 @@
-"""SentencePiece: trains by rules of its own (words split at spaces alone, characters)."""
+"""SentencePiece: trains by rules of its own (words split at spaces alone, characters), and
+defines what a model of its own does with a text."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 
-from tests.bench.job import Job, Outcome, Task
+from tests.bench.job import WARM_UP, Job, Outcome, Task, lines_outcome
 
 #: Its mark for a space.
 SPACE = "▁"
 
 
-def train_bpe(job: Job) -> Task:
+#: What makes its Unigram that of tokctl's preset: every character, words split at spaces alone.
+LIKE_OURS = {
+    "character_coverage": 1.0,
+    "split_by_unicode_script": False,
+    "split_by_number": False,
+}
+
+
+def train_model(
+    text: Path, prefix: Path, model_type: str, vocab: int, threads: int = 1, **options: Any
+) -> Path:
+    """Trains; the path of the model file."""
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text),
+        model_prefix=str(prefix),
+        model_type=model_type,
+        vocab_size=vocab,
+        num_threads=threads,
+        max_sentence_length=1 << 30,
+        minloglevel=2,
+        **options,
+    )
+    return prefix.with_name(f"{prefix.name}.model")
+
+
+def _train(job: Job, model_type: str, **options: Any) -> Task:
     prefix = Path(job.folder) / "sentencepiece"
 
-    def train() -> str:
-        sentencepiece.SentencePieceTrainer.train(
-            input=job.text,
-            model_prefix=str(prefix),
-            model_type="bpe",
-            vocab_size=job.vocab,
-            num_threads=job.threads,
-            max_sentence_length=1 << 30,
-            minloglevel=2,
-        )
-        return f"{prefix}.model"
+    def train() -> Path:
+        return train_model(Path(job.text), prefix, model_type, job.vocab, job.threads, **options)
 
-    def outcome(model: str) -> Outcome:
-        loaded = sentencepiece.SentencePieceProcessor(model_file=model)
+    def outcome(model: Path) -> Outcome:
+        loaded = sentencepiece.SentencePieceProcessor(model_file=str(model))
         pieces = [
             loaded.id_to_piece(id_)
             for id_ in range(loaded.get_piece_size())
@@ -37,3 +55,18 @@ def train_bpe(job: Job) -> Task:
         return Outcome("", [piece.replace(SPACE, " ").encode() for piece in pieces])
 
     return Task(train, outcome)
+
+
+def train_bpe(job: Job) -> Task:
+    return _train(job, "bpe")
+
+
+def train_unigram(job: Job) -> Task:
+    # A tiny text has not enough pieces: then it takes those that there are.
+    return _train(job, "unigram", hard_vocab_limit=False, **LIKE_OURS)
+
+
+def encode_lines(job: Job) -> Task:
+    loaded, lines = sentencepiece.SentencePieceProcessor(model_file=job.model), job.read_lines()
+    loaded.encode([WARM_UP], num_threads=job.threads)
+    return Task(lambda: loaded.encode(lines, num_threads=job.threads), lines_outcome)

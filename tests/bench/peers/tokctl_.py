@@ -13,6 +13,7 @@ from tests.bench.job import (
     Outcome,
     Task,
     ids_outcome,
+    lines_outcome,
     merges_outcome,
     short,
     text_outcome,
@@ -53,6 +54,15 @@ def train_wordpiece(job: Job) -> Task:
     return Task(lambda: _train(job, wordpiece_by_count()), outcome)
 
 
+def train_unigram(job: Job) -> Task:
+    def outcome(trained: Tokenizer) -> Outcome:
+        special = trained.special_ids
+        pieces = [token for token in trained.tokens if token not in special]
+        return Outcome("", [piece.replace("▁", " ").encode() for piece in pieces])
+
+    return Task(lambda: _train(job, preset("sentencepiece-unigram")), outcome)
+
+
 def _loaded(job: Job) -> Tokenizer:
     tokenizer = Tokenizer.load(job.model)
     _ = tokenizer.encoder, tokenizer.decoder
@@ -63,6 +73,12 @@ def encode_list(job: Job) -> Task:
     tokenizer, text = _loaded(job), job.read_text()
     tokenizer.encode_ids(WARM_UP)
     return Task(lambda: tokenizer.encode_ids(text), ids_outcome)
+
+
+def encode_lines(job: Job) -> Task:
+    tokenizer, lines = _loaded(job), job.read_lines()
+    tokenizer.encode_batch([WARM_UP])
+    return Task(lambda: tokenizer.encode_batch(lines, threads=job.threads), lines_outcome)
 
 
 def encode_array(job: Job) -> Task:

@@ -90,7 +90,7 @@ _WRITERS = {
 # -- reading --------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ReadModel:
     """A model as it was found.
 

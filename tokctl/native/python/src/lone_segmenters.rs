@@ -148,6 +148,7 @@ impl Bpe {
             fuse_unknown,
             byte_ids: all_bytes(byte_ids)?,
             whole: whole.then(|| Words::new(texts(), None)),
+            in_parts: false,
         })))
     }
 

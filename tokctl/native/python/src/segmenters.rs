@@ -1,8 +1,8 @@
 //! The segmenter that a recipe describes.
 
 use tokctl_core::encode::{
-    LongestMatch, MergeOrder, Merging, Precision, Segmenter, Unigram, UnigramOptions, Unknown,
-    Words,
+    can_cut, LongestMatch, MergeOrder, Merging, Precision, Segmenter, Unigram, UnigramOptions,
+    Unknown, Words,
 };
 use tokctl_core::model::{Alphabet, Marker, Merges, Units};
 use tokctl_core::Error;
@@ -54,6 +54,16 @@ fn words(given: &Given, unknown_id: Option<u32>) -> Words {
 }
 
 fn merging(name: &str, given: Given) -> Result<Merging> {
+    let in_parts = match (name, given.units, &given.marker) {
+        ("merges", Units::Characters, Marker::None) => can_cut(&given.tokens, Some(&given.merges)),
+        ("ranks", Units::Characters, Marker::None) => can_cut(&given.tokens, None),
+        _ => false,
+    };
+    // Its text says nothing of what it stands for.
+    let unknown_is_ordinary = given
+        .tokens
+        .iter()
+        .any(|&(_, id)| Some(id) == given.unknown_id);
     let merges = match name {
         "symbols" => Merges::default(),
         "ranks" => by_rank(&given)?,
@@ -70,6 +80,7 @@ fn merging(name: &str, given: Given) -> Result<Merging> {
         fuse_unknown: given.fuse_unknown,
         whole: given.whole_words.then(|| words(&given, None)),
         byte_ids: given.byte_ids,
+        in_parts: in_parts && !given.whole_words && !unknown_is_ordinary,
     })
 }
 

@@ -8,8 +8,7 @@ use hashbrown::DefaultHashBuilder;
 use super::table::{Entry, Table};
 use crate::error::{Error, Result};
 use crate::normalize::{Chain, Edges};
-use crate::pretokenize::{cut_into_pieces, last_cut, PreTokenizer};
-use crate::unicode::{Classes, LETTER, NUMBER, PUNCTUATION};
+use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, PreTokenizer};
 use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
@@ -198,16 +197,6 @@ impl Counter {
         }
         Ok(counts)
     }
-}
-
-/// The last place at or after `from` where a text may be cut before it is normalized:
-/// before a plain space or line feed behind a letter, a number or punctuation.
-fn last_safe_cut(text: &[u8], from: usize) -> Option<usize> {
-    let classes = Classes::get();
-    (from.max(1)..text.len()).rev().find(|&at| {
-        matches!(text[at], b' ' | b'\n')
-            && classes.before(text, at) & (LETTER | NUMBER | PUNCTUATION) != 0
-    })
 }
 
 /// Distinct pre-tokens and how often each occurs, in first-seen order.

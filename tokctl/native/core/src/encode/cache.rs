@@ -10,49 +10,158 @@ use crate::error::Result;
 const MOST_ENTRIES: usize = 1 << 18;
 const MOST_BYTES: usize = 1 << 24;
 
-#[derive(Clone, Copy)]
-struct Entry {
-    hash: u64,
-    key: (u32, u32),
-    segments: (u32, u32),
+/// From, to: places in a vector.
+type Range = (u32, u32);
+
+/// A pre-token of up to 16 bytes, packed: it takes no look elsewhere to know it again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Packed {
+    start: u64,
+    end: u64,
+    length: u32,
 }
 
-#[derive(Default)]
+impl Packed {
+    /// The first and the last bytes, which overlap: with the length they say it all.
+    #[inline]
+    fn of(text: &[u8]) -> Option<Self> {
+        let (start, end) = match text.len() {
+            9..=16 => (eight(text.first_chunk()?), eight(text.last_chunk()?)),
+            4..=8 => (four(text.first_chunk()?), four(text.last_chunk()?)),
+            1..=3 => {
+                let middle = u64::from(text[text.len() / 2]);
+                let last = u64::from(text[text.len() - 1]);
+                (u64::from(text[0]), middle << 8 | last)
+            }
+            _ => return None,
+        };
+        Some(Packed {
+            start,
+            end,
+            length: text.len() as u32,
+        })
+    }
+
+    /// Two multiplications; `seeds` are the process's own, so that nobody can prepare words
+    /// that collide.
+    #[inline]
+    fn hash(self, seeds: [u64; 2]) -> u64 {
+        let folded = fold(self.start ^ seeds[0], self.end ^ seeds[1]);
+        fold(folded ^ u64::from(self.length), seeds[0] | 1)
+    }
+}
+
+fn eight(bytes: &[u8; 8]) -> u64 {
+    u64::from_le_bytes(*bytes)
+}
+
+fn four(bytes: &[u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(*bytes))
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[derive(Clone, Copy)]
+struct Short {
+    key: Packed,
+    segments: Range,
+}
+
+#[derive(Clone, Copy)]
+struct Long {
+    hash: u64,
+    key: Range,
+    segments: Range,
+}
+
 pub struct Cache {
     hasher: DefaultHashBuilder,
-    index: HashTable<Entry>,
+    seeds: [u64; 2],
+    short: HashTable<Short>,
+    long: HashTable<Long>,
+    /// The text of the long ones.
     keys: Vec<u8>,
     segments: Vec<Segment>,
     scratch: Vec<Segment>,
 }
 
+impl Default for Cache {
+    fn default() -> Self {
+        let hasher = DefaultHashBuilder::default();
+        Cache {
+            seeds: [hasher.hash_one(0), hasher.hash_one(1)],
+            hasher,
+            short: HashTable::new(),
+            long: HashTable::new(),
+            keys: Vec::new(),
+            segments: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+}
+
 impl Cache {
     /// The segments of `pre_token`, which `segment` appends when they are not here yet.
+    #[inline]
     pub fn get_or_insert(
         &mut self,
         pre_token: &[u8],
         segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>,
     ) -> Result<&[Segment]> {
-        let hash = self.hasher.hash_one(pre_token);
-        let found = self.index.find(hash, |entry| {
-            let (start, end) = entry.key;
-            entry.hash == hash && self.keys[start as usize..end as usize] == *pre_token
-        });
-        let (start, end) = match found {
-            Some(entry) => entry.segments,
-            None => self.insert(hash, pre_token, segment)?,
+        let (start, end) = match Packed::of(pre_token) {
+            Some(key) => {
+                let hash = key.hash(self.seeds);
+                match self.short.find(hash, |entry| entry.key == key) {
+                    Some(entry) => entry.segments,
+                    None => {
+                        let segments = self.make(segment)?;
+                        let seeds = self.seeds;
+                        let rehash = |entry: &Short| entry.key.hash(seeds);
+                        self.short
+                            .insert_unique(hash, Short { key, segments }, rehash);
+                        segments
+                    }
+                }
+            }
+            None => self.get_or_insert_long(pre_token, segment)?,
         };
         Ok(&self.segments[start as usize..end as usize])
     }
 
-    fn insert(
+    fn get_or_insert_long(
         &mut self,
-        hash: u64,
         pre_token: &[u8],
         segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>,
-    ) -> Result<(u32, u32)> {
-        if self.index.len() >= MOST_ENTRIES || self.keys.len() >= MOST_BYTES {
-            self.index.clear();
+    ) -> Result<Range> {
+        let hash = self.hasher.hash_one(pre_token);
+        let found = self.long.find(hash, |entry| {
+            let (start, end) = entry.key;
+            entry.hash == hash && self.keys[start as usize..end as usize] == *pre_token
+        });
+        if let Some(entry) = found {
+            return Ok(entry.segments);
+        }
+        let segments = self.make(segment)?;
+        let start = self.keys.len() as u32;
+        self.keys.extend_from_slice(pre_token);
+        let entry = Long {
+            hash,
+            key: (start, self.keys.len() as u32),
+            segments,
+        };
+        self.long.insert_unique(hash, entry, |entry| entry.hash);
+        Ok(segments)
+    }
+
+    /// Room for one more entry, and its segments.
+    fn make(&mut self, segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>) -> Result<Range> {
+        if self.short.len() + self.long.len() >= MOST_ENTRIES || self.keys.len() >= MOST_BYTES {
+            self.short.clear();
+            self.long.clear();
             self.keys.clear();
             self.segments.clear();
         }
@@ -61,16 +170,8 @@ impl Cache {
             self.segments.truncate(first);
             return Err(error);
         }
-        let key_start = self.keys.len() as u32;
-        self.keys.extend_from_slice(pre_token);
         // A pre-token has no more segments than bytes plus markers, so 32 bits hold these.
-        let entry = Entry {
-            hash,
-            key: (key_start, self.keys.len() as u32),
-            segments: (first as u32, self.segments.len() as u32),
-        };
-        self.index.insert_unique(hash, entry, |entry| entry.hash);
-        Ok(entry.segments)
+        Ok((first as u32, self.segments.len() as u32))
     }
 
     /// An empty vector for a pre-token that is not cached, to be given back.
@@ -83,5 +184,50 @@ impl Cache {
     pub fn keep_scratch(&mut self, scratch: Vec<Segment>) -> &[Segment] {
         self.scratch = scratch;
         &self.scratch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn words_that_differ_in_one_byte_or_in_length_differ() {
+        let mut cache = Cache::default();
+        let mut words: Vec<Vec<u8>> = (0..=40).map(|length| vec![b'a'; length]).collect();
+        for length in 1..=40 {
+            for at in 0..length {
+                let mut word = vec![b'a'; length];
+                word[at] = 0;
+                words.push(word);
+            }
+        }
+        for _ in 0..2 {
+            for (id, word) in (0..).zip(&words) {
+                let length = word.len() as u32;
+                let found = cache.get_or_insert(word, |out| {
+                    out.push(Segment { id, length });
+                    Ok(())
+                });
+                assert_eq!(found.unwrap(), [Segment { id, length }]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_fails_is_not_remembered() {
+        let mut cache = Cache::default();
+        let segment = Segment { id: 7, length: 2 };
+        let failed = cache.get_or_insert(b"ab", |out| {
+            out.push(segment);
+            Err(Error::Interrupted)
+        });
+        assert!(failed.is_err());
+        let found = cache.get_or_insert(b"ab", |out| {
+            out.push(Segment { id: 8, ..segment });
+            Ok(())
+        });
+        assert_eq!(found.unwrap(), [Segment { id: 8, ..segment }]);
     }
 }

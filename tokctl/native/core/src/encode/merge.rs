@@ -40,6 +40,8 @@ pub struct Merging {
     /// Pre-tokens that are looked up here are one token, whatever the merges would make
     /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
     pub whole: Option<Words>,
+    /// Long pre-tokens can be segmented part by part; see [`super::parts`].
+    pub in_parts: bool,
 }
 
 struct Node {

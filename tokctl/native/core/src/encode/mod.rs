@@ -9,6 +9,7 @@ mod longest;
 mod longest_match;
 mod matchers;
 mod merge;
+mod parts;
 mod random;
 mod unigram;
 mod words;
@@ -18,6 +19,7 @@ pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
 pub use matchers::Matchers;
 pub use merge::{MergeOrder, Merging};
+pub use parts::can_cut;
 pub use random::Rng;
 pub use unigram::{Precision, Unigram, UnigramOptions};
 pub use words::Words;
@@ -26,8 +28,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::normalize::{Chain, Edges};
-use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::{last_cut, safe_cut, Metaspace, PreTokenizer};
 use cache::Cache;
+use parts::Cuts;
 
 /// A token of a pre-token and how many bytes of it the token covers. The lengths of a
 /// pre-token's segments add up to its length.
@@ -96,6 +99,9 @@ pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
 /// A pre-token longer than this is segmented without a look into the cache.
 const CACHED_LENGTH: usize = 64;
 
+/// A text longer than this is normalized in blocks of that size, where it may be cut.
+const BLOCK: usize = 32 * 1024;
+
 pub struct Encoder {
     normalizers: Chain,
     pre_tokenizer: PreTokenizer,
@@ -153,13 +159,62 @@ impl Encoder {
         interrupt: Interrupt,
     ) -> Result<&'c [Segment]> {
         if pre_token.len() > CACHED_LENGTH {
-            let mut segments = cache.take_scratch();
-            let result = self.segmenter.segment(pre_token, &mut segments, interrupt);
-            let kept = cache.keep_scratch(segments);
-            return result.map(|()| kept);
+            return self.segment_long(pre_token, cache, interrupt);
         }
         cache.get_or_insert(pre_token, |out| {
             self.segmenter.segment(pre_token, out, interrupt)
+        })
+    }
+
+    fn segment_long<'c>(
+        &self,
+        pre_token: &[u8],
+        cache: &'c mut Cache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        let mut segments = cache.take_scratch();
+        let result = match &self.segmenter {
+            Segmenter::Merges(merging) if merging.in_parts => {
+                check_length(pre_token).and_then(|()| {
+                    let mut done = 0usize;
+                    Cuts::of(pre_token).parts(|part| {
+                        done += 1;
+                        if done.is_multiple_of(1 << 14) && interrupt() {
+                            return Err(Error::Interrupted);
+                        }
+                        if part.len() > CACHED_LENGTH {
+                            return self.segmenter.segment(part, &mut segments, interrupt);
+                        }
+                        let found = cache.get_or_insert(part, |out| {
+                            self.segmenter.segment(part, out, interrupt)
+                        })?;
+                        segments.extend_from_slice(found);
+                        Ok(())
+                    })
+                })
+            }
+            segmenter => segmenter.segment(pre_token, &mut segments, interrupt),
+        };
+        let kept = cache.keep_scratch(segments);
+        result.map(|()| kept)
+    }
+
+    /// As [`Self::segment_cached`] for a word of a metaspace step.
+    fn segment_word<'c>(
+        &self,
+        words: Metaspace,
+        word: &[u8],
+        rewritten: &mut Vec<u8>,
+        cache: &'c mut Cache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        if word.len() > CACHED_LENGTH {
+            words.rewritten(word, rewritten);
+            return self.segment_long(rewritten, cache, interrupt);
+        }
+        cache.get_or_insert(word, |out| {
+            words.rewritten(word, rewritten);
+            self.segmenter.segment(rewritten, out, interrupt)
         })
     }
 
@@ -196,9 +251,12 @@ impl Encoder {
         work: &mut Work,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        let matcher = work.matchers.and_then(Matchers::normalized);
+        if matcher.is_none() && stretch.len() > BLOCK && self.can_be_cut() {
+            return self.ids_in_blocks(stretch, at_start, work, out);
+        }
         let text = self.normalizers.apply(stretch, Edges::WHOLE)?;
         let mut failure = Ok(());
-        let matcher = work.matchers.and_then(Matchers::normalized);
         each_span(matcher, &text, |id, start, end| match id {
             Some(id) => out.push(id),
             None if failure.is_ok() => {
@@ -208,6 +266,51 @@ impl Encoder {
             None => {}
         });
         failure
+    }
+
+    /// May a text be normalized and split in blocks? Without normalizers it is not copied
+    /// anyway.
+    fn can_be_cut(&self) -> bool {
+        !self.normalizers.is_empty()
+            && self.normalizers.cuts_before_space()
+            && self.pre_tokenizer.cuts_before_space()
+    }
+
+    /// Normalizes and splits block by block, so that the normalized text stays in the
+    /// processor's cache and is never whole in memory.
+    fn ids_in_blocks(
+        &self,
+        stretch: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        // Normalized text whose last pre-token may go on in the next block.
+        let mut waiting: Vec<u8> = Vec::new();
+        let (mut from, mut split) = (0, false);
+        while from < stretch.len() {
+            let to = safe_cut(stretch, from + BLOCK).unwrap_or(stretch.len());
+            let edges = Edges {
+                start: from == 0,
+                end: to == stretch.len(),
+            };
+            let searched = waiting.len();
+            waiting.extend_from_slice(&self.normalizers.apply(&stretch[from..to], edges)?);
+            let end = match edges.end {
+                true => waiting.len(),
+                false => last_cut(&self.pre_tokenizer, &waiting, searched).unwrap_or(0),
+            };
+            if end > 0 {
+                self.normalized_ids(&waiting[..end], at_start && !split, work, out)?;
+                waiting.drain(..end);
+                split = true;
+            }
+            if (work.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            from = to;
+        }
+        Ok(())
     }
 
     fn normalized_ids(
@@ -220,12 +323,31 @@ impl Encoder {
         let mut emit = |segments: &[Segment], _, _| {
             out.extend(segments.iter().map(|segment| segment.id));
         };
+        let mut failure = Ok(());
+        let mut seen = 0usize;
+        if let Some(words) = self.pre_tokenizer.metaspace() {
+            let mut rewritten = Vec::new();
+            words.split(text, at_start, |word| {
+                seen += 1;
+                if failure.is_err() {
+                    return;
+                }
+                if seen.is_multiple_of(1 << 14) && (work.interrupt)() {
+                    failure = Err(Error::Interrupted);
+                    return;
+                }
+                let (cache, interrupt) = (&mut *work.cache, work.interrupt);
+                match self.segment_word(words, word, &mut rewritten, cache, interrupt) {
+                    Ok(segments) => emit(segments, 0, 0),
+                    Err(error) => failure = Err(error),
+                }
+            });
+            return failure;
+        }
         if self.pre_tokenizer.rewrites() {
             let splits = self.pre_tokenizer.run(text, at_start)?;
             return self.each_range(&splits.text, &splits.ranges, work, emit);
         }
-        let mut failure = Ok(());
-        let mut seen = 0usize;
         self.pre_tokenizer.split(text, |start, end| {
             seen += 1;
             if failure.is_err() {

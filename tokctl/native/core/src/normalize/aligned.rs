@@ -43,6 +43,8 @@ pub(super) trait Sink {
     fn stretch(&mut self, at: usize);
     /// The next bytes of the old text, unchanged.
     fn keep(&mut self, bytes: &[u8]);
+    /// The next bytes of the old text, which are ASCII, each replaced by what `becomes` says.
+    fn map(&mut self, bytes: &[u8], becomes: impl Fn(u8) -> u8);
     /// The next bytes of the old text are removed.
     fn skip(&mut self, length: usize);
     /// Hugging Face's `transform`: with a `change` above 0 the character is inserted;
@@ -99,6 +101,12 @@ impl Sink for Bytes<'_> {
             Some(new) => new.extend_from_slice(bytes),
             None => self.same += bytes.len(),
         }
+    }
+
+    #[inline]
+    fn map(&mut self, bytes: &[u8], becomes: impl Fn(u8) -> u8) {
+        let new = self.new_text();
+        new.extend(bytes.iter().map(|&byte| becomes(byte)));
     }
 
     #[inline]
@@ -221,6 +229,19 @@ impl Sink for Places<'_> {
             new.places.extend_from_slice(&self.places[start..end]);
         }
         self.at = end;
+    }
+
+    fn map(&mut self, bytes: &[u8], becomes: impl Fn(u8) -> u8) {
+        let mut kept = 0;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let new = becomes(byte);
+            if new != byte {
+                self.keep(&bytes[kept..at]);
+                self.put(new.into(), 0);
+                kept = at + 1;
+            }
+        }
+        self.keep(&bytes[kept..]);
     }
 
     fn skip(&mut self, length: usize) {

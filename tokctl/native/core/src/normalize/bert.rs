@@ -28,6 +28,14 @@ impl CharRule for Clean {
         self.is_removed(character) || character.is_whitespace()
     }
 
+    #[inline]
+    fn ascii(&self, byte: u8) -> Option<u8> {
+        match byte {
+            b'\t' | b'\n' | b'\r' => Some(b' '),
+            _ => (!byte.is_ascii_control()).then_some(byte),
+        }
+    }
+
     fn write(&self, character: char, sink: &mut impl Sink) {
         match self.is_removed(character) {
             true => sink.skip(character.len_utf8()),

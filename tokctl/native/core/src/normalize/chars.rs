@@ -1,6 +1,7 @@
 //! Normalizers that look at one character at a time.
 
 use super::aligned::Sink;
+use crate::unicode::stretches;
 
 /// What becomes of a character, whatever stands beside it.
 pub(super) trait CharRule {
@@ -13,14 +14,19 @@ pub(super) trait CharRule {
             !byte.is_ascii() || self.touches(char::from(byte))
         })
     }
+    /// The one ASCII character that this ASCII byte becomes, where it is one. Runs of these
+    /// are written at once.
+    #[inline]
+    fn ascii(&self, _: u8) -> Option<u8> {
+        None
+    }
     /// Writes what a touched character becomes.
     fn write(&self, character: char, sink: &mut impl Sink);
 }
 
 /// Bytes that are not UTF-8 stay as they are.
 pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl Sink) {
-    for chunk in text.utf8_chunks() {
-        let stretch = chunk.valid();
+    for (stretch, invalid) in stretches(text) {
         let bytes = stretch.as_bytes();
         let (mut kept, mut at) = (0, 0);
         loop {
@@ -28,6 +34,16 @@ pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl Sink) {
             let Some(character) = stretch[at..].chars().next() else {
                 break;
             };
+            let becomes = |byte: u8| becomes(rule, byte);
+            let mapped = leading(&bytes[at..], |byte| becomes(byte).is_none());
+            if mapped > 0 {
+                sink.keep(&bytes[kept..at]);
+                let run = &bytes[at..at + mapped];
+                sink.map(run, |byte| becomes(byte).unwrap_or(byte));
+                at += mapped;
+                kept = at;
+                continue;
+            }
             let end = at + character.len_utf8();
             if rule.touches(character) {
                 sink.keep(&bytes[kept..at]);
@@ -37,7 +53,15 @@ pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl Sink) {
             at = end;
         }
         sink.keep(&bytes[kept..]);
-        sink.keep(chunk.invalid());
+        sink.keep(invalid);
+    }
+}
+
+#[inline]
+fn becomes(rule: &impl CharRule, byte: u8) -> Option<u8> {
+    match byte.is_ascii() {
+        true => rule.ascii(byte),
+        false => None,
     }
 }
 

@@ -17,6 +17,7 @@ use unicode_normalization::{
 
 use super::aligned::Sink;
 use super::chars::ascii_length;
+use crate::unicode::stretches;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -104,9 +105,9 @@ struct Scratch {
 
 pub(super) fn run(form: Form, text: &[u8], sink: &mut impl Sink) {
     let mut scratch = Scratch::default();
-    for chunk in text.utf8_chunks() {
-        run_stretch(form, chunk.valid(), &mut scratch, sink);
-        sink.keep(chunk.invalid());
+    for (valid, invalid) in stretches(text) {
+        run_stretch(form, valid, &mut scratch, sink);
+        sink.keep(invalid);
     }
 }
 

@@ -20,6 +20,11 @@ impl CharRule for Lowercase {
     }
 
     #[inline]
+    fn ascii(&self, byte: u8) -> Option<u8> {
+        Some(byte.to_ascii_lowercase())
+    }
+
+    #[inline]
     fn write(&self, character: char, sink: &mut impl Sink) {
         for (number, lower) in character.to_lowercase().enumerate() {
             sink.put(lower, isize::from(number > 0));
@@ -27,10 +32,10 @@ impl CharRule for Lowercase {
     }
 }
 
-/// The blocks of East Asian scripts, which need no look-up.
+/// General punctuation and the blocks of East Asian scripts, which need no look-up.
 #[inline]
 fn has_no_case(character: char) -> bool {
-    matches!(character, '\u{2E80}'..='\u{A63F}' | '\u{AC00}'..='\u{D7FF}')
+    matches!(character, '\u{2000}'..='\u{2125}' | '\u{2E80}'..='\u{A63F}' | '\u{AC00}'..='\u{D7FF}')
 }
 
 #[cfg(test)]

@@ -159,6 +159,24 @@ pub fn last_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Optio
         .find(|&at| is_cut(pre_tokenizer, text, at))
 }
 
+/// The first place at or after `from` where a text may be cut before it is normalized:
+/// before a plain space or line feed behind a letter, a number or punctuation.
+pub fn safe_cut(text: &[u8], from: usize) -> Option<usize> {
+    (from.max(1)..text.len()).find(|&at| is_safe_cut(text, at))
+}
+
+/// The last such place.
+pub fn last_safe_cut(text: &[u8], from: usize) -> Option<usize> {
+    (from.max(1)..text.len())
+        .rev()
+        .find(|&at| is_safe_cut(text, at))
+}
+
+fn is_safe_cut(text: &[u8], at: usize) -> bool {
+    matches!(text[at], b' ' | b'\n')
+        && Classes::get().before(text, at) & (LETTER | NUMBER | PUNCTUATION) != 0
+}
+
 /// Splits `text` at cuts into pieces of about `size` bytes: ascending end offsets,
 /// the last one `text.len()`. A piece without a cut inside grows past `size`.
 pub fn cut_into_pieces(pre_tokenizer: &PreTokenizer, text: &[u8], size: usize) -> Vec<usize> {

@@ -13,6 +13,7 @@ mod deepseek;
 mod gpt2;
 mod gpt2_words;
 mod graphemes;
+mod metaspace;
 mod o200k;
 mod penn_treebank;
 mod rewrite;
@@ -25,7 +26,8 @@ mod split;
 mod whitespace;
 
 pub use behaviour::Behaviour;
-pub use cuts::{cut_into_pieces, last_cut};
+pub use cuts::{cut_into_pieces, last_cut, last_safe_cut, safe_cut};
+pub use metaspace::Metaspace;
 pub use rewrite::Rewrite;
 pub use scanner::Scanner;
 pub use sequence::{PreTokenizer, Splits, Step};

@@ -46,7 +46,7 @@ impl Rewrite {
     }
 
     /// What is put in front of a piece.
-    fn in_front(&self, piece: &[u8], at_start: bool) -> &[u8] {
+    pub(super) fn in_front(&self, piece: &[u8], at_start: bool) -> &[u8] {
         let (with, wanted) = match self {
             Rewrite::PrefixSpace => (&b" "[..], true),
             Rewrite::Metaspace {

