@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +78,11 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
     pieces = [*template_pieces(part["single"]), *template_pieces(part["pair"])]
     named = dict.fromkeys(piece.token for piece in pieces if piece.token is not None)
     if missing := [token for token in named if token not in special]:
+        from shlex import quote
+
         raise TokctlError(
             f"the template {text!r} names {missing[0]}, which is no special token",
-            "make it one: " + " ".join(f"--special {shlex.quote(token)}" for token in missing),
+            "make it one: " + " ".join(f"--special {quote(token)}" for token in missing),
         )
     return (*others, part)
 

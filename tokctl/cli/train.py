@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from tokctl.recipe import Recipe
     from tokctl.training import Options
 
@@ -176,11 +177,15 @@ def train(
 
 def _share(option: str, text: str | None) -> Decimal | None:
     """The share, exactly as it was written; TokctlError where it is none."""
+    if text is None:
+        return None
+    from decimal import Decimal, InvalidOperation
+
     from tokctl.training.options import share
 
     try:
-        number = None if text is None else Decimal(text)
-        if number is not None and not number.is_finite():
+        number = Decimal(text)
+        if not number.is_finite():
             raise InvalidOperation
     except InvalidOperation:
         raise TokctlError(

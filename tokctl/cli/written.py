@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from array import array
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,8 @@ def text_or_bytes(data: bytes) -> str | dict[str, str]:
     try:
         return data.decode()
     except UnicodeDecodeError:
+        from base64 import b64encode
+
         return {"bytes": b64encode(data).decode()}
 
 

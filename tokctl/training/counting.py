@@ -6,8 +6,8 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokctl import _native
 from tokctl.errors import TokctlError
@@ -15,6 +15,9 @@ from tokctl.pipeline import native_parts
 from tokctl.recipe import Recipe
 from tokctl.sources import STDIN, Document, check_utf8
 from tokctl.training.options import MOST, Options, available_threads, exact, share
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 #: Told (phase, done, total): `count` in bytes, `merge` in ids of the vocabulary. The
 #: total is None where it is not known. What it raises ends the training.
@@ -94,6 +97,8 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
     the least common multiple of the weights' denominators. No weights: ([], 1)."""
     if not given:
         return [], 1
+    from fractions import Fraction
+
     weights = {}
     for name, value in given.items():
         known = "stdin" if name == STDIN else str(Path(name))

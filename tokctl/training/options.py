@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from time import perf_counter
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Recipe
 from tokctl.values import Value
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction
+
 #: A share or a weight. A float stands for the decimal that Python prints for it.
-Number = int | float | str | Decimal | Fraction
+Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
 #: What crosses into the core has 64 bits, and signed ones elsewhere.
 MOST = 2**63
@@ -111,6 +114,10 @@ def whole_pre_tokens(recipe: Recipe) -> bool:
 
 def exact(name: str, value: Number) -> Fraction:
     """The number as a fraction; TokctlError where it is none, or is not above 0."""
+    # Imported late: few trainings have weights or shares.
+    from decimal import Decimal
+    from fractions import Fraction
+
     try:
         if isinstance(value, bool):
             raise TypeError

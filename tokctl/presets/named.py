@@ -1,81 +1,16 @@
-"""Named recipes, and the default recipe of each algorithm."""
+"""The recipes that have a name: each with what it is, in one line."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tokctl.errors import TokctlError
 from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
-from tokctl.recipe import ALGORITHMS, Marker, Recipe
+from tokctl.presets.defaults import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
+from tokctl.recipe import Marker, Recipe
 
 _split = PRE_TOKENIZERS.steps
 _normalize = NORMALIZERS.steps
 _decode = DECODERS.steps
-
-BPE = Recipe(
-    name="bpe",
-    algorithm="bpe",
-    pre_tokenizers=_split("gpt2"),
-    units="bytes",
-    alphabet="bytes",
-    tie_break="lowest-id",
-)
-
-#: What `--chars` makes of it. A character that training has not seen needs `[UNK]`.
-BPE_CHARACTERS = replace(
-    BPE,
-    units="characters",
-    alphabet="seen",
-    tie_break="first-seen",
-    unk_token="[UNK]",
-    special_tokens=("[UNK]",),
-)
-
-WORDPIECE = Recipe(
-    name="wordpiece",
-    algorithm="wordpiece",
-    pre_tokenizers=_split("bert"),
-    marker=Marker("continuation", "##"),
-    score="likelihood",
-    tie_break="first-seen",
-    segmentation="longest-match",
-    unk_token="[UNK]",
-    max_input_chars=100,
-    special_tokens=("[UNK]",),
-)
-
-UNIGRAM = Recipe(
-    name="unigram",
-    algorithm="unigram",
-    normalizers=_normalize("nmt_nfkc"),
-    pre_tokenizers=_split("metaspace"),
-    segmentation="viterbi",
-    unk_token="<unk>",
-    unknown="char",
-    fuse_unknown=True,
-    decoders=_decode("metaspace"),
-    special_tokens=("<unk>",),
-)
-
-WORD = Recipe(
-    name="word",
-    algorithm="word",
-    pre_tokenizers=_split("bert"),
-    segmentation="lookup",
-    unk_token="[UNK]",
-    decoders=_decode("join"),
-    special_tokens=("[UNK]",),
-)
-
-CHAR = Recipe(
-    name="char",
-    algorithm="char",
-    segmentation="symbols",
-    unk_token="[UNK]",
-    special_tokens=("[UNK]",),
-)
-
-DEFAULTS = {"bpe": BPE, "wordpiece": WORDPIECE, "unigram": UNIGRAM, "word": WORD, "char": CHAR}
 
 #: WordPiece as Hugging Face trains it: BPE's criterion, its alphabet, its ties.
 _HF_WORDPIECE = replace(
@@ -270,25 +205,3 @@ PRESETS = {
         ),
     ),
 }
-
-
-def preset(name: str) -> Recipe:
-    """The recipe called `name`; TokctlError with the known names where there is none."""
-    if name in PRESETS:
-        return PRESETS[name][1]
-    import difflib
-
-    close = difflib.get_close_matches(name, PRESETS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the presets are: {', '.join(PRESETS)}"
-    raise TokctlError(f"no preset is called {name!r}", hint)
-
-
-def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
-    """The recipe of an algorithm when nothing else is asked for."""
-    if algorithm not in DEFAULTS:
-        raise TokctlError(
-            f"no algorithm is called {algorithm!r}", f"choose one of: {', '.join(ALGORITHMS)}"
-        )
-    if algorithm == "bpe" and characters:
-        return BPE_CHARACTERS
-    return DEFAULTS[algorithm]
