@@ -163,7 +163,7 @@ def pair(
 ) -> tuple[Tokenizer, hf.Tokenizer]:
     """A recipe that their format expresses: our tokenizer, and our file loaded by theirs."""
     recipe = RECIPES[request.param]
-    text = sample[:12_000] if recipe.pre_tokenizer == "none" else sample
+    text = sample[:12_000] if recipe.splitting == "none" else sample
     ours = train_on_text(text, tmp_path_factory.mktemp("pair"), recipe, 1500)
     return ours, loaded(ours)
 
@@ -196,7 +196,7 @@ def test_ids_on_ties(pair: tuple[Tokenizer, hf.Tokenizer], text: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_ids_on_books(pair: tuple[Tokenizer, hf.Tokenizer], name: str) -> None:
     ours, theirs = pair
-    if ours.recipe.pre_tokenizer == "none":
+    if ours.recipe.splitting == "none":
         pytest.skip("their encoder is quadratic in a pre-token's length")
     text = read(shared_file(f"corpora/{name}"), SLICE // 4)
     assert ours.encode_ids(text) == theirs.encode(text).ids

@@ -29,7 +29,7 @@ def recipe(marker: str, score: str, ties: str, **changes: object) -> Recipe:
     values = {
         "name": "test",
         "algorithm": "wordpiece" if wordpiece else "bpe",
-        "pre_tokenizer": "whitespace",
+        "pre_tokenizers": "whitespace",
         "units": "characters",
         "marker": MARKERS[marker],
         "score": score,

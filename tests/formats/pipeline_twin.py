@@ -12,7 +12,8 @@ def normalize(model: FilledRecipe, text: str) -> str:
     """For models without rules."""
     for part in model.recipe.normalizers:
         if part.kind == "strip-spaces":
-            text = text.strip(" ")
+            text = text.lstrip(" ") if part["left"] else text
+            text = text.rstrip(" ") if part["right"] else text
         elif part.kind == "collapse-spaces":
             text = re.sub(" +", " ", text)
         elif part.kind == "prepend":
@@ -35,15 +36,8 @@ def encode(model: FilledRecipe, normalized: str) -> list[int]:
     done = 0
     for match in [*re.finditer(pattern, normalized), None]:
         stretch = normalized[done : match.start() if match else len(normalized)]
-        words = [stretch]
-        if model.recipe.algorithm == "word":
-            words = re.findall("▁?[^▁]+|▁", stretch)
-            assert [part["split"] for part in model.recipe.pre_tokenizers] == [True]
-        else:
-            assert not model.recipe.pre_tokenizers
-        # Unknown words side by side are one token, too: across pre-tokens.
-        segments = [piece for word in words if word for piece in segment(model, word)]
-        out += ids_of(model, segments)
+        assert not model.recipe.pre_tokenizers
+        out += ids_of(model, segment(model, stretch))
         if match:
             out.append(ids[match[0]])
             done = match.end()
@@ -76,8 +70,6 @@ def ordinary(model: FilledRecipe) -> dict[str, int]:
 def segment(model: FilledRecipe, text: str) -> list[str]:
     known = ordinary(model)
     how = model.recipe.segmentation
-    if how == "lookup":
-        return [text]
     if how == "symbols":
         return list(text)
     if how == "ranks":

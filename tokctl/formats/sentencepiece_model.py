@@ -5,12 +5,16 @@ What its library does with them, by its source (`src/normalizer.cc`, `src/*_mode
 
 - Its rules come first, then spaces are removed and joined, then `▁` is put before the text
   and in place of each space: all of them normalizers, because it matches user-defined
-  pieces in the text that results. It splits nothing but words.
+  pieces in the text that results. It splits nothing. At the end of the text it removes `▁`,
+  those that the text itself spells among them.
+- A word model makes one unknown token of all unknown words side by side: refused.
 - Control, unknown and unused pieces are special tokens. Text never spells them.
 - User-defined pieces are found first in BPE and character models, and never merged with
   what stands beside them: added tokens, matched literally in the normalized text. In a
   Unigram model they are pieces that nothing scores higher than, and are so here.
-- Decoding gives control pieces their name, where SentencePiece leaves them out.
+- Decoding takes one `▁` of the first piece away, and where extra spaces are removed one of
+  each piece before any text: all of them, unless a piece starts with two. It gives control
+  pieces their name, where SentencePiece leaves them out.
 """
 
 from __future__ import annotations
@@ -21,19 +25,19 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
-from tokctl.pipeline import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
+from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part
 from tokctl.recipe import FilledRecipe, Recipe
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"
 _SPACE = "▁"
 _ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
-_SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "word": "lookup", "char": "symbols"}
+_SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "char": "symbols"}
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
 _UNKNOWN_SURFACE = " \u2047 "
-#: In a Unigram model such a piece scores its length times the highest score, less this;
-#: and the highest score is never below 1e-38, the least positive number.
-_USER_DEFINED_SCORE = -0.1
+_ALL = 2**31 - 1
+#: In a Unigram model a user-defined piece scores this for each byte after its first.
+_USER_DEFINED_SCORE = 0.1
 
 
 def read(data: bytes, name: str) -> FilledRecipe:
@@ -64,21 +68,21 @@ def _filled(proto: Any) -> FilledRecipe:
         raise ValueError("one of its scores is no number")
     if algorithm == "unigram":
         scores = [
-            _USER_DEFINED_SCORE if kind == _USER_DEFINED else score
-            for score, kind in zip(scores, types, strict=True)
+            _USER_DEFINED_SCORE * (len(token) - 1) if kind == _USER_DEFINED else score
+            for token, score, kind in zip(tokens, scores, types, strict=True)
         ]
     added = _added(proto, algorithm, texts, types)
     recipe = Recipe(
         name=NAME,
         algorithm=algorithm,
         normalizers=tuple(_normalizers(proto)),
-        pre_tokenizers=(_WORDS,) if algorithm == "word" else (),
+        pre_tokenizers=(),
         segmentation=_SEGMENTATIONS[algorithm],
         unk_token=texts[types.index(_UNKNOWN)],
         byte_fallback=proto.trainer_spec.byte_fallback and algorithm in ("unigram", "bpe"),
         fuse_unknown=True,
         precision="single",
-        decoders=tuple(_decoders(proto, texts[types.index(_UNKNOWN)])),
+        decoders=tuple(_decoders(proto, texts, texts[types.index(_UNKNOWN)])),
         special_tokens=tuple(token.text for token in added if token.special),
     )
     return FilledRecipe(
@@ -103,6 +107,12 @@ def _texts(tokens: list[bytes]) -> list[str]:
 
 def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> None:
     """What SentencePiece itself asks of the pieces, and what tokctl can't do."""
+    if algorithm == "word":
+        raise TokctlError(
+            "its word model makes one unknown token of all unknown words side by side, and "
+            "tokctl one of each",
+            _TRAIN_ANOTHER,
+        )
     if not texts:
         raise ValueError("it has no pieces")
     if set(types) - {_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE}:
@@ -119,8 +129,8 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
     if proto.trainer_spec.byte_fallback:
         if found != wanted:
             raise ValueError("its byte pieces are not all there")
-        if algorithm in ("word", "char"):
-            raise TokctlError(f"its {algorithm} model falls back to bytes", _TRAIN_ANOTHER)
+        if algorithm == "char":
+            raise TokctlError("its char model falls back to bytes", _TRAIN_ANOTHER)
     elif found:
         raise ValueError("it has byte pieces, but no byte fallback")
     if algorithm == "bpe" and _UNUSED in types:
@@ -132,7 +142,6 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
 
 
 _TRAIN_ANOTHER = "train such a model with unigram or bpe"
-_WORDS = PRE_TOKENIZERS.part("metaspace", prepend="never")
 
 
 def _added(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
@@ -164,8 +173,10 @@ def _normalizers(proto: Any) -> list[Part]:
             parts.append(NORMALIZERS.part(kind))
         else:
             parts.append(NORMALIZERS.part("precompiled", rules=base64.b64encode(rules).decode()))
-    if spec.remove_extra_whitespaces:
-        parts += [NORMALIZERS.part("strip-spaces"), NORMALIZERS.part("collapse-spaces")]
+    tidy, escape = spec.remove_extra_whitespaces, spec.escape_whitespaces
+    if tidy:
+        parts.append(NORMALIZERS.part("strip-spaces", right=not escape))
+        parts.append(NORMALIZERS.part("collapse-spaces"))
     if spec.add_dummy_prefix:
         if proto.trainer_spec.treat_whitespace_as_suffix:
             raise TokctlError(
@@ -173,12 +184,16 @@ def _normalizers(proto: Any) -> list[Part]:
                 "train it without --treat_whitespace_as_suffix",
             )
         parts.append(NORMALIZERS.part("prepend", text=" "))
-    if spec.escape_whitespaces:
+    if tidy and escape:
+        # At the end it removes its own ▁ and the text's alike; nothing else tells them apart.
+        parts.append(NORMALIZERS.part("replace", pattern=_SPACE, content=" "))
+        parts.append(NORMALIZERS.part("strip-spaces", left=False))
+    if escape:
         parts.append(NORMALIZERS.part("replace", pattern=" ", content=_SPACE))
     return parts
 
 
-def _decoders(proto: Any, unk_token: str) -> list[Part]:
+def _decoders(proto: Any, texts: list[str], unk_token: str) -> list[Part]:
     spec, trained = proto.normalizer_spec, proto.trainer_spec
     surface = _UNKNOWN_SURFACE
     if trained.HasField("unk_surface"):
@@ -186,13 +201,14 @@ def _decoders(proto: Any, unk_token: str) -> list[Part]:
             surface = bytes(trained.unk_surface).decode()
         except UnicodeDecodeError:
             raise ValueError("what it writes for an unknown piece is not UTF-8") from None
-    parts = [
-        DECODERS.part("replace", pattern=unk_token, content=surface),
-        DECODERS.part("replace", pattern=_SPACE, content=" "),
-    ]
+    parts = [DECODERS.part("replace", pattern=unk_token, content=surface)]
     if trained.byte_fallback:
         parts.append(DECODERS.part("byte-fallback"))
     parts.append(DECODERS.part("fuse"))
     if spec.add_dummy_prefix or spec.remove_extra_whitespaces:
-        parts.append(DECODERS.part("strip", content=" ", start=1))
+        # Before ▁ is a space: what stands for an unknown piece starts with one, too.
+        twice = any(piece.startswith(_SPACE * 2) for piece in texts)
+        most = _ALL if spec.remove_extra_whitespaces and not twice else 1
+        parts.append(DECODERS.part("strip", content=_SPACE, start=most))
+    parts.append(DECODERS.part("replace", pattern=_SPACE, content=" "))
     return parts

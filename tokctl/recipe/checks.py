@@ -46,7 +46,10 @@ def check(recipe: Recipe) -> None:
     _check_special_tokens(recipe)
     _check_around(recipe)
     if recipe.max_input_chars is not None and not 0 < recipe.max_input_chars < 2**53:
-        raise TokctlError(f"max_input_chars can't be {recipe.max_input_chars}")
+        raise TokctlError(
+            f"max_input_chars can't be {recipe.max_input_chars}",
+            "it is a number from 1 up, or None for no limit",
+        )
 
 
 def _check_patterns(parts: tuple[Part, ...]) -> None:
@@ -95,35 +98,49 @@ def _check_pre_tokenizers(recipe: Recipe) -> None:
 def _check_marker(recipe: Recipe) -> None:
     kind, text = recipe.marker
     if (kind == "none") != (text == ""):
-        raise TokctlError("a word marker needs a kind and a text, or neither")
+        raise TokctlError(
+            "a word marker needs a kind and a text, or neither",
+            "for instance Marker('end-fused', '</w>'), or Marker()",
+        )
     if recipe.units == "bytes" and kind != "none":
         raise TokctlError(
             "a byte-level model has no word marker: its tokens hold the spaces themselves",
             "leave the marker out, or train on characters (--chars)",
         )
     if (recipe.algorithm == "wordpiece") != (kind == "continuation"):
-        raise TokctlError("WordPiece needs a continuation marker, and only WordPiece has one")
+        raise TokctlError(
+            "WordPiece needs a continuation marker, and only WordPiece has one",
+            "give wordpiece Marker('continuation', '##'), and others another kind or none",
+        )
     if kind != "none" and recipe.algorithm not in ("bpe", "wordpiece"):
         raise TokctlError(
             f"{recipe.algorithm} has no word marker",
             "leave it out: markers are for bpe and wordpiece",
         )
     if (recipe.alphabet == "bytes") != (recipe.units == "bytes"):
-        raise TokctlError("a byte-level model has an alphabet of bytes, and no other has one")
+        raise TokctlError(
+            "a byte-level model has an alphabet of bytes, and no other has one",
+            "set both units and alphabet to bytes, or neither",
+        )
 
 
 def _check_special_tokens(recipe: Recipe) -> None:
     if len(set(recipe.special_tokens)) != len(recipe.special_tokens):
-        raise TokctlError("a special token is given twice")
+        raise TokctlError("a special token is given twice", "give each once")
     if "" in recipe.special_tokens:
-        raise TokctlError("a special token can't be empty")
+        raise TokctlError("a special token can't be empty", "give it a text, such as <pad>")
     for token in recipe.special_tokens:
         try:
             token.encode()
         except UnicodeEncodeError:
-            raise TokctlError(f"the special token {token!r} is not UTF-8") from None
+            raise TokctlError(
+                f"the special token {token!r} is not UTF-8", "a lone surrogate is no character"
+            ) from None
     if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
-        raise TokctlError(f"the unknown token {recipe.unk_token!r} is no special token")
+        raise TokctlError(
+            f"the unknown token {recipe.unk_token!r} is no special token",
+            "put it among the special tokens",
+        )
 
 
 def _check_around(recipe: Recipe) -> None:
