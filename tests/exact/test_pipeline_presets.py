@@ -55,12 +55,12 @@ def comparable(ours: Tokenizer, theirs: Any, text: str) -> str:
 
 
 def _composed(line: str) -> str:
-    """By NFKC, and without characters that the normalizers remove from between others."""
+    """By NFKC, and without marks that the normalizers remove from Hangul syllables."""
     kept = ""
     for char in line:
         kind = unicodedata.category(char)
         between = kind == "Mn" and "HANGUL" in unicodedata.name(kept[-1:] or " ", "")
-        if char in "\t\n\r" or not (kind in ("Cc", "Cf") or between):
+        if not between:
             kept += char
     return unicodedata.normalize("NFKC", kept)
 

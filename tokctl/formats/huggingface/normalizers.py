@@ -101,9 +101,10 @@ def _nfkc_rules(part: Part) -> Json:
 
     steps = [
         replace({"String": _TILDE}, _HIDDEN),
-        replace({"Regex": _DELETED}, ""),
         replace({"Regex": _SPACES}, " "),
         nfkc,
+        # Behind NFKC, which would else compose what stood on both sides.
+        replace({"Regex": _DELETED}, ""),
         replace({"String": _HIDDEN}, _TILDE),
     ]
     return {"type": "Sequence", "normalizers": steps}
