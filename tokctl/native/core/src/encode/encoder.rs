@@ -1,0 +1,209 @@
+//! A text to its ids: normalize, split, segment each pre-token.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::cache::Cache;
+use super::segmenter::{Segment, Segmenter};
+use super::spans::{each_span, Watch};
+use super::{Interrupt, Matchers};
+use crate::error::{Error, Result};
+use crate::normalize::{Chain, Edges};
+use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
+
+/// A text longer than this is normalized in blocks of that size, where it may be cut.
+const BLOCK: usize = 32 * 1024;
+
+pub struct Encoder {
+    pub(super) normalizers: Chain,
+    pub(super) pre_tokenizer: PreTokenizer,
+    pub(super) segmenter: Segmenter,
+    /// Caches that no call is using at the moment; each call takes one or makes one.
+    caches: Mutex<Vec<Cache>>,
+}
+
+/// What a call needs beside the text.
+pub(super) struct Work<'w> {
+    cache: &'w mut Cache,
+    interrupt: Interrupt<'w>,
+    pub(super) matchers: Option<&'w Matchers>,
+}
+
+impl Encoder {
+    pub fn new(normalizers: Chain, pre_tokenizer: PreTokenizer, segmenter: Segmenter) -> Self {
+        Encoder {
+            normalizers,
+            pre_tokenizer,
+            segmenter,
+            caches: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub fn normalizers(&self) -> &Chain {
+        &self.normalizers
+    }
+
+    pub fn segmenter(&self) -> &Segmenter {
+        &self.segmenter
+    }
+
+    pub(super) fn with_work<T>(
+        &self,
+        interrupt: Interrupt,
+        matchers: Option<&Matchers>,
+        run: impl FnOnce(&mut Work) -> T,
+    ) -> T {
+        let lock = || self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = lock().pop().unwrap_or_default();
+        let result = run(&mut Work {
+            cache: &mut cache,
+            interrupt,
+            matchers,
+        });
+        lock().push(cache);
+        result
+    }
+
+    /// Appends the ids of `text`; the tokens that `matchers` find become their ids.
+    pub fn ids(
+        &self,
+        text: &[u8],
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        self.with_work(interrupt, matchers, |work| {
+            let matcher = matchers.and_then(Matchers::raw);
+            each_span(matcher, text, |id, start, end| match id {
+                Some(id) => {
+                    out.push(id);
+                    Ok(())
+                }
+                None => self.stretch_ids(&text[start..end], start == 0, work, out),
+            })
+        })
+    }
+
+    /// The ids of a stretch between two tokens that were found in the text as given.
+    fn stretch_ids(
+        &self,
+        stretch: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let matcher = work.matchers.and_then(Matchers::normalized);
+        if matcher.is_none() && stretch.len() > BLOCK && self.can_be_cut() {
+            return self.ids_in_blocks(stretch, at_start, work, out);
+        }
+        let text = self.normalizers.apply(stretch, Edges::WHOLE)?;
+        each_span(matcher, &text, |id, start, end| match id {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => {
+                let at_start = at_start && start == 0;
+                self.normalized_ids(&text[start..end], at_start, work, out)
+            }
+        })
+    }
+
+    /// May a text be normalized and split in blocks? Without normalizers it is not copied
+    /// anyway.
+    fn can_be_cut(&self) -> bool {
+        !self.normalizers.is_empty()
+            && self.normalizers.cuts_before_space()
+            && self.pre_tokenizer.cuts_before_space()
+    }
+
+    /// Normalizes and splits block by block, so that the normalized text stays in the
+    /// processor's cache and is never whole in memory.
+    fn ids_in_blocks(
+        &self,
+        stretch: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        // Normalized text whose last pre-token may go on in the next block.
+        let mut waiting: Vec<u8> = Vec::new();
+        let (mut from, mut split) = (0, false);
+        while from < stretch.len() {
+            let to = safe_cut(stretch, from + BLOCK).unwrap_or(stretch.len());
+            let edges = Edges {
+                start: from == 0,
+                end: to == stretch.len(),
+            };
+            let searched = waiting.len();
+            waiting.extend_from_slice(&self.normalizers.apply(&stretch[from..to], edges)?);
+            let end = match edges.end {
+                true => waiting.len(),
+                false => last_cut(&self.pre_tokenizer, &waiting, searched).unwrap_or(0),
+            };
+            if end > 0 {
+                self.normalized_ids(&waiting[..end], at_start && !split, work, out)?;
+                waiting.drain(..end);
+                split = true;
+            }
+            if (work.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn normalized_ids(
+        &self,
+        text: &[u8],
+        at_start: bool,
+        work: &mut Work,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let cache = &mut *work.cache;
+        let mut emit = |segments: &[Segment]| {
+            out.extend(segments.iter().map(|segment| segment.id));
+            Ok(())
+        };
+        let mut watch = Watch::new(work.interrupt);
+        if let Some(words) = self.pre_tokenizer.metaspace() {
+            let mut rewritten = Vec::new();
+            words.split(text, at_start, |word| {
+                watch.step(|interrupt| {
+                    emit(self.segment_word(words, word, &mut rewritten, cache, interrupt)?)
+                });
+            });
+            return watch.result();
+        }
+        if self.pre_tokenizer.rewrites() {
+            let splits = self.pre_tokenizer.run(text, at_start)?;
+            return self.each_range(&splits.text, &splits.ranges, work, |segments, _| {
+                emit(segments)
+            });
+        }
+        self.pre_tokenizer.split(text, |start, end| {
+            watch.step(|interrupt| {
+                emit(self.segment_cached(&text[start..end], cache, interrupt)?)
+            });
+        })?;
+        watch.result()
+    }
+
+    /// Calls `emit` with the segments of each pre-token and where it starts.
+    pub(super) fn each_range(
+        &self,
+        text: &[u8],
+        ranges: &[(usize, usize)],
+        work: &mut Work,
+        mut emit: impl FnMut(&[Segment], usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut watch = Watch::new(work.interrupt);
+        for &(start, end) in ranges {
+            watch.step(|interrupt| {
+                let segments = self.segment_cached(&text[start..end], work.cache, interrupt)?;
+                emit(segments, start)
+            });
+        }
+        watch.result()
+    }
+}

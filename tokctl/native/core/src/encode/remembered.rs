@@ -1,0 +1,80 @@
+//! Pre-tokens that were segmented before are not segmented again.
+
+use super::cache::Cache;
+use super::encoder::Encoder;
+use super::parts::Cuts;
+use super::segmenter::{check_length, Segment, Segmenter};
+use super::Interrupt;
+use crate::error::{Error, Result};
+use crate::pretokenize::Metaspace;
+
+/// A pre-token longer than this is segmented without a look into the cache.
+const CACHED_LENGTH: usize = 64;
+
+impl Encoder {
+    pub(super) fn segment_cached<'c>(
+        &self,
+        pre_token: &[u8],
+        cache: &'c mut Cache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        if pre_token.len() > CACHED_LENGTH {
+            return self.segment_long(pre_token, cache, interrupt);
+        }
+        cache.get_or_insert(pre_token, |out| {
+            self.segmenter.segment(pre_token, out, interrupt)
+        })
+    }
+
+    pub(super) fn segment_long<'c>(
+        &self,
+        pre_token: &[u8],
+        cache: &'c mut Cache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        let mut segments = cache.take_scratch();
+        let result = match &self.segmenter {
+            Segmenter::Merges(merging) if merging.in_parts => {
+                check_length(pre_token).and_then(|()| {
+                    let mut done = 0usize;
+                    Cuts::of(pre_token).parts(|part| {
+                        done += 1;
+                        if done.is_multiple_of(1 << 14) && interrupt() {
+                            return Err(Error::Interrupted);
+                        }
+                        if part.len() > CACHED_LENGTH {
+                            return self.segmenter.segment(part, &mut segments, interrupt);
+                        }
+                        let found = cache.get_or_insert(part, |out| {
+                            self.segmenter.segment(part, out, interrupt)
+                        })?;
+                        segments.extend_from_slice(found);
+                        Ok(())
+                    })
+                })
+            }
+            segmenter => segmenter.segment(pre_token, &mut segments, interrupt),
+        };
+        let kept = cache.keep_scratch(segments);
+        result.map(|()| kept)
+    }
+
+    /// As [`Self::segment_cached`] for a word of a metaspace step.
+    pub(super) fn segment_word<'c>(
+        &self,
+        words: Metaspace,
+        word: &[u8],
+        rewritten: &mut Vec<u8>,
+        cache: &'c mut Cache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        if word.len() > CACHED_LENGTH {
+            words.rewritten(word, rewritten);
+            return self.segment_long(rewritten, cache, interrupt);
+        }
+        cache.get_or_insert(word, |out| {
+            words.rewritten(word, rewritten);
+            self.segmenter.segment(rewritten, out, interrupt)
+        })
+    }
+}
