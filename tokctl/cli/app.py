@@ -102,7 +102,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         return ExitCode.DONE
     core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
     kind = error.args[1] if core and isinstance(error, core.CoreError) else None
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)) or kind == "interrupted":
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         world.stderr.write("\n" if world.stderr_is_terminal else "")
         world.say("interrupted")
         return ExitCode.INTERRUPTED

@@ -1,7 +1,7 @@
 //! The core's errors as one Python exception; `tokctl` turns it into a TokctlError.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use tokctl_core::Error;
 
@@ -12,11 +12,11 @@ create_exception!(
     "Raised by the core. Its arguments are (message, kind, details)."
 );
 
-/// `details` are the figures of the error, for the kinds that have some.
+/// A work that was interrupted is Python's `KeyboardInterrupt`. `details` are the figures of the error, for the kinds that have some.
 pub fn to_python(error: Error) -> PyErr {
     let message = error.to_string();
     let (kind, details): (&str, (u64, u64, u64)) = match error {
-        Error::Interrupted => ("interrupted", (0, 0, 0)),
+        Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
         Error::VocabularyTooSmall { asked, least } => ("vocabulary-too-small", (asked, least, 0)),
         Error::TooLarge(_) => ("too-large", (0, 0, 0)),
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),

@@ -34,14 +34,11 @@ pub struct Counter {
     waiting: Vec<u8>,
     /// Has a part of the document been split?
     split: bool,
-    /// Pieces counted so far. A pre-token's first place is its piece and its place in it.
-    pieces: u64,
+    /// Bytes counted so far, of normalized text; a pre-token that is added takes one.
+    counted: u64,
     /// What one occurrence counts, in the document at hand.
     weight: u64,
 }
-
-/// Bits of a first place that hold the place within a piece.
-const PLACE_BITS: u32 = 40;
 
 impl Counter {
     pub fn new(pre_tokenizer: PreTokenizer, normalizers: Chain, threads: usize) -> Self {
@@ -56,7 +53,7 @@ impl Counter {
             begun: false,
             waiting: Vec::new(),
             split: false,
-            pieces: 0,
+            counted: 0,
             weight: 1,
         }
     }
@@ -124,8 +121,21 @@ impl Counter {
 
     /// Adds a pre-token that the caller has split off and counted itself.
     pub fn add(&mut self, pre_token: &[u8], count: u64) {
-        self.tables[0].add(pre_token, count, self.pieces << PLACE_BITS);
-        self.pieces += 1;
+        let first = self.counted << self.room();
+        self.tables[0].add(pre_token, count, first);
+        self.counted += 1;
+    }
+
+    /// First places are in rewritten text, which is longer: a byte becomes up to four, and
+    /// each step can put one more character in front of each. So every byte has this many
+    /// bits of room, and the order of places is that of the text.
+    fn room(&self) -> u32 {
+        let steps = self.pre_tokenizer.steps().iter();
+        match steps.filter(|step| step.rewrite.is_some()).count() {
+            0 => 0,
+            // More of them than that change nothing more.
+            rewrites => rewrites.min(20) as u32 + 2,
+        }
     }
 
     fn count(&mut self, text: &[u8]) -> Result<()> {
@@ -134,8 +144,8 @@ impl Counter {
         }
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let next = AtomicUsize::new(0);
-        let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.pieces, self.weight);
-        let begun = self.split;
+        let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
+        let (begun, room) = (self.split, self.room());
         let work = |table: &mut Table| -> Result<()> {
             loop {
                 let piece = next.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +153,7 @@ impl Counter {
                     return Ok(());
                 };
                 let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
-                let first = (base + piece as u64) << PLACE_BITS;
+                let first = (base + start as u64) << room;
                 let text = &text[start..end];
                 if pre_tokenizer.rewrites() {
                     let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
@@ -174,7 +184,7 @@ impl Counter {
                 })
             })
         };
-        self.pieces += pieces.len() as u64;
+        self.counted += text.len() as u64;
         self.split = true;
         result
     }
@@ -258,7 +268,8 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pretokenize::Scanner;
+    use crate::model::Prepend;
+    use crate::pretokenize::{Rewrite, Scanner, Step};
 
     fn count(text: &[u8], blocks: usize, threads: usize) -> Vec<(Vec<u8>, u64)> {
         let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), threads);
@@ -288,6 +299,36 @@ mod tests {
         let counts = counter.finish(1).unwrap();
         let found: Vec<_> = counts.iter().map(|(text, _)| text.to_vec()).collect();
         assert_eq!(found, [b"ab".to_vec(), b"cd".to_vec()]);
+    }
+
+    #[test]
+    fn places_of_very_long_input_keep_their_order() {
+        let metaspace = Step {
+            rewrite: Some(Rewrite::Metaspace {
+                replacement: "\u{2581}".into(),
+                prepend: Prepend::Always,
+            }),
+            scanner: Scanner::Whitespace,
+        };
+        for steps in [vec![Scanner::Whitespace.into()], vec![metaspace]] {
+            let mut counter = Counter::new(PreTokenizer::new(steps), Chain::default(), 1);
+            counter.add(b"x", 1);
+            counter.counted += 1 << 50;
+            counter.feed(b"b c").unwrap();
+            counter.end_document().unwrap();
+            counter.counted += 1 << 50;
+            counter.add(b"a", 1);
+            counter.feed(b"d").unwrap();
+            let counts = counter.finish(1).unwrap();
+            let found = counts.iter().map(|(text, _)| text.to_vec());
+            let found: Vec<_> = found.map(|text| String::from_utf8(text).unwrap()).collect();
+            let order: Vec<_> = found
+                .iter()
+                .filter_map(|text| text.chars().last())
+                .collect();
+            assert_eq!(order.first(), Some(&'x'), "{found:?}");
+            assert_eq!(order[order.len() - 2..], ['a', 'd'], "{found:?}");
+        }
     }
 
     #[test]

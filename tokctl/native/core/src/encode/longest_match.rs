@@ -1,7 +1,7 @@
 //! WordPiece encoding: the longest token first, from left to right (BERT).
 
-use super::Segment;
-use crate::error::Result;
+use super::{Interrupt, Segment};
+use crate::error::{Error, Result};
 use crate::model::{Trie, NO_ID};
 use crate::unicode;
 
@@ -13,6 +13,9 @@ pub enum Unknown {
     /// Only the character that can't be matched is; matching goes on after it.
     Character,
 }
+
+/// Bytes that are compared with tokens between two looks at the interrupt.
+const LOOK_EVERY: usize = 1 << 22;
 
 pub struct LongestMatch {
     start: Trie,
@@ -47,7 +50,8 @@ impl LongestMatch {
         })
     }
 
-    pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>) {
+    /// Appends the tokens of a word.
+    pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>, interrupt: Interrupt) -> Result<()> {
         let first = out.len();
         let whole = Segment {
             id: self.unknown_id,
@@ -55,12 +59,20 @@ impl LongestMatch {
         };
         if word.len() > self.max_characters && characters(word) > self.max_characters {
             out.push(whole);
-            return;
+            return Ok(());
         }
-        let mut at = 0;
+        let (mut at, mut walked) = (0, 0);
         while at < word.len() {
             let trie = if at == 0 { &self.start } else { &self.inside };
-            let (id, length) = match trie.longest(&word[at..]) {
+            let (found, steps) = trie.longest_counted(&word[at..]);
+            walked += steps;
+            if walked > LOOK_EVERY {
+                walked = 0;
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+            }
+            let (id, length) = match found {
                 Some(found) => found,
                 None if self.unknown == Unknown::Character => {
                     let length = unicode::decode(word, at).map_or(1, |(_, length)| length);
@@ -69,7 +81,7 @@ impl LongestMatch {
                 None => {
                     out.truncate(first);
                     out.push(whole);
-                    return;
+                    return Ok(());
                 }
             };
             out.push(Segment {
@@ -78,6 +90,7 @@ impl LongestMatch {
             });
             at += length;
         }
+        Ok(())
     }
 }
 

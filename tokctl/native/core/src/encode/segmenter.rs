@@ -30,10 +30,7 @@ impl Segmenter {
         check_length(pre_token)?;
         match self {
             Segmenter::Merges(merging) => merging.segment(pre_token, out, interrupt),
-            Segmenter::LongestMatch(matching) => {
-                matching.segment(pre_token, out);
-                Ok(())
-            }
+            Segmenter::LongestMatch(matching) => matching.segment(pre_token, out, interrupt),
             Segmenter::Unigram(unigram) => unigram.segment(pre_token, out, interrupt),
             Segmenter::Words(words) => {
                 words.segment(pre_token, out);

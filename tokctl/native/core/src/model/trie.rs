@@ -152,9 +152,16 @@ impl Trie {
     /// Value and length of the longest entry that `text` starts with.
     #[inline]
     pub fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
+        self.longest_counted(text).0
+    }
+
+    /// The same, and how many bytes were looked at.
+    #[inline]
+    pub fn longest_counted(&self, text: &[u8]) -> (Option<(u32, usize)>, usize) {
         let mut best = None;
-        self.walk(text, |length, entry| best = Some((entry, length)));
-        best.map(|(entry, length)| (self.values[entry as usize], length))
+        let steps = self.walk(text, |length, entry| best = Some((entry, length)));
+        let found = best.map(|(entry, length)| (self.values[entry as usize], length));
+        (found, steps)
     }
 
     /// The value of the entry that `text` is.

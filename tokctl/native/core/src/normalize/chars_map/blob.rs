@@ -3,9 +3,12 @@
 //!
 //! A damaged array finds nothing or the wrong thing, but it is never read past its end.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
+
+/// Bytes of a key; SentencePiece's own rules have far shorter ones.
+const LONGEST_KEY: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Blob {
@@ -36,13 +39,66 @@ impl Blob {
         }
         let (units, values) = rest.split_at(size);
         let values = String::from_utf8(values.to_vec());
-        Ok(Blob {
+        let blob = Blob {
             units: units
                 .chunks_exact(4)
                 .map(|unit| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]))
                 .collect(),
             values: values.map_err(|_| damaged("holds text that is not UTF-8"))?,
-        })
+        };
+        match blob.longest_key() {
+            Some(length) if length <= LONGEST_KEY => Ok(blob),
+            Some(_) => Err(damaged("holds a rule for far too long a text")),
+            None => Err(damaged("holds rules without an end")),
+        }
+    }
+
+    /// Bytes of the longest key, with a value or without; None where one never ends, which a
+    /// damaged array can hold: every text would be compared with it from every place.
+    fn longest_key(&self) -> Option<usize> {
+        let Some(Node(root)) = self.root() else {
+            return Some(0);
+        };
+        // Who goes on where, by the place of the parent.
+        let mut steps: Vec<(usize, usize)> = Vec::new();
+        for (place, &unit) in self.units.iter().enumerate() {
+            let label = (unit & 0xFF) as usize;
+            if label != 0 && unit >> 31 == 0 {
+                steps.push((place ^ label, place ^ offset(unit)));
+            }
+        }
+        steps.sort_unstable();
+        let children = |node: usize| {
+            let first = steps.partition_point(|&(parent, _)| parent < node);
+            steps[first..]
+                .iter()
+                .take_while(move |&&(parent, _)| parent == node)
+                .map(|&(_, child)| child)
+        };
+        // Depth first. What is open is on the way from the root: meeting it again is a cycle.
+        let mut below: HashMap<usize, Option<usize>> = HashMap::from([(root, None)]);
+        let mut open = vec![(root, children(root), 0)];
+        while let Some((node, rest, deepest)) = open.last_mut() {
+            let Some(child) = rest.next() else {
+                let (node, deepest) = (*node, *deepest);
+                below.insert(node, Some(deepest));
+                open.pop();
+                match open.last_mut() {
+                    Some((_, _, above)) => *above = (*above).max(deepest + 1),
+                    None => return Some(deepest),
+                }
+                continue;
+            };
+            match below.get(&child) {
+                Some(None) => return None,
+                Some(Some(depth)) => *deepest = (*deepest).max(depth + 1),
+                None => {
+                    below.insert(child, None);
+                    open.push((child, children(child), 0));
+                }
+            }
+        }
+        None
     }
 
     fn root(&self) -> Option<Node> {

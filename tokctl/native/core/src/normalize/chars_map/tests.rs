@@ -97,3 +97,21 @@ fn no_built_in_key_reaches_over_a_space() {
         }
     }
 }
+
+#[test]
+fn rules_that_never_end_are_refused() {
+    // `a` leads from the root to the root; `a` and then `b` do.
+    let (root, a, b) = (0u32, 97, 98);
+    for steps in [vec![(root, a, root)], vec![(root, a, 256), (256, b, root)]] {
+        let mut units = vec![0u32; 512];
+        for (from, label, to) in steps {
+            let place = from ^ label;
+            units[place as usize] = label | (place ^ to) << 10;
+        }
+        let mut blob = 2048u32.to_le_bytes().to_vec();
+        blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        blob.extend(b"x\0");
+        let refused = CharsMap::from_blob(&blob, false).unwrap_err();
+        assert!(refused.to_string().contains("without an end"), "{refused}");
+    }
+}
