@@ -24,7 +24,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     if type(size) is not int or size > len(model.tokens):
         raise TokctlError(
             f"the model has {len(model.tokens)} ids, and can't be pruned to {size}",
-            "ask for fewer ids; to have more, train on from it (--extend)",
+            "ask for fewer ids; to have more, train on from a model of merges (--extend)",
         )
     stays = _base(model)
     if size < len(stays):

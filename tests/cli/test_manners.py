@@ -162,3 +162,19 @@ def test_output_never_replaces_what_is_read(line: str, folder: Path) -> None:
     done = shell(line, folder)
     assert done.returncode == 2 and b"it is one of the files to read\nhint: " in done.stderr
     assert {name: (folder / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode -m {bytes} --count pipe",
+        "encode -m {bytes} pipe",
+        "train -q --vocab 260 -o m.json pipe",
+        "compare -m {bytes} pipe",
+    ],
+)
+def test_a_named_pipe_is_read_once(command: str, models: Models, folder: Path) -> None:
+    """Opened a second time it would wait for a writer that has gone."""
+    line = command.format(bytes=models["bytes"])
+    done = shell(f"mkfifo pipe; (echo low lower lowest >pipe)& tokctl {line}", folder)
+    assert done.returncode == 0, done.stderr

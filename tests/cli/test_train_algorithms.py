@@ -179,6 +179,9 @@ def test_extend() -> None:
     assert done.code == 0
     assert "vocabulary  270, 260 of them from the model that was extended\n" in done.err
     assert Tokenizer.load("m.json").tokens[:260] == small.tokens
+    nothing = tokctl("train", "--extend", "m.json", "--vocab", "270", "-o", "n.json", stdin=TOY)
+    assert nothing.code == 2 and not Path("n.json").exists()
+    assert "has 270 ids already, so that 270 in all leave nothing to learn" in nothing.err
     refused = tokctl("train", "--extend", "old.json", "--chars", stdin=TOY)
     what = "the model to extend has symbols of bytes"
     assert refused == (2, b"", error(what, "leave --chars out"))
@@ -251,3 +254,15 @@ def test_the_bar_of_a_unigram_training_counts_rounds() -> None:
     totals = [one[2] for one in seen[2:]]
     assert len(set(totals)) == 1 and totals[0] is not None
     assert 0 < done[3] < done[-1] < totals[0] <= 13
+
+
+@pytest.mark.parametrize("algorithm", [name for name in DEFAULTS if name != "unigram"])
+@pytest.mark.parametrize("weight", ["0.001", "1/2", "1.5", "3"])
+def test_one_weight_for_all_changes_nothing(algorithm: str, weight: str) -> None:
+    """Nothing is too rare for a minimum that nobody asked for. (Unigram's seeds and its
+    maximization depend on how much was counted.)"""
+    Path("a.txt").write_bytes(TOY)
+    plain = trained("--algo", algorithm, "a.txt")
+    weighted = trained("--algo", algorithm, "--weight", f"a.txt={weight}", "a.txt")
+    assert weighted.tokens == plain.tokens
+    assert [merge[:3] for merge in weighted.merges] == [merge[:3] for merge in plain.merges]

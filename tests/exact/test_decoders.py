@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.twins.decode_chain import Step, decode_chain
 from tokctl import _native
+from tokctl.byte_level import spell
 
 hf = pytest.importorskip("tokenizers")
 D = hf.decoders
@@ -38,13 +39,11 @@ def ctc(pad: str, word_delimiter: str, cleanup: bool) -> Step:
 FALLBACK: Step = {"kind": "byte-fallback"}
 FUSE: Step = {"kind": "fuse"}
 JOIN: Step = {"kind": "join"}
-BYTES: Step = {"kind": "byte-level", "stand_ins": True}
-RAW: Step = {"kind": "byte-level", "stand_ins": False}
+RAW: Step = {"kind": "byte-level"}
 CLIP: Step = {"kind": "bpe-suffix", "suffix": "</w>"}
 
 SPACE = replace("▁", " ")
 CHAINS: dict[str, list[Step]] = {
-    "byte-level": [BYTES],
     "wordpiece": [wordpiece("##", True)],
     "wordpiece-bare": [wordpiece("##", False)],
     "wordpiece-no-prefix": [wordpiece("", True)],
@@ -143,6 +142,14 @@ def test_chain_equals_hugging_face(name: str, tokens: list[str]) -> None:
         assert ours(steps, tokens).decode("utf-8", "replace") == expected
 
 
+@given(tokens=st.lists(st.binary(max_size=4), max_size=12))
+def test_bytes_equal_hugging_faces_spelled(tokens: list[bytes]) -> None:
+    """Theirs are spelled in GPT-2's alphabet; tokctl's are the bytes themselves."""
+    expected = D.ByteLevel().decode([spell(token) for token in tokens])
+    found = _native.Decoder([RAW], [], []).decode_tokens(tokens)
+    assert found.decode("utf-8", "replace") == expected
+
+
 @given(tokens=token_lists)
 def test_expression_equals_hugging_face(tokens: list[str]) -> None:
     step = replace(r"\s+|b?a", "-", is_regex=True)
@@ -158,7 +165,7 @@ def test_chain_equals_twin(name: str, tokens: list[str]) -> None:
 
 steps_strategy = st.lists(
     st.one_of(
-        st.sampled_from([BYTES, RAW, FALLBACK, FUSE, JOIN, CLIP]),
+        st.sampled_from([RAW, FALLBACK, FUSE, JOIN, CLIP]),
         st.sampled_from(["always", "first", "never"]).map(meta),
         st.builds(wordpiece, st.sampled_from(["##", "a", ""]), st.booleans()),
         st.builds(ctc, st.sampled_from(["<pad>", "a", ""]), st.sampled_from("| "), st.booleans()),

@@ -12,7 +12,7 @@ import tokenizers as hf
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from tests.formats.models import filled
-from tokctl import TokctlError, _native, formats
+from tokctl import TokctlError, Tokenizer, _native, formats
 from tokctl.formats.huggingface import obstacle
 from tokctl.formats.huggingface.pre_tokenizers import from_json, to_json
 from tokctl.pipeline import (
@@ -22,7 +22,7 @@ from tokctl.pipeline import (
     PRE_TOKENIZERS,
     native_parts,
 )
-from tokctl.presets import BPE_CHARACTERS, WORD
+from tokctl.presets import BPE_CHARACTERS, WORD, preset
 from tokctl.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
 from tokctl.recipe import FilledRecipe, Recipe
 
@@ -252,6 +252,33 @@ def test_decoders(text: str) -> None:
     model = read(made)
     assert model.recipe.decoders == (DECODERS.parse(text),)
     assert back(model)["decoder"] == json.loads(made.to_str())["decoder"]
+
+
+def test_decoders_of_bytes() -> None:
+    """There a decoder gets bytes as they are spelled, unless ByteLevel stands before it."""
+    recipe = replace(preset("gpt2"), decoders=("byte-level", "strip"))
+    assert obstacle(recipe) is None
+    for decoder in ("fuse", "strip", "replace:a=>b", "ctc"):
+        assert "bytes as they are spelled" in str(obstacle(replace(recipe, decoders=(decoder,))))
+    made = Tokenizer.train_on_counts({"low": 5, " é": 3}, recipe=preset("gpt2"), vocab_size=262)
+    document = json.loads(formats.serialize(made.model))
+    del document["model"]["tokctl"]
+    for decoder in (
+        {"type": "Fuse"},
+        {"type": "Replace", "pattern": {"String": "a"}, "content": ""},
+    ):
+        with pytest.raises(TokctlError, match="bytes as they are spelled"):
+            formats.parse(json.dumps({**document, "decoder": decoder}).encode(), "x")
+
+
+@pytest.mark.parametrize("decoders", ["byte-level", "byte-level,fuse", "byte-level,replace:é=>e"])
+def test_byte_level_decoders_are_the_same_there(decoders: str) -> None:
+    recipe = replace(preset("gpt2"), decoders=DECODERS.parse_list(decoders))
+    made = Tokenizer.train_on_counts({"low": 5, " é": 3}, recipe=recipe, vocab_size=262)
+    theirs = hf.Tokenizer.from_str(formats.serialize(made.model).decode())
+    for text in ("low é", " é日本", ""):
+        ids = made.encode_ids(text)
+        assert made.decode(ids) == theirs.decode(ids)
 
 
 def test_no_decoder() -> None:

@@ -217,3 +217,21 @@ def test_sentences_are_spread_over_the_text() -> None:
 def test_texts_without_sentences(text: str) -> None:
     for picked in pick_sentences([Text("", text.encode("latin-1", "replace"))]):
         assert 0 < len(picked) <= 120
+
+
+def test_models_are_given_as_they_are_there(tmp_path: Path) -> None:
+    tokenizer = model("bpe")
+    path = tmp_path / "mine.json"
+    tokenizer.save(path)
+    found = compare([path, ("other", tokenizer), tokenizer, tokenizer], [document("low")])
+    name = tokenizer.recipe.name
+    assert [report.name for report in found.models] == ["mine", "other", name, f"{name}-2"]
+    for wrong in (str(path), {"a": tokenizer}):
+        with pytest.raises(TokctlError, match="are a list"):
+            compare(wrong, [document("low")])  # type: ignore[arg-type]
+    with pytest.raises(TokctlError, match="are a list"):
+        compare([tokenizer], "text.txt")
+    with pytest.raises(TokctlError, match="two models are called 'mine'"):
+        compare([path, ("mine", tokenizer)], [document("low")])
+    with pytest.raises(TokctlError, match="can't read the model"):
+        compare([tmp_path / "none.json"], [document("low")])

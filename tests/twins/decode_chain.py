@@ -1,7 +1,7 @@
 """Slow twin of the chains of decoders: Hugging Face's `decode_chain`, step by step.
 
 Each step maps a list of tokens to a list of tokens; the last list is joined. (`tokenizers` 0.23,
-`src/decoders`; `ByteLevel` gives bytes that are no UTF-8 as surrogate escapes, not as U+FFFD.)
+`src/decoders`.)
 """
 
 from collections.abc import Sequence
@@ -20,25 +20,6 @@ def clean_up(text: str) -> str:
     for spaced, clean in CLEANUP:
         text = text.replace(spaced, clean)
     return text
-
-
-def stand_ins() -> dict[str, int]:
-    shown = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in shown]
-    return {chr(byte): byte for byte in shown} | {chr(256 + n): b for n, b in enumerate(hidden)}
-
-
-STAND_INS = stand_ins()
-
-
-def byte_level(tokens: list[str]) -> list[str]:
-    data = b""
-    for token in tokens:
-        if all(char in STAND_INS for char in token):
-            data += bytes(STAND_INS[char] for char in token)
-        else:
-            data += token.encode("utf-8", "surrogateescape")
-    return [data.decode("utf-8", "surrogateescape")]
 
 
 def word_piece(tokens: list[str], prefix: str, cleanup: bool) -> list[str]:
@@ -105,8 +86,8 @@ def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
     for step in steps:
         fields = {name: value for name, value in step.items() if name != "kind"}
         match step["kind"]:
-            case "byte-level":
-                chain = byte_level(chain) if step["stand_ins"] else ["".join(chain)]
+            case "byte-level":  # over bytes, not over their spelling
+                chain = ["".join(chain)]
             case "wordpiece":
                 chain = word_piece(chain, **fields)  # type: ignore[arg-type]
             case "metaspace":

@@ -112,10 +112,12 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
     if token is None:
         token = next((known for known in _PADDING_TOKENS if known in special), None)
         if token is None:
-            raise TokctlError(
-                "this model has no padding token ([PAD] or <pad>)",
-                f"name one of its special tokens with --pad-token: {_listed(special)}",
+            hint = (
+                f"name one of its special tokens with --pad-token: {_listed(special)}"
+                if special
+                else "it has no special token at all: train it with --special '<pad>'"
             )
+            raise TokctlError("this model has no padding token ([PAD] or <pad>)", hint)
     elif token not in special:
         raise TokctlError(
             f"the padding token {token!r} is no special token of this model",

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from tokctl.comparison import measuring, samples
 from tokctl.comparison.conditions import Condition, check
-from tokctl.comparison.models import find_baseline, name_files, split_algorithms
+from tokctl.comparison.models import (
+    Model,
+    find_baseline,
+    name_files,
+    named_models,
+    split_algorithms,
+)
 from tokctl.comparison.results import (
     Comparison,
     Disagreement,
@@ -46,7 +52,7 @@ __all__ = [
 
 
 def compare(
-    models: Sequence[tuple[str, Tokenizer]] | Sequence[Tokenizer],
+    models: Sequence[Model],
     texts: Sequence[str | Path] | Sequence[Document],
     *,
     baseline: str | None = None,
@@ -57,8 +63,9 @@ def compare(
     """Compares models on texts, which are read whole into memory.
 
     Args:
-        models: tokenizers, or (name, tokenizer). Without a name a tokenizer has that of
-            its recipe, numbered where several have the same.
+        models: tokenizers, paths of model files, or (name, tokenizer). Without a name a
+            tokenizer has that of its recipe, numbered where several have the same; a file
+            has its own.
         texts: paths (`-` is stdin), or documents of `tokctl.sources`.
         baseline: the name of the model that NSL is relative to; by default the first.
         sentences: to show; by default a few of the texts.
@@ -68,10 +75,13 @@ def compare(
             characters. With `replace` all models get the same text, with U+FFFD in it.
 
     Raises:
-        TokctlError: no models or no texts, two models of one name, an unknown baseline,
-            unreadable text, text that is not UTF-8 (naming file, line and byte).
+        TokctlError: no models or no texts, a file that holds no model, two models of one
+            name, an unknown baseline, unreadable text, text that is not UTF-8 (naming file,
+            line and byte).
     """
-    named = _named(models)
+    named = named_models(models)
+    if isinstance(texts, (str, bytes, Path)):
+        raise TokctlError("the texts of a comparison are a list", '["text.txt"], for instance')
     if not named or not texts:
         raise TokctlError("a comparison needs a model and a text, at the least")
     baseline = next(iter(named)) if baseline is None else baseline
@@ -105,24 +115,6 @@ def compare(
         overlap=measuring.overlaps(tokenizers),
         agreement=measuring.agreements(tokenizers, read),
     )
-
-
-def _named(
-    models: Sequence[tuple[str, Tokenizer]] | Sequence[Tokenizer],
-) -> dict[str, Tokenizer]:
-    named: dict[str, Tokenizer] = {}
-    for model in models:
-        if isinstance(model, Tokenizer):
-            name, number = model.recipe.name, 1
-            while name in named:
-                number += 1
-                name = f"{model.recipe.name}-{number}"
-            named[name] = model
-        elif model[0] in named:
-            raise TokctlError(f"two models are called {model[0]!r}")
-        else:
-            named[model[0]] = model[1]
-    return named
 
 
 def _checked(sentences: Sequence[str]) -> Sequence[str]:

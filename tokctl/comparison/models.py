@@ -8,6 +8,10 @@ from pathlib import Path
 
 from tokctl.errors import TokctlError
 from tokctl.presets import default_recipe
+from tokctl.tokenizer import Tokenizer
+
+#: What can be compared: a tokenizer, alone or with a name, or the path of a model file.
+Model = Tokenizer | str | Path | tuple[str, Tokenizer]
 
 #: Of model files; of two that fit the longer comes first.
 ENDINGS = (".tokenizer.json", ".json", ".model", ".tiktoken")
@@ -35,6 +39,36 @@ def _short(name: str) -> str:
         if name.endswith(ending) and name != ending:
             return name.removesuffix(ending)
     return name
+
+
+def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
+    """The models by name, in their order; see `tokctl.comparison.compare`.
+
+    Raises:
+        TokctlError: it is no list of models, two have one name, a file holds no model.
+    """
+    if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
+        raise TokctlError(
+            "the models of a comparison are a list",
+            'for instance compare(["a.json", "b.json"], ["text.txt"])',
+        )
+    files = name_files([str(model) for model in models if isinstance(model, (str, Path))])
+    names = {path: name for name, path in files.items()}
+    named: dict[str, Tokenizer] = {}
+    for model in models:
+        if isinstance(model, (str, Path)):
+            name, tokenizer = names[str(model)], Tokenizer.load(model)
+        elif isinstance(model, Tokenizer):
+            name, number, tokenizer = model.recipe.name, 1, model
+            while name in named:
+                number += 1
+                name = f"{model.recipe.name}-{number}"
+        else:
+            name, tokenizer = model
+        if name in named:
+            raise TokctlError(f"two models are called {name!r}", "name them: (name, tokenizer)")
+        named[name] = tokenizer
+    return named
 
 
 def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:

@@ -135,7 +135,9 @@ def check_merges(tokenizer: Tokenizer) -> None:
     if recipe.algorithm == "unigram":
         raise TokctlError(
             "a unigram model has no merges: its pieces are chosen by likelihood",
-            "see the rounds of its training: --rounds",
+            "see the rounds of its training: --rounds"
+            if tokenizer.model.rounds
+            else "what its pieces are worth: --token PIECE",
         )
     if recipe.algorithm not in ("bpe", "wordpiece"):
         raise TokctlError(

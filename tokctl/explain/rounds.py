@@ -19,10 +19,8 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     """
     algorithm = tokenizer.recipe.algorithm
     if algorithm != "unigram":
-        merges = "--merges" if algorithm in ("bpe", "wordpiece") else "--token TOKEN"
-        raise TokctlError(
-            f"a {algorithm} model is not trained in rounds", f"see {merges}; unigram has rounds"
-        )
+        other = "see its merges: --merges" if tokenizer.merges else "see a token: --token TOKEN"
+        raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
     if not tokenizer.model.rounds:
         raise TokctlError(
             "this model's file says nothing of its training",

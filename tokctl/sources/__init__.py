@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import stat
 import sys
@@ -52,8 +53,11 @@ def _file(name: str | Path) -> Document:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise TokctlError(f"{path} is a folder", f"name the files in it: {path}/*.txt")
-        with path.open("rb"):
-            pass
+        if stat.S_ISREG(status.st_mode):
+            with path.open("rb"):
+                pass
+        elif not os.access(path, os.R_OK):  # a pipe can be opened only once
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         raise TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(error)) from None
     size = status.st_size if stat.S_ISREG(status.st_mode) else None

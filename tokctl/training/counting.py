@@ -118,8 +118,9 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
 
 
 def scaled(threshold: int, scale: int) -> int:
-    """A least count, in the scale of the counts. No count reaches 2^63."""
-    return min(threshold * scale, MOST)
+    """A least count, in the scale of the counts. No count reaches 2^63; and a least count of
+    1 drops nothing, even where weights make less of an occurrence."""
+    return min(threshold * scale, MOST) if threshold > 1 else 1
 
 
 def finish(counter: _native.Counter, least: int) -> _native.Counts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import (
     Fields,
     InexpressibleError,
@@ -31,6 +32,11 @@ def to_json(recipe: Recipe) -> Json | None:
     """The component for a recipe's decoders; without any, what its marker says."""
     if [part.kind for part in recipe.decoders] == ["join"]:
         return None
+    if recipe.units == "bytes" and recipe.decoders and recipe.decoders[0].kind != "byte-level":
+        raise InexpressibleError(
+            f"its decoder {recipe.decoders[0].kind} would get bytes as they are spelled, not the "
+            "bytes themselves"
+        )
     if recipe.decoders:
         return in_sequence((_WRITERS[part.kind](part) for part in recipe.decoders), "decoders")
     if recipe.units == "bytes":
@@ -52,6 +58,12 @@ def from_json(data: Any, units: str) -> list[Part]:
     if units == "bytes" and [fields.type for fields in components] == ["ByteLevel"]:
         # What a model of bytes does anyway.
         return []
+    if units == "bytes" and components[0].type != "ByteLevel":
+        raise TokctlError(
+            f"its decoder {components[0].type} gets bytes as they are spelled, which tokctl has "
+            "no decoder for",
+            "put a ByteLevel decoder in front of it",
+        )
     parts: list[Part] = []
     for fields in components:
         if fields.type not in _READERS:

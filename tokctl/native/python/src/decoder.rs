@@ -99,9 +99,6 @@ fn finished() -> PyErr {
 fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
     let kind: String = get(data, "kind")?;
     Ok(match kind.as_str() {
-        "byte-level" => Step::ByteLevel {
-            stand_ins: get(data, "stand_ins")?,
-        },
         "wordpiece" => Step::WordPiece {
             prefix: get(data, "prefix")?,
             cleanup: get(data, "cleanup")?,
@@ -114,7 +111,7 @@ fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
         "bpe-suffix" => Step::BpeSuffix {
             suffix: get(data, "suffix")?,
         },
-        "fuse" => Step::Fuse,
+        "fuse" | "byte-level" => Step::Fuse,
         "join" => Step::JoinWithSpaces,
         "strip" => Step::Strip {
             content: get(data, "content")?,

@@ -6,7 +6,7 @@ use super::chain::{Node, Whole};
 use super::fallback::ByteFallback;
 use super::joining::{Fuse, Prefix, Words};
 use super::literal::{Literal, Replace, Suffix};
-use super::tokens::{Dedup, DropEmpty, Matches, StandIns, Strip};
+use super::tokens::{Dedup, DropEmpty, Matches, Strip};
 use crate::error::Result;
 use crate::model::{Marker, Prepend};
 use crate::pattern::{Pattern, Search};
@@ -15,9 +15,6 @@ use crate::pattern::{Pattern, Search};
 /// of tokens to a list of tokens.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// All tokens become one. With `stand_ins`, tokens are spelled in GPT-2's alphabet and
-    /// become the bytes they stand for first; without, they are those bytes already.
-    ByteLevel { stand_ins: bool },
     /// A token with the prefix goes on with a word, others start one.
     WordPiece { prefix: String, cleanup: bool },
     /// The replacement becomes a space, or nothing in the first token.
@@ -27,7 +24,7 @@ pub enum Step {
     ByteFallback,
     /// The suffix becomes a space, or nothing in the last token.
     BpeSuffix { suffix: String },
-    /// All tokens become one.
+    /// All tokens become one. That is `ByteLevel`, too: tokens are bytes here, not spelled.
     Fuse,
     /// All tokens become one with a space between them: what Hugging Face does where a file
     /// names no decoder.
@@ -84,7 +81,6 @@ pub enum Part {
     ReplaceButFirst(Arc<Literal>, Arc<str>),
     Matches(Arc<dyn Pattern>, Arc<str>),
     Strip(char, usize, usize),
-    StandIns,
     Prefix(String),
     Suffix(Arc<Literal>),
     Words(Marker),
@@ -98,9 +94,7 @@ pub enum Part {
 impl Part {
     pub fn scope(&self) -> Scope {
         match self {
-            Part::Replace(..) | Part::Matches(..) | Part::Strip(..) | Part::StandIns => {
-                Scope::Token
-            }
+            Part::Replace(..) | Part::Matches(..) | Part::Strip(..) => Scope::Token,
             Part::ReplaceButFirst(..)
             | Part::Prefix(_)
             | Part::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
@@ -121,7 +115,6 @@ impl Part {
             }
             Part::Matches(pattern, content) => Box::new(Whole::new(Matches::new(pattern, content))),
             Part::Strip(content, start, stop) => Box::new(Strip::new(*content, *start, *stop)),
-            Part::StandIns => Box::new(Whole::new(StandIns)),
             Part::Prefix(prefix) => Box::new(Prefix::new(prefix)),
             Part::Suffix(suffix) => Box::new(Suffix::new(suffix)),
             Part::Words(marker) => Box::new(Whole::new(Words::new(marker))),
@@ -149,12 +142,6 @@ pub fn parts(steps: &[Step]) -> Result<Vec<Part>> {
 
 fn add(step: &Step, parts: &mut Vec<Part>) -> Result<()> {
     match step {
-        Step::ByteLevel { stand_ins } => {
-            if *stand_ins {
-                parts.push(Part::StandIns);
-            }
-            parts.push(Part::Fuse);
-        }
         Step::WordPiece { prefix, cleanup } => {
             parts.push(Part::Prefix(prefix.clone()));
             if *cleanup {

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn only_whole_characters_come_out() {
         let tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-        let steps = vec![Step::ByteLevel { stand_ins: false }];
+        let steps = vec![Step::Fuse];
         let decoder = Arc::new(Decoder::new(steps, tokens, vec![false; 256]).unwrap());
         let pieces = |bytes: &[u8]| {
             let mut stream = Stream::new(Arc::clone(&decoder), false);

@@ -1,6 +1,6 @@
 //! Steps that turn on a token's own text, or that drop and regroup tokens.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::chain::{Each, Flow, Node};
 use crate::error::{Error, Result};
@@ -123,35 +123,6 @@ impl Node for Strip {
         }
         self.trailing = 0;
         next.end()
-    }
-}
-
-/// Byte of each of GPT-2's stand-ins, which are all below U+0144.
-static STAND_INS: LazyLock<[Option<u8>; 0x144]> = LazyLock::new(|| {
-    let mut bytes = [None; 0x144];
-    let mut next = 0x100;
-    for byte in 0..=255u8 {
-        let shown = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
-        let stand_in = match shown {
-            true => usize::from(byte),
-            false => next,
-        };
-        next += usize::from(!shown);
-        bytes[stand_in] = Some(byte);
-    }
-    bytes
-});
-
-/// `ByteLevel` over GPT-2's stand-ins: a token with any other character stays as it is.
-pub struct StandIns;
-
-impl Each for StandIns {
-    fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()> {
-        let bytes = std::str::from_utf8(token).ok().and_then(|token| {
-            let byte = |letter| STAND_INS.get(letter as usize).copied().flatten();
-            token.chars().map(byte).collect::<Option<Vec<u8>>>()
-        });
-        next.bytes(bytes.as_deref().unwrap_or(token))
     }
 }
 
