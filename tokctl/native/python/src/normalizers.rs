@@ -118,11 +118,23 @@ fn bert(part: &Part<'_>) -> PyResult<Normalizer> {
 
 fn chars_map(part: &Part<'_>) -> PyResult<CharsMap> {
     let graphemes = part.flag("graphemes", false)?;
-    if let Some(blob) = part.get("blob")? {
-        let blob: Vec<u8> = blob.extract()?;
-        return CharsMap::from_blob(&blob, graphemes).map_err(to_python);
+    let rules = match part.get("blob")? {
+        Some(blob) => {
+            let blob: Vec<u8> = blob.extract()?;
+            CharsMap::from_blob(&blob, graphemes).map_err(to_python)?
+        }
+        None => {
+            let name = part.text("name")?;
+            CharsMap::named(&name, graphemes)
+                .ok_or_else(|| invalid(format!("no rules of SentencePiece are called {name}")))?
+        }
+    };
+    match part.get("keep")? {
+        Some(texts) => {
+            let texts: Vec<String> = texts.extract()?;
+            let texts: Vec<_> = texts.into_iter().map(String::into_bytes).collect();
+            rules.keeping(&texts).map_err(to_python)
+        }
+        None => Ok(rules),
     }
-    let name = part.text("name")?;
-    CharsMap::named(&name, graphemes)
-        .ok_or_else(|| invalid(format!("no rules of SentencePiece are called {name}")))
 }

@@ -8,6 +8,7 @@
 mod blob;
 mod builtin;
 mod graphemes;
+mod kept;
 mod sections;
 
 use std::sync::{Arc, OnceLock};
@@ -17,12 +18,14 @@ use crate::error::Result;
 use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Found};
+use kept::Kept;
 
 /// A set of rules, and how they are applied.
 #[derive(Debug, Clone)]
 pub struct CharsMap {
     rules: Arc<Rules>,
     graphemes: bool,
+    kept: Option<Arc<Kept>>,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,7 @@ impl CharsMap {
         Some(CharsMap {
             rules: RULES[number].get_or_init(make).clone(),
             graphemes,
+            kept: None,
         })
     }
 
@@ -65,7 +69,18 @@ impl CharsMap {
         Ok(CharsMap {
             rules: Arc::new(Rules::new(Source::Blob(Blob::new(blob)?))),
             graphemes,
+            kept: None,
         })
+    }
+
+    /// These rules, but for the texts that are to stay as they are: where one begins, no rule
+    /// does, until behind it. (Not with `graphemes`.)
+    pub fn keeping(mut self, texts: &[Vec<u8>]) -> Result<Self> {
+        self.kept = match texts.is_empty() {
+            true => None,
+            false => Some(Arc::new(Kept::new(texts)?)),
+        };
+        Ok(self)
     }
 
     pub(super) fn run(&self, text: &[u8], sink: &mut impl Sink) {
@@ -74,7 +89,7 @@ impl CharsMap {
             sink.stretch(at);
             match self.graphemes {
                 true => graphemes::run(&self.rules, valid, sink),
-                false => longest(&self.rules, valid, sink),
+                false => longest(&self.rules, self.kept.as_deref(), valid, sink),
             }
             at += valid.len();
             sink.stretch(at);
@@ -88,6 +103,7 @@ impl CharsMap {
         match &self.rules.source {
             // No key holds a space or a line feed beside another character, and none
             // begins with a character that a grapheme binds to the next. (Tested.)
+            _ if self.kept.as_ref().is_some_and(|kept| kept.holds_space) => false,
             Source::Builtin(_) => true,
             Source::Blob(blob) => !self.graphemes && !blob.reaches_over_a_space(),
         }
@@ -144,11 +160,22 @@ impl Rules {
 }
 
 /// Every byte of a value stands for all of the key, as in SentencePiece's offsets.
-fn longest(rules: &Rules, text: &str, sink: &mut impl Sink) {
+fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl Sink) {
     let bytes = text.as_bytes();
     let (mut kept, mut at) = (0, 0);
     loop {
-        at += rules.untouched(bytes, at);
+        let untouched = rules.untouched(bytes, at);
+        match keep {
+            None => at += untouched,
+            Some(keep) => {
+                let stays = keep.longest(&bytes[at..]);
+                let stays = stays.unwrap_or_else(|| keep.before(&bytes[at..at + untouched]));
+                if stays > 0 {
+                    at += stays;
+                    continue;
+                }
+            }
+        }
         let Some(character) = text[at..].chars().next() else {
             break;
         };

@@ -115,3 +115,24 @@ fn rules_that_never_end_are_refused() {
         assert!(refused.to_string().contains("without an end"), "{refused}");
     }
 }
+
+#[test]
+fn what_is_kept_is_kept_from_rules_that_begin_inside() {
+    let keep: Vec<_> = ["the", "\u{fb01}", "x y"]
+        .map(|text| text.as_bytes().to_vec())
+        .into();
+    let rules = CharsMap::named("nmt_nfkc", false).unwrap();
+    let kept = rules.clone().keeping(&keep).unwrap();
+    assert!(rules.cuts_before_space() && !kept.cuts_before_space());
+    let chain = Chain::new(vec![Normalizer::CharsMap(kept)]);
+    for (text, expected) in [
+        ("the\u{301}", "the\u{301}"),
+        ("he\u{301}", "h\u{e9}"),
+        ("tthe\u{301}e\u{301}", "tthe\u{301}\u{e9}"),
+        ("\u{fb01}\u{fb02}", "\u{fb01}fl"),
+        ("", ""),
+    ] {
+        let found = chain.apply(text.as_bytes(), Edges::WHOLE).unwrap();
+        assert_eq!(std::str::from_utf8(&found).unwrap(), expected);
+    }
+}
