@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +74,10 @@ def list_presets(world: World, *, json: bool) -> None:
         ]
         world.stdout.write(orjson.dumps(presets, option=orjson.OPT_APPEND_NEWLINE))
         return
-    width = max(map(len, PRESETS))
+    width = max(map(len, PRESETS)) + 2
     for name, (text, _) in PRESETS.items():
-        world.stdout.write(f"{name:<{width}}  {text}\n".encode())
+        line = f"{name:<{width}}{text}"
+        if world.stdout_is_terminal:
+            columns = shutil.get_terminal_size().columns
+            line = textwrap.fill(line, max(columns, width + 20), subsequent_indent=" " * width)
+        world.stdout.write(f"{line}\n".encode())

@@ -168,16 +168,21 @@ def _merge_word(
         merges = [history.merges[rank] for rank in ranks]
         pairs = [(merge.left, merge.right) for merge in merges]
         steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
+    fallbacks = tuple(_fallbacks(tokenizer, data, symbols, lengths))
+    # No merge could ever join these, which says it all.
+    of_bytes = {name for _, names in fallbacks for name in names}
     return MergedWord(
         data=data,
         symbols=tuple(symbols),
         steps=steps,
         state=tuple(word.names),
-        leftovers=tuple(word.leftovers()),
+        leftovers=tuple(
+            rest for rest in word.leftovers() if not of_bytes & {rest.left, rest.right}
+        ),
         tokens=names,
         ids=final,
         ranked=ranked,
-        fallbacks=tuple(_fallbacks(tokenizer, data, symbols, lengths)),
+        fallbacks=fallbacks,
     )
 
 

@@ -35,14 +35,20 @@ def decimal(merge: MergeRecord) -> str:
 
 
 def show_merges(console: Console, merges: Sequence[MergeRecord], total: int) -> None:
-    console.print(merges_table(merges))
+    console.print(merges_table(merges, console.width))
     if len(merges) < total:
         console.print(Text(f"{named(len(merges), 'step')} of {total:,}", style="dim"))
 
 
-def merges_table(merges: Sequence[MergeRecord]) -> Table:
+#: Columns of a terminal from which on fractions have a decimal beside them.
+_WIDE = 72
+
+
+def merges_table(merges: Sequence[MergeRecord], width: int) -> Table:
+    """The merges; on a narrow terminal without the decimal beside an exact score."""
     counted = any(merge.count is not None for merge in merges)
     scored = any(merge.score is not None for merge in merges)
+    rounded = scored and width >= _WIDE
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("left", overflow="fold", justify="right")
@@ -51,11 +57,13 @@ def merges_table(merges: Sequence[MergeRecord]) -> Table:
     if counted:
         table.add_column("count", justify="right", no_wrap=True)
     if scored:
-        table.add_column("score", justify="right", overflow="fold")
+        table.add_column("score", justify="right", no_wrap=True)
+    if rounded:
         table.add_column("≈", justify="right", no_wrap=True)
     for merge in merges:
         figures = [number(merge.count, ",")] if counted else []
-        figures += [str(merge.score or ""), decimal(merge)] if scored else []
+        figures += [str(merge.score or "")] if scored else []
+        figures += [decimal(merge)] if rounded else []
         table.add_row(
             f"{merge.step:,}",
             brief(merge.left),

@@ -151,7 +151,7 @@ def show_summary(console: Console, name: str, summary: Summary) -> None:
         console.print(_grid((value, brief(token)) for token, value in values))
     for title, merges in _merges(summary):
         _title(console, title)
-        console.print(merges_table(merges))
+        console.print(merges_table(merges, console.width))
     if summary.rounds:
         _title(console, "rounds of the training")
         console.print(rounds_table(summary.rounds))

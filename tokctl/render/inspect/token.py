@@ -78,7 +78,8 @@ def show_token(console: Console, token: TokenHistory, limit: int) -> None:
     title = Text(brief(token.token), style="bold")
     title.append(f"  id {token.id:,}, {token.kind}", style="not bold")
     console.print(title)
-    console.print(Text(f"{named(len(token.data), 'byte')}: {_hex(token.data)}", style="dim"))
+    facts = f"{named(len(token.data), 'byte')}: {_hex(token.data)}"
+    console.print(Text(facts, style="dim").append(_text(token)))
     if token.kind == "byte":
         console.print("Stands for that byte of characters that have no token.")
     if token.added:
@@ -120,6 +121,15 @@ def _show_worth(console: Console, worth: Worth) -> None:
         console.print(f"It scores {scored(-worth.gain)} less than that: it is never taken.")
     else:
         console.print(f"Dropping it would cost {scored(worth.gain)} nats each time it is taken.")
+
+
+def _text(token: TokenHistory) -> str:
+    """What the bytes spell, where the token does not show it: `âĢľ` is a quotation mark."""
+    try:
+        text = token.data.decode()
+    except UnicodeDecodeError:
+        return ", no whole characters"
+    return "" if text == token.token else f", the text “{brief(text)}”"
 
 
 def _hex(data: bytes) -> str:
