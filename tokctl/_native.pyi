@@ -7,8 +7,6 @@ from typing import Any, TypeAlias, final
 __all__ = [
     "NO_ID",
     "REGEX_RELEASE",
-    "AddedTokens",
-    "Bpe",
     "CoreError",
     "CountLines",
     "Counter",
@@ -19,7 +17,6 @@ __all__ = [
     "LineSampler",
     "Matchers",
     "Training",
-    "Unigram",
     "UnigramTraining",
     "alphabet_of",
     "last_cut",
@@ -152,14 +149,6 @@ def pre_tokens(parts: _Parts, text: bytes) -> _Ranges: ...
 def pre_tokenize(parts: _Parts, text: bytes) -> tuple[bytes, _Ranges, _Ranges]: ...
 
 @final
-class AddedTokens:
-    """Each token is (text, id, single word, strip left, strip right)."""
-
-    def __new__(cls, tokens: Sequence[tuple[bytes, int, bool, bool, bool]]) -> AddedTokens: ...
-    def find(self, text: bytes) -> list[tuple[int, int, int]]: ...
-    def spans(self, text: bytes) -> list[tuple[int | None, tuple[int, int]]]: ...
-
-@final
 class Matchers:
     """Each token is (text, id, (single word, strip left, strip right), (normalized, literal,
     special))."""
@@ -183,6 +172,7 @@ class Encoder:
         tokens: list[tuple[bytes, int]],
         merges: Sequence[tuple[int, ...]],
         scores: list[float],
+        user_defined: frozenset[int],
         byte_ids: list[int] | None,
         fuse_unknown: bool,
         whole_words: bool,
@@ -203,52 +193,14 @@ class Encoder:
         self, text: bytes, matchers: Matchers | None, unknown_id: int | None
     ) -> tuple[tuple[int, int, int], tuple[int, int], tuple[int, int, list[int]]]: ...
     def lines(self, block: bytes, matchers: Matchers | None) -> tuple[bytes, int, int | None]: ...
-    def pre_tokens(self, text: bytes) -> tuple[bytes, _Ranges, _Ranges]: ...
+    def pre_tokens(
+        self, text: bytes, matchers: Matchers | None = None
+    ) -> tuple[bytes, _Ranges, _Ranges, list[int | None]]: ...
     def replay(self, pre_token: bytes, steps: int) -> tuple[list[int], list[int], list[int]]: ...
     def nbest(self, pre_token: bytes, n: int) -> list[tuple[list[int], list[int], float]]: ...
     def sample(
         self, text: bytes, ranges: _Ranges, alpha: float, nbest_size: int, seed: int
     ) -> list[tuple[list[int], list[int]]]: ...
-
-@final
-class Unigram:
-    """A segmenter by itself: one pre-token in, (id, length) of each segment out."""
-
-    def __new__(
-        cls,
-        pieces: list[tuple[bytes, int, float]],
-        *,
-        unknown_id: int | None = None,
-        byte_ids: list[int] | None = None,
-        fuse_unknown: bool = True,
-        user_defined: list[tuple[bytes, int]] = ...,
-        precision: str = "single",
-        unknown_score: float | None = None,
-    ) -> Unigram: ...
-    def segment(self, pre_token: bytes) -> list[tuple[int, int]]: ...
-    def nbest(self, pre_token: bytes, n: int) -> list[tuple[list[tuple[int, int]], float]]: ...
-    def sample(
-        self, pre_token: bytes, alpha: float, nbest_size: int, seed: int, count: int
-    ) -> list[list[tuple[int, int]]]: ...
-
-@final
-class Bpe:
-    """A segmenter by itself: one pre-token in, (id, length) of each segment out."""
-
-    def __new__(
-        cls,
-        tokens: list[tuple[bytes, int]],
-        *,
-        merges: list[tuple[int, int, int]] | None = None,
-        ranks: list[int] | None = None,
-        bytes: bool = False,  # noqa: A002
-        marker: tuple[str, str] | None = None,
-        unknown_id: int | None = None,
-        byte_ids: list[int] | None = None,
-        fuse_unknown: bool = False,
-        whole: bool = False,
-    ) -> Bpe: ...
-    def segment(self, pre_token: bytes) -> list[tuple[int, int]]: ...
 
 @final
 class Decoder:

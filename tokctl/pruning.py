@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tokctl.errors import TokctlError
-from tokctl.recipe import FilledRecipe, Merge
+from tokctl.recipe import FilledRecipe, Merge, is_initial_symbol
 
 
 def prune(model: FilledRecipe, size: int) -> FilledRecipe:
@@ -82,30 +82,11 @@ def _base(model: FilledRecipe) -> set[int]:
         return stays
     made = {merge.token for merge in model.merges}
     for id_, token in enumerate(model.tokens):
-        symbol = _is_symbol(model, token)
+        symbol = is_initial_symbol(model.recipe, token)
         # With merges, what no merge makes is what segmentation starts from.
         if symbol or (made and id_ not in made):
             stays.add(id_)
     return stays
-
-
-def _is_symbol(model: FilledRecipe, token: bytes) -> bool:
-    """Can segmentation start from the token: one byte, one character or the word marker?"""
-    from tokctl.training.extending import is_byte_token
-
-    recipe = model.recipe
-    if recipe.units == "bytes":
-        return len(token) == 1
-    kind, mark = recipe.marker
-    text = token.decode()
-    bare = text
-    if kind in ("start", "continuation"):
-        bare = text.removeprefix(mark)
-    elif kind != "none":
-        bare = text.removesuffix(mark)
-    carried = kind in ("continuation", "end-fused")
-    own = kind in ("start", "end") and text == mark
-    return len(text) == 1 or own or (carried and len(bare) == 1) or is_byte_token(recipe, token)
 
 
 def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> FilledRecipe:

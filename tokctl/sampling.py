@@ -1,7 +1,8 @@
 """Other segmentations of a text than the best one: the n best, and drawn ones (Kudo 2018).
 
 No token crosses a pre-token, so a segmentation of a text is one of each of its
-pre-tokens, and its score is the sum of theirs.
+pre-tokens, and its score is the sum of theirs. An added token that is found has one
+segmentation, itself, whose score is 0.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
     _check(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
         raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
-    data, ranges = tokenizer.pre_tokens(text)
+    data, ranges, added = _pre_tokens(tokenizer, text)
     best: list[tuple[list[int], float]] = [([], 0.0)]
-    for start, end in ranges:
-        found = tokenizer.encoder.nbest(data[start:end], n)
+    for (start, end), id_ in zip(ranges, added, strict=True):
+        itself = [] if id_ is None else [([id_], [end - start], 0.0)]
+        found = itself or tokenizer.encoder.nbest(data[start:end], n)
         best = _best_sums(best, [(ids, score) for ids, _, score in found], n)
     tokens = tokenizer.tokens
     return [Segmentation(ids, _names(tokens, ids), score) for ids, score in best]
@@ -87,9 +89,21 @@ def sample(
         raise TokctlError(f"nbest_size can't be {nbest_size}", f"{MOST} are the most")
     if not -1e6 < alpha < 1e6:
         raise TokctlError(f"alpha can't be {alpha}", "0.1 to 0.5 are usual")
-    data, ranges = tokenizer.pre_tokens(text)
-    drawn = tokenizer.encoder.sample(data, ranges, alpha, nbest_size, seed)
-    return [id_ for ids, _ in drawn for id_ in ids]
+    data, ranges, added = _pre_tokens(tokenizer, text)
+    pre_tokens = [place for place, id_ in zip(ranges, added, strict=True) if id_ is None]
+    drawn = iter(tokenizer.encoder.sample(data, pre_tokens, alpha, nbest_size, seed))
+    ids = [next(drawn)[0] if id_ is None else [id_] for id_ in added]
+    return [id_ for some in ids for id_ in some]
+
+
+def _pre_tokens(
+    tokenizer: Tokenizer, text: str | bytes
+) -> tuple[bytes, list[tuple[int, int]], list[int | None]]:
+    """The normalized text, the ranges of its pre-tokens and of the added tokens that are
+    always found, and the ids of these."""
+    matchers = tokenizer.special_matcher("none")
+    data, ranges, _, added = tokenizer.encoder.pre_tokens(tokenizer.as_bytes(text), matchers)
+    return data, ranges, added
 
 
 def _check(tokenizer: Tokenizer) -> None:

@@ -53,6 +53,7 @@ def _encoder(
         tokens=ordinary,
         merges=[merge[:3] for merge in model.merges],
         scores=model.scores,
+        user_defined=model.user_defined,
         byte_ids=byte_ids(model) if recipe.byte_fallback else None,
         fuse_unknown=recipe.fuse_unknown,
         whole_words=recipe.whole_words,

@@ -351,7 +351,7 @@ class Tokenizer:
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""
-        normalized, ranges, _ = self.encoder.pre_tokens(self.as_bytes(text))
+        normalized, ranges, *_ = self.encoder.pre_tokens(self.as_bytes(text))
         return normalized, ranges
 
     def nbest(self, text: str | bytes, n: int) -> list[Segmentation]:

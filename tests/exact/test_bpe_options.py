@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.exact.lone_segmenters import bpe
 from tests.exact.test_unigram_encoding import BYTES, NORMAL, ids_of, listed, sentencepiece_model
-from tokctl._native import NO_ID, Bpe
+from tokctl._native import NO_ID
 
 hf = pytest.importorskip("tokenizers")
 tiktoken = pytest.importorskip("tiktoken")
@@ -65,17 +66,17 @@ def test_hugging_face_gives_the_same_ids(
     merges = merges_of(tokens, picks, prefix)
     tokens += [name for name in names if name not in tokens]
     numbers = {token: number for number, token in enumerate(tokens)}
-    model = Bpe(
+    model = bpe(
         [(token.encode(), number) for token, number in numbers.items()],
         merges=[
             (numbers[left], numbers[right], numbers[left + right.removeprefix(prefix)])
             for left, right in merges
         ],
-        marker=("continuation", prefix) if prefix else None,
+        marker=("continuation", prefix) if prefix else ("none", ""),
         unknown_id=0,
         byte_ids=[numbers.get(name, NO_ID) for name in BYTES] if names else None,
         fuse_unknown=fuse,
-        whole=whole,
+        whole_words=whole,
     )
     theirs = hf.Tokenizer(
         hf.models.BPE(
@@ -104,7 +105,7 @@ def test_sentencepiece_gives_the_same_ids(
     scores = {token: float(-data.draw(st.integers(0, 6))) for token in tokens}
     pieces = listed(scores, [], byte_fallback)
     ordinary = [(place, piece) for place, piece in enumerate(pieces) if piece[2] == NORMAL]
-    model = Bpe(
+    model = bpe(
         [(token.encode(), number) for number, (token, _, _) in ordinary],
         ranks=[int(-score) for _, (_, score, _) in ordinary],
         unknown_id=0,
@@ -131,7 +132,9 @@ def test_tiktoken_gives_the_same_ids(
     numbered |= dict(zip(tokens[256:], ranks, strict=True))
     theirs = tiktoken.Encoding("test", pat_str=r"[\s\S]+", mergeable_ranks=numbered,
                                special_tokens={})  # fmt: skip
-    model = Bpe(list(numbered.items()), ranks=list(numbered.values()), bytes=True, whole=True)
+    model = bpe(
+        list(numbered.items()), ranks=list(numbered.values()), units="bytes", whole_words=True
+    )
     assert ids_of(model.segment(text.encode())) == theirs.encode(text)
 
 
@@ -151,7 +154,7 @@ def test_merging_by_vocabulary_equals_the_definition(
     ]:
         place = min(present)[1]
         symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
-    model = Bpe(
+    model = bpe(
         [(token.encode(), number) for number, token in enumerate(tokens)],
         ranks=[ranks[token] for token in tokens],
     )

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import shared_file
+from tests.exact.lone_segmenters import Unigram
 from tests.twins import unigram_encode as twin
-from tokctl._native import Unigram
 
 spm = pytest.importorskip("sentencepiece")
 hf = pytest.importorskip("tokenizers")

@@ -84,10 +84,27 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
     taken = tokenizer.encoder.nbest(data, 1)[0]
     others = [found for found in tokenizer.encoder.nbest(data, most) if found[:2] != taken[:2]]
     worst = unknown_score(tokenizer)
-    return tuple(
-        Path(tuple(_pieces(tokenizer, data, ids, lengths, worst)), score, taken[2] - score)
+    paths = [
+        (tuple(_pieces(tokenizer, data, ids, lengths, worst)), score)
         for ids, lengths, score in [taken, *others[: most - 1]]
-    )
+    ]
+    if tokenizer.model.user_defined:
+        # The search for more counts the characters of these pieces, the encoder their bytes.
+        summed = ((pieces, _sum(pieces)) for pieces, _ in paths[1:])
+        paths[1:] = sorted(summed, key=lambda path: -path[1])
+    return tuple(Path(pieces, score, taken[2] - score) for pieces, score in paths)
+
+
+def _sum(pieces: Sequence[Piece]) -> float:
+    """The sum of the scores as the encoder has it: each in single precision."""
+    total = 0.0
+    for piece in pieces:
+        total = _single(total + piece.score)
+    return total
+
+
+def _single(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
 def unknown_score(tokenizer: Tokenizer) -> float:
@@ -96,7 +113,7 @@ def unknown_score(tokenizer: Tokenizer) -> float:
     scores = (score for id_, score in enumerate(model.scores) if id_ not in model.apart)
     score = min(scores, default=0.0) - UNKNOWN_PENALTY
     if tokenizer.recipe.precision == "single":
-        score = struct.unpack("f", struct.pack("f", score))[0]
+        score = _single(score)
     return score
 
 

@@ -26,7 +26,7 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
 from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.recipe import FilledRecipe, Recipe, user_defined_score
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"
@@ -36,8 +36,6 @@ _SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "char": "symbols"}
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
 _UNKNOWN_SURFACE = " \u2047 "
 _ALL = 2**31 - 1
-#: In a Unigram model a user-defined piece scores this for each byte after its first.
-_USER_DEFINED_SCORE = 0.1
 
 
 def read(data: bytes, name: str) -> FilledRecipe:
@@ -68,7 +66,7 @@ def _filled(proto: Any) -> FilledRecipe:
         raise ValueError("one of its scores is no number")
     if algorithm == "unigram":
         scores = [
-            _USER_DEFINED_SCORE * (len(token) - 1) if kind == _USER_DEFINED else score
+            user_defined_score(token) if kind == _USER_DEFINED else score
             for token, score, kind in zip(tokens, scores, types, strict=True)
         ]
     added = _added(proto, algorithm, texts, types)

@@ -5,9 +5,10 @@ the vocabulary, the merges or scores and their history. Training fills a recipe 
 model file holds a filled one, and nothing downstream knows where it came from.
 """
 
-from tokctl.recipe.filled import FilledRecipe
+from tokctl.recipe.filled import FilledRecipe, user_defined_score
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.recipe.symbols import is_initial_symbol
 from tokctl.recipe.terms import (
     ALGORITHMS,
     ALPHABETS,
@@ -37,4 +38,6 @@ __all__ = [
     "Recipe",
     "Round",
     "TrainingRecord",
+    "is_initial_symbol",
+    "user_defined_score",
 ]

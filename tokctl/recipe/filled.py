@@ -10,6 +10,7 @@ from tokctl.errors import TokctlError
 from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.recipe.symbols import BYTE_TOKENS
 from tokctl.values import Value
 
 
@@ -69,9 +70,19 @@ class FilledRecipe(Value):
         SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
         found = {token.id for token in self.added if token.special or not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
-            names = {b"<0x%02X>" % byte for byte in range(256)}
-            found |= {id_ for id_, token in enumerate(self.tokens) if token in names}
+            found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
         return frozenset(found)
+
+    @cached_property
+    def user_defined(self) -> frozenset[int]:
+        """The ids of a SentencePiece Unigram model's user-defined pieces, as far as their score
+        shows them: log probabilities are never above 0. (Those of one byte score 0 in
+        any case.)"""
+        if self.recipe.algorithm != "unigram" or self.recipe.precision != "single":
+            return frozenset()
+        scored = enumerate(zip(self.tokens, self.scores, strict=True))
+        found = (id_ for id_, (token, s) in scored if s > 0 and s == user_defined_score(token))
+        return frozenset(found) - self.apart
 
     @cached_property
     def spelled(self) -> list[str]:
@@ -96,3 +107,10 @@ class FilledRecipe(Value):
         return any(
             tokens[left] + tails[right] != tokens[new] for left, right, new, *_ in self.merges
         )
+
+
+def user_defined_score(token: bytes) -> float:
+    """What SentencePiece's best path adds up for a user-defined piece of a Unigram model,
+    whatever its file says: 0.1 for each byte after the first. (Its n best add 0.1 for each
+    character after the first.)"""
+    return 0.1 * (len(token) - 1)

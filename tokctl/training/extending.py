@@ -7,7 +7,7 @@ from dataclasses import fields
 from tokctl.byte_level import BYTES, unspell
 from tokctl.errors import TokctlError
 from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.recipe import FilledRecipe, Recipe, is_initial_symbol
 
 #: What may differ between a model and the recipe that it is extended with: it has no part
 #: in how a text is segmented.
@@ -61,24 +61,7 @@ def _shown(value: object) -> str:
 
 def _is_long(old: FilledRecipe, id_: int) -> bool:
     """Is the token more than one symbol, and none that is set apart?"""
-    recipe = old.recipe
-    if id_ in old.apart:
-        return False
-    token = old.tokens[id_]
-    if recipe.units == "bytes":
-        return len(token) > 1
-    text = token.decode()
-    kind, mark = recipe.marker
-    bare = text.removesuffix(mark) if kind.startswith("end") else text.removeprefix(mark)
-    return len(text) > 1 and len(bare) > 1 and not is_byte_token(recipe, token)
-
-
-def is_byte_token(recipe: Recipe, token: bytes) -> bool:
-    return recipe.byte_fallback and token in BYTE_TOKENS
-
-
-#: What byte fallback spells a byte as, by byte.
-BYTE_TOKENS = {b"<0x%02X>" % byte: byte for byte in range(256)}
+    return id_ not in old.apart and not is_initial_symbol(old.recipe, old.tokens[id_])
 
 
 def new_special_tokens(old: FilledRecipe, recipe: Recipe) -> tuple[str, ...]:

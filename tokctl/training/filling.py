@@ -9,6 +9,7 @@ from tokctl import _native
 from tokctl.byte_level import BYTES, IN_ID_ORDER, unspell
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.recipe.symbols import BYTE_TOKENS, is_byte_token
 from tokctl.training import extending
 from tokctl.training.counting import Progress, Read, scaled
 from tokctl.training.options import (
@@ -137,7 +138,7 @@ def _by_merges(
     old = options.extend
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
-        special += extending.BYTE_TOKENS
+        special += BYTE_TOKENS
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.apart)]
     trained = _native.train(
@@ -170,7 +171,7 @@ def _alphabet_size(old: FilledRecipe) -> int:
         return old.training.alphabet_size
     made = {merge.token for merge in old.merges} | old.apart
     return sum(
-        id_ not in made and not extending.is_byte_token(old.recipe, token)
+        id_ not in made and not is_byte_token(old.recipe, token)
         for id_, token in enumerate(old.tokens)
     )
 
@@ -229,7 +230,7 @@ def _by_likelihood_of_pieces(
         threads=options.threads or available_threads(),
         progress=tell,
     )
-    first = special + (list(extending.BYTE_TOKENS) if recipe.byte_fallback else [])
+    first = special + (list(BYTE_TOKENS) if recipe.byte_fallback else [])
     return _Trained(
         tokens=first + [text for text, _ in found.pieces],
         alphabet=found.alphabet_size,

@@ -112,24 +112,23 @@ def _read_pieces(pieces: Any, tokens: dict[str, Any], ids: Mapping[str, int]) ->
     return " ".join(words)
 
 
-def _pair(fields: Fields, name: str, ids: Mapping[str, int]) -> str:
+def _token(fields: Fields, name: str, ids: Mapping[str, int]) -> str:
     given = fields.data.get(name)
     if not isinstance(given, list) or len(given) != 2:
         raise ValueError(f"{name!r} of the post-processor {fields.type} is no token with its id")
-    return _piece(_check(given[0], given[1], ids), 0)
+    return _check(given[0], given[1], ids)
 
 
 def _read_bert(fields: Fields, ids: Mapping[str, int]) -> list[Part]:
-    cls, sep = _pair(fields, "cls", ids), _pair(fields, "sep", ids)
-    last = _piece(fields.data["sep"][0], 1)
-    single = f"{cls} $A {sep}"
-    return [_part("template", single=single, pair=f"{single} $B:1 {last}")]
+    from tokctl.postprocess import bert
+
+    return [bert(_token(fields, "cls", ids), _token(fields, "sep", ids))]
 
 
 def _read_roberta(fields: Fields, ids: Mapping[str, int]) -> list[Part]:
-    cls, sep = _pair(fields, "cls", ids), _pair(fields, "sep", ids)
-    single = f"{cls} $A {sep}"
-    template = _part("template", single=single, pair=f"{single} {sep} $B {sep}")
+    from tokctl.postprocess import roberta
+
+    template = roberta(_token(fields, "cls", ids), _token(fields, "sep", ids))
     return [*_read_byte_level(fields, ids), template]
 
 

@@ -16,6 +16,7 @@ pub mod model;
 pub mod normalize;
 pub mod pattern;
 pub mod pretokenize;
+mod split_mix;
 pub mod train;
 pub mod unicode;
 

@@ -77,7 +77,7 @@ fn blocks_leave_no_trace() {
             let words = |words: Words| Segmenter::Words(words);
             let nothing = words(Words::new([].into_iter(), None));
             let whole = Encoder::new(chain(), pre_tokenizer.clone(), nothing);
-            let found = whole.pre_tokens(&text).unwrap();
+            let found = whole.pre_tokens(&text, None).unwrap();
             let pieces: Vec<&[u8]> = found
                 .ranges
                 .iter()

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Token, Unigram};
@@ -14,6 +16,8 @@ use crate::{normalizers, options, pretokenizers, segmenters};
 type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
 /// Starts and ends.
 type Ranges = Vec<(usize, usize)>;
+/// Text, ranges, places, ids of added tokens.
+type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
 /// (words, whole, split), (characters, spaces), (tokens, unknown tokens, distinct ids).
 type Measured = ((u64, u64, u64), (u64, u64), (u64, u64, Vec<u32>));
 /// Ids, lengths, score.
@@ -72,10 +76,11 @@ pub struct Encoder(encode::Encoder);
 #[pymethods]
 impl Encoder {
     /// `tokens` are the ordinary tokens with their ids; `merges` are (left, right, token);
-    /// `scores` are by id; `byte_ids` those of `<0x00>` to `<0xFF>`.
+    /// `scores` are by id; `byte_ids` those of `<0x00>` to `<0xFF>`; `user_defined` are the ids
+    /// of SentencePiece's user-defined pieces, whose score follows from their length.
     #[new]
     #[pyo3(signature = (*, normalizers, pre_tokenizers, segmentation, units, marker, tokens,
-        merges, scores, byte_ids, fuse_unknown, whole_words, precision, unknown_id, unknown,
+        merges, scores, user_defined, byte_ids, fuse_unknown, whole_words, precision, unknown_id, unknown,
         max_input_chars))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -88,6 +93,7 @@ impl Encoder {
         tokens: Vec<(Vec<u8>, u32)>,
         merges: Vec<(u32, u32, u32)>,
         scores: Vec<f64>,
+        user_defined: HashSet<u32>,
         byte_ids: Option<Vec<u32>>,
         fuse_unknown: bool,
         whole_words: bool,
@@ -102,6 +108,7 @@ impl Encoder {
             tokens,
             merges,
             scores,
+            user_defined,
             byte_ids: byte_ids.map(segmenters::byte_table).transpose()?,
             fuse_unknown,
             whole_words,
@@ -215,15 +222,21 @@ impl Encoder {
         Ok((PyBytes::new(py, &lines.text), lines.tokens, lines.unknown))
     }
 
-    /// The normalized and rewritten text, the byte ranges of its pre-tokens, and where
-    /// these stood in the text as given.
+    /// The normalized and rewritten text, the byte ranges of its pre-tokens and of the added
+    /// tokens between them, where these stood in the text as given, and the added tokens' ids.
+    #[pyo3(signature = (text, matchers=None))]
     fn pre_tokens<'py>(
         &self,
         py: Python<'py>,
         text: &[u8],
-    ) -> PyResult<(Bound<'py, PyBytes>, Ranges, Ranges)> {
-        let found = py.detach(|| self.0.pre_tokens(text)).map_err(to_python)?;
-        Ok((PyBytes::new(py, &found.text), found.ranges, found.places))
+        matchers: Option<&Matchers>,
+    ) -> PyResult<PreTokens<'py>> {
+        let matchers = matchers.map(|matchers| &matchers.0);
+        let found = py
+            .detach(|| self.0.pre_tokens(text, matchers))
+            .map_err(to_python)?;
+        let text = PyBytes::new(py, &found.text);
+        Ok((text, found.ranges, found.places, found.added))
     }
 
     /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made.

@@ -1,13 +1,11 @@
 //! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
 //! is in `tokctl-core`.
 
-mod added;
 mod counter;
 mod decoder;
 mod encoder;
 mod errors;
 mod interrupt;
-mod lone_segmenters;
 mod normalizers;
 mod options;
 mod pattern;
@@ -32,10 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unigram_trainer::UnigramTraining>()?;
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
-    module.add_class::<lone_segmenters::Unigram>()?;
-    module.add_class::<lone_segmenters::Bpe>()?;
     module.add_class::<encoder::Matchers>()?;
-    module.add_class::<added::AddedTokens>()?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

@@ -1,5 +1,7 @@
 //! The segmenter that a recipe describes.
 
+use std::collections::HashSet;
+
 use tokctl_core::encode::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Segmenter, Unigram, UnigramOptions,
     Unknown, Words,
@@ -19,6 +21,8 @@ pub struct Given<'g> {
     pub merges: Vec<(u32, u32, u32)>,
     /// Natural log probabilities, or ranks turned round: by id.
     pub scores: Vec<f64>,
+    /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
+    pub user_defined: HashSet<u32>,
     pub byte_ids: Option<Box<[u32; 256]>>,
     pub fuse_unknown: bool,
     pub whole_words: bool,
@@ -160,15 +164,20 @@ fn unigram(given: Given) -> Result<Unigram> {
         return Err(invalid(format!("the token with the id {id} has no score")));
     }
     let scores = &given.scores;
-    let pieces = given.tokens.iter();
+    let (user_defined, pieces): (Vec<_>, Vec<_>) = given
+        .tokens
+        .into_iter()
+        .partition(|(_, id)| given.user_defined.contains(id));
     Unigram::new(
-        pieces.map(|(text, id)| (text.as_slice(), *id, scores[*id as usize])),
+        pieces
+            .iter()
+            .map(|(text, id)| (text.as_slice(), *id, scores[*id as usize])),
         UnigramOptions {
             unknown_id: given.unknown_id,
             unknown_score: None,
             byte_ids: given.byte_ids,
             fuse_unknown: given.fuse_unknown,
-            user_defined: Vec::new(),
+            user_defined,
             precision,
         },
     )

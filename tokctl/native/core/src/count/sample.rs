@@ -1,19 +1,18 @@
 //! A sample of the lines of a text that depends on a seed and nothing else.
 //!
 //! Line number n of all that is read (from 0, documents one after the other) is kept if
-//! the n-th number of SplitMix64 (Steele, Lea, Flood 2014), started with the seed, is
-//! below `share * 2^64`. That generator is a counter that is hashed, so neither blocks nor
-//! threads have a part in the answer.
+//! the n-th number of SplitMix64, started with the seed, is below `share * 2^64`. That
+//! generator is a counter that is hashed, so neither blocks nor threads have a part in the
+//! answer.
 
 use memchr::memchr;
 
-/// What SplitMix64 adds for each number.
-const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+use crate::split_mix::SplitMix64;
 
 pub struct LineSampler {
     /// Numbers below it keep their line.
     threshold: u128,
-    state: u64,
+    numbers: SplitMix64,
     /// Is the line at hand kept? None before its first byte.
     keeping: Option<bool>,
 }
@@ -23,7 +22,7 @@ impl LineSampler {
     pub fn new(share: (u64, u64), seed: u64) -> Self {
         LineSampler {
             threshold: (u128::from(share.0) << 64) / u128::from(share.1.max(1)),
-            state: seed,
+            numbers: SplitMix64::new(seed),
             keeping: None,
         }
     }
@@ -36,7 +35,7 @@ impl LineSampler {
         while !rest.is_empty() {
             let keep = match self.keeping {
                 Some(keep) => keep,
-                None => u128::from(self.next_number()) < self.threshold,
+                None => u128::from(self.numbers.next_u64()) < self.threshold,
             };
             let end = memchr(b'\n', rest);
             let (line, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
@@ -53,14 +52,6 @@ impl LineSampler {
     pub fn end_document(&mut self) {
         self.keeping = None;
     }
-
-    fn next_number(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(GAMMA);
-        let mut number = self.state;
-        number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        number ^ (number >> 31)
-    }
 }
 
 #[cfg(test)]
@@ -68,15 +59,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_splitmix64() {
-        let mut sampler = LineSampler::new((1, 2), 1_234_567);
-        let numbers: Vec<u64> = (0..3).map(|_| sampler.next_number()).collect();
-        let published = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
-        assert_eq!(numbers, published);
+    fn the_first_numbers_of_the_seed_decide() {
+        // Of 2^64 they are 0.35, 0.17 and 0.53; see `split_mix`.
+        let kept = |share| LineSampler::new(share, 1_234_567).keep(b"a\nb\nc\n");
+        assert_eq!(kept((1, 2)), b"a\nb\n");
+        assert_eq!(kept((1, 4)), b"b\n");
     }
 
     #[test]

@@ -46,22 +46,12 @@ impl AddedTokens {
     /// As in Hugging Face's, a token that starts with white space is found in white space
     /// that the token before it has stripped; the two then overlap.
     pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, u32)> + 't {
-        self.find_where(text, |_| true)
-    }
-
-    /// As `find`, where only some ids are wanted. A token that is not wanted still takes
-    /// its text from the others.
-    pub fn find_where<'t>(
-        &'t self,
-        text: &'t [u8],
-        wanted: impl Fn(u32) -> bool + 't,
-    ) -> impl Iterator<Item = (usize, usize, u32)> + 't {
         // Where the token before ended, and where the white space last stripped did.
         let (mut before, mut stripped) = (0, 0);
         self.strings.find(text).filter_map(move |found| {
             let (mut start, mut end, number) = found;
             let token = &self.tokens[number as usize];
-            if !wanted(token.id) || token.single_word && !self.is_alone(text, start, end) {
+            if token.single_word && !self.is_alone(text, start, end) {
                 return None;
             }
             if token.strip_left {
@@ -88,23 +78,6 @@ impl AddedTokens {
         })
     }
 
-    /// All of `text` as added tokens and the stretches between them.
-    pub fn spans(&self, text: &[u8]) -> Vec<(Option<u32>, (usize, usize))> {
-        let mut spans = Vec::new();
-        let mut at = 0;
-        for (start, end, id) in self.find(text) {
-            if at < start {
-                spans.push((None, (at, start)));
-            }
-            spans.push((Some(id), (start, end)));
-            at = end;
-        }
-        if at < text.len() || text.is_empty() {
-            spans.push((None, (at, text.len())));
-        }
-        spans
-    }
-
     fn is_alone(&self, text: &[u8], start: usize, end: usize) -> bool {
         let is_word = |character: Option<(u32, usize)>| {
             character.is_some_and(|(code, _)| self.words.has(code))
@@ -112,13 +85,13 @@ impl AddedTokens {
         let after = (end < text.len())
             .then(|| unicode::decode(text, end))
             .flatten();
-        !is_word(character_before(text, start)) && !is_word(after)
+        !is_word(unicode::decode_before(text, start)) && !is_word(after)
     }
 
     /// Where the white space that ends at `end` begins, `lowest` at the lowest.
     fn space_before(&self, text: &[u8], lowest: usize, mut end: usize) -> usize {
         while end > lowest {
-            match character_before(text, end) {
+            match unicode::decode_before(text, end) {
                 Some((code, length)) if self.classes.of(code) & SPACE != 0 => end -= length,
                 _ => break,
             }
@@ -135,13 +108,6 @@ impl AddedTokens {
         }
         at
     }
-}
-
-/// The character that ends at `end`, and its length.
-fn character_before(text: &[u8], end: usize) -> Option<(u32, usize)> {
-    let starts = (end.saturating_sub(4)..end).rev();
-    let start = starts.into_iter().find(|&at| text[at] & 0xC0 != 0x80)?;
-    unicode::decode(text, start).filter(|(_, length)| start + length == end)
 }
 
 #[cfg(test)]
@@ -170,10 +136,6 @@ mod tests {
         let plain = tokens(&["ab", "abc", "bcd", "", "ab"], |_| {});
         assert_eq!(found(&plain, "xabcdab"), [(1, 4, 1), (5, 7, 0)]);
         assert_eq!(found(&tokens(&[], |_| {}), "ab"), []);
-        let spans = plain.spans(b"xabcd");
-        assert_eq!(spans, [(None, (0, 1)), (Some(1), (1, 4)), (None, (4, 5))]);
-        assert_eq!(plain.spans(b""), [(None, (0, 0))]);
-        assert_eq!(plain.spans(b"ab"), [(Some(0), (0, 2))]);
     }
 
     #[test]
@@ -207,12 +169,5 @@ mod tests {
         assert_eq!(found(&right, &text).len(), text.len());
         let left = tokens(&[" "], |token| token.strip_left = true);
         assert_eq!(found(&left, &text).len(), text.len());
-    }
-
-    #[test]
-    fn a_token_that_is_not_wanted_takes_its_text() {
-        let plain = tokens(&["ab", "b"], |_| {});
-        let found: Vec<_> = plain.find_where(b"abb", |id| id == 1).collect();
-        assert_eq!(found, [(2, 3, 1)]);
     }
 }

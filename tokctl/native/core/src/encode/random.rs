@@ -2,18 +2,15 @@
 //! state filled by SplitMix64 from one seed. The same seed gives the same numbers
 //! everywhere; they are not fit for secrets.
 
+use crate::split_mix::SplitMix64;
+
 #[derive(Debug, Clone)]
 pub struct Rng([u64; 4]);
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        let mut state = seed;
-        Rng(std::array::from_fn(|_| {
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-            mixed ^ mixed >> 31
-        }))
+        let mut numbers = SplitMix64::new(seed);
+        Rng(std::array::from_fn(|_| numbers.next_u64()))
     }
 
     pub fn next_u64(&mut self) -> u64 {

@@ -1,11 +1,12 @@
 //! A text to its tokens, each with its place.
 
-use super::encoder::{Encoder, Work};
+use super::encoder::Encoder;
 use super::segmenter::Segment;
 use super::spans::each_span;
 use super::{Interrupt, Matchers};
 use crate::error::Result;
 use crate::normalize::Edges;
+use crate::pretokenize::Splits;
 
 /// A token with its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +19,51 @@ pub struct Token {
     pub pre_token: Option<usize>,
 }
 
-/// The pre-tokens of a text.
+/// What a text is cut into: pre-tokens and the added tokens between them.
+#[derive(Debug, Default)]
 pub struct PreTokens {
+    /// Normalized and rewritten, an added token as it was found.
     pub text: Vec<u8>,
+    /// Byte ranges of `text`, in order.
     pub ranges: Vec<(usize, usize)>,
+    /// Where each of them stood in the text as given.
     pub places: Vec<(usize, usize)>,
+    /// The id of one that is an added token.
+    pub added: Vec<Option<u32>>,
+}
+
+/// A part of a text, as [`Encoder::each_part`] comes to it.
+enum Part<'p> {
+    Added {
+        id: u32,
+        text: &'p [u8],
+        place: (usize, usize),
+    },
+    /// A stretch without added tokens, split.
+    Stretch(Splits<'p>, Origin<'p>),
+}
+
+/// Where the normalized text that a stretch was split from came from.
+struct Origin<'p> {
+    /// The start of the text that was normalized, in the text as given.
+    base: usize,
+    /// The start of the stretch in the normalized text.
+    start: usize,
+    places: Option<&'p [(u32, u32)]>,
+}
+
+impl Origin<'_> {
+    /// The place in the text as given of the bytes `from..to` of the stretch.
+    fn of(&self, from: usize, to: usize) -> (usize, usize) {
+        let (from, to) = place_of(self.places, self.start + from, self.start + to);
+        (self.base + from, self.base + to)
+    }
+
+    /// The same for bytes of its split text, which may be rewritten.
+    fn of_split(&self, splits: &Splits, from: usize, to: usize) -> (usize, usize) {
+        let (from, to) = place_of(splits.origins.as_deref(), from, to);
+        self.of(from, to)
+    }
 }
 
 impl Encoder {
@@ -35,72 +76,89 @@ impl Encoder {
     ) -> Result<Vec<Token>> {
         let mut out = Placed::default();
         self.with_work(interrupt, matchers, |work| {
-            let matcher = matchers.and_then(Matchers::raw);
-            each_span(matcher, text, |id, start, end| match id {
-                Some(id) => {
-                    out.added(id, start, end, work.matchers);
+            self.each_part(text, matchers, |part| match part {
+                Part::Added { id, place, .. } => {
+                    out.added(id, place, matchers);
                     Ok(())
                 }
-                None => self.stretch_tokens(&text[start..end], start, work, &mut out),
+                Part::Stretch(splits, origin) => {
+                    self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
+                        out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
+                        Ok(())
+                    })
+                }
             })
         })?;
         Ok(out.tokens)
     }
 
-    /// The tokens of a stretch that starts at `base` of the text as given.
-    fn stretch_tokens(
-        &self,
-        stretch: &[u8],
-        base: usize,
-        work: &mut Work,
-        out: &mut Placed,
-    ) -> Result<()> {
-        let aligned = self.normalizers.apply_aligned(stretch, Edges::WHOLE)?;
-        let (text, places) = match &aligned {
-            Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
-            None => (stretch, None),
-        };
-        let matcher = work.matchers.and_then(Matchers::normalized);
-        each_span(matcher, text, |id, start, end| {
-            if let Some(id) = id {
-                let (from, to) = place_of(places, start, end);
-                out.added(id, base + from, base + to, work.matchers);
-                return Ok(());
+    /// The pre-tokens of `text` and the added tokens that `matchers` find.
+    pub fn pre_tokens(&self, text: &[u8], matchers: Option<&Matchers>) -> Result<PreTokens> {
+        let mut out = PreTokens::default();
+        self.each_part(text, matchers, |part| {
+            match part {
+                Part::Added { id, text, place } => out.added(id, text, place),
+                Part::Stretch(splits, origin) => out.stretch(&splits, &origin),
             }
-            let at_start = base == 0 && start == 0;
-            let splits = self.pre_tokenizer.run(&text[start..end], at_start)?;
-            let origins = splits.origins.as_deref();
-            let place = |from: usize, to: usize| {
-                let (from, to) = place_of(origins, from, to);
-                let (from, to) = place_of(places, start + from, start + to);
-                (base + from, base + to)
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Calls `visit` with each part of `text`, in order.
+    fn each_part(
+        &self,
+        text: &[u8],
+        matchers: Option<&Matchers>,
+        mut visit: impl FnMut(Part) -> Result<()>,
+    ) -> Result<()> {
+        let normalized_matcher = matchers.and_then(Matchers::normalized);
+        each_span(matchers.and_then(Matchers::raw), text, |id, base, end| {
+            let stretch = &text[base..end];
+            if let Some(id) = id {
+                let (text, place) = (stretch, (base, end));
+                return visit(Part::Added { id, text, place });
+            }
+            let aligned = self.normalizers.apply_aligned(stretch, Edges::WHOLE)?;
+            let (normalized, places) = match &aligned {
+                Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
+                None => (stretch, None),
             };
-            self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
-                out.segments(segments, from, place);
-                Ok(())
+            each_span(normalized_matcher, normalized, |id, start, end| {
+                let text = &normalized[start..end];
+                let origin = Origin {
+                    base,
+                    start,
+                    places,
+                };
+                if let Some(id) = id {
+                    let place = origin.of(0, text.len());
+                    return visit(Part::Added { id, text, place });
+                }
+                let splits = self.pre_tokenizer.run(text, base == 0 && start == 0)?;
+                visit(Part::Stretch(splits, origin))
             })
         })
     }
+}
 
-    /// The normalized and rewritten text, the byte ranges of its pre-tokens, and where
-    /// each of these stood in `text`.
-    pub fn pre_tokens(&self, text: &[u8]) -> Result<PreTokens> {
-        let aligned = self.normalizers.apply_aligned(text, Edges::WHOLE)?;
-        let (normalized, places) = match &aligned {
-            Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
-            None => (text, None),
-        };
-        let splits = self.pre_tokenizer.run(normalized, true)?;
-        let origins = splits.origins.as_deref();
-        let place = |&(from, to): &(usize, usize)| {
-            let (from, to) = place_of(origins, from, to);
-            place_of(places, from, to)
-        };
-        Ok(PreTokens {
-            places: splits.ranges.iter().map(place).collect(),
-            ranges: splits.ranges,
-            text: splits.text.into_owned(),
-        })
+impl PreTokens {
+    fn added(&mut self, id: u32, text: &[u8], place: (usize, usize)) {
+        let start = self.text.len();
+        self.text.extend_from_slice(text);
+        self.ranges.push((start, self.text.len()));
+        self.places.push(place);
+        self.added.push(Some(id));
+    }
+
+    fn stretch(&mut self, splits: &Splits, origin: &Origin) {
+        let base = self.text.len();
+        self.text.extend_from_slice(&splits.text);
+        for &(start, end) in &splits.ranges {
+            self.ranges.push((base + start, base + end));
+            self.places.push(origin.of_split(splits, start, end));
+            self.added.push(None);
+        }
     }
 }
 
@@ -128,7 +186,7 @@ struct Placed {
 }
 
 impl Placed {
-    fn added(&mut self, id: u32, start: usize, end: usize, matchers: Option<&Matchers>) {
+    fn added(&mut self, id: u32, (start, end): (usize, usize), matchers: Option<&Matchers>) {
         let special = matchers.is_some_and(|matchers| matchers.is_special(id));
         let pre_token = (!special).then_some(self.pre_tokens);
         self.pre_tokens += usize::from(!special);

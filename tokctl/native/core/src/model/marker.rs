@@ -52,15 +52,4 @@ impl Marker {
         };
         stripped.unwrap_or(token)
     }
-
-    /// Bytes that the marker takes in a token's string.
-    pub fn width(&self) -> usize {
-        match self {
-            Marker::None => 0,
-            Marker::End(mark)
-            | Marker::EndFused(mark)
-            | Marker::Start(mark)
-            | Marker::Continuation(mark) => mark.len(),
-        }
-    }
 }

@@ -175,11 +175,6 @@ impl Trie {
     pub fn longest_entry(&self) -> usize {
         self.longest
     }
-
-    /// Bytes of memory that the nodes take.
-    pub fn size(&self) -> usize {
-        self.nodes.len() * size_of::<Node>()
-    }
 }
 
 #[cfg(test)]

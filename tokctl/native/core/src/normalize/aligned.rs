@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::unicode;
 
 /// Normalized text with, for every byte of it, the byte range (start, end) of the
 /// original that it came from. A character that a normalizer inserted has the place of
@@ -23,7 +24,7 @@ impl Aligned {
         check_length(text)?;
         Ok(Aligned {
             text: text.to_vec(),
-            places: identity(text),
+            places: unicode::places(text),
         })
     }
 }
@@ -163,7 +164,7 @@ impl<'t> Places<'t> {
     fn change(&mut self) -> &mut Aligned {
         if self.new.is_none() {
             if self.places.is_empty() {
-                self.places = Cow::Owned(identity(self.old));
+                self.places = Cow::Owned(unicode::places(self.old));
             }
             self.new = Some(Aligned {
                 text: self.old[..self.at].to_vec(),
@@ -203,18 +204,7 @@ fn character_length(text: &[u8], at: usize) -> usize {
     if at >= text.len() {
         return 0;
     }
-    crate::unicode::decode(text, at).map_or(1, |(_, length)| length)
-}
-
-/// The place of each byte of a text that is the original: that of its character.
-fn identity(text: &[u8]) -> Vec<(u32, u32)> {
-    let mut places = Vec::with_capacity(text.len());
-    while places.len() < text.len() {
-        let start = places.len();
-        let end = start + character_length(text, start);
-        places.resize(end, (start as u32, end as u32));
-    }
-    places
+    unicode::decode(text, at).map_or(1, |(_, length)| length)
 }
 
 impl Sink for Places<'_> {

@@ -19,10 +19,6 @@ impl Chain {
         self.0.is_empty()
     }
 
-    pub fn parts(&self) -> &[Normalizer] {
-        &self.0
-    }
-
     fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
         self.0.iter().flat_map(Normalizer::passes)
     }

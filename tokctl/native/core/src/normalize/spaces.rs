@@ -78,17 +78,8 @@ fn blanks_at_start(text: &[u8], is_blank: impl Fn(char) -> bool) -> usize {
 fn blanks_at_end(text: &[u8], is_blank: impl Fn(char) -> bool) -> usize {
     let mut end = text.len();
     while end > 0 {
-        // The first byte of the last character, if the bytes there are UTF-8 at all.
-        let from = end.saturating_sub(4);
-        let Some(at) = (from..end).rev().find(|&at| text[at] & 0xC0 != 0x80) else {
-            break;
-        };
-        match crate::unicode::decode(text, at) {
-            Some((code, length))
-                if at + length == end && char::from_u32(code).is_some_and(&is_blank) =>
-            {
-                end = at;
-            }
+        match crate::unicode::decode_before(text, end) {
+            Some((code, length)) if char::from_u32(code).is_some_and(&is_blank) => end -= length,
             _ => break,
         }
     }

@@ -8,7 +8,9 @@ use super::rewrite::Rewrite;
 use super::scanner::Scanner;
 use super::scripts::script_of;
 use super::sequence::{PreTokenizer, Step};
-use crate::unicode::{decode, scripts, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE};
+use crate::unicode::{
+    decode_before, scripts, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE,
+};
 
 /// What becomes of the pieces when the text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +31,6 @@ impl Cut {
             otherwise
         }
     }
-}
-
-/// The code point that ends at `end > 0`, if it is one.
-fn code_before(text: &[u8], end: usize) -> Option<u32> {
-    let start = (end.saturating_sub(4)..end)
-        .rev()
-        .find(|&start| text[start] & 0xC0 != 0x80)?;
-    let (code, length) = decode(text, start)?;
-    (start + length == end).then_some(code)
 }
 
 fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> Cut {
@@ -80,7 +73,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> Cut {
         Scanner::Scripts if byte == b' ' => Cut::Changes,
         Scanner::Scripts => {
             let table = Scripts::get();
-            let script = code_before(text, at).map(|code| script_of(table, code));
+            let script = decode_before(text, at).map(|(code, _)| script_of(table, code));
             let other = script.is_some_and(|s| s != scripts::COMMON && s != scripts::UNKNOWN);
             Cut::same_if(other, Cut::Parts)
         }

@@ -8,7 +8,7 @@
 //! Differences from NLTK: `(?i)` is that of ASCII, and U+001C to U+001F are no white space.
 
 use super::runs::code_at;
-use crate::unicode::{Categories, Category, Classes, LETTER, NUMBER, SPACE};
+use crate::unicode::{decode_before, Categories, Category, Classes, LETTER, NUMBER, SPACE};
 
 /// A character that a rule has put in.
 const NOWHERE: usize = usize::MAX;
@@ -119,10 +119,8 @@ fn is_white_space(classes: Classes, text: &[u8], at: usize) -> (bool, usize) {
 
 /// Where the white-space character that ends at `end` starts.
 fn white_space_before(classes: Classes, text: &[u8], end: usize) -> Option<usize> {
-    let start = (end.saturating_sub(4)..end).rev();
-    let start = start.into_iter().find(|&at| text[at] & 0xC0 != 0x80)?;
-    let (white, length) = is_white_space(classes, text, start);
-    (white && start + length == end).then_some(start)
+    let (code, length) = decode_before(text, end)?;
+    (classes.of(code) & SPACE != 0).then_some(end - length)
 }
 
 /// `([^' ])('s|'m|'d|') ` and `([^' ])('ll|'re|'ve|n't) `, at the character before.

@@ -3,9 +3,9 @@
 //! Places are Hugging Face's: what replaces a space has the place of that space, and what
 //! is put in front of a piece has the place of the piece's first character.
 
-use super::runs::code_at;
 use crate::error::{Error, Result};
 use crate::model::Prepend;
+use crate::unicode;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rewrite {
@@ -99,11 +99,5 @@ pub fn places(text: &[u8]) -> Result<Vec<(u32, u32)>> {
         let message = "a text of 4 GiB or more cannot be rewritten before it is split";
         return Err(Error::TooLarge(message.into()));
     }
-    let mut places = Vec::with_capacity(text.len());
-    while places.len() < text.len() {
-        let start = places.len();
-        let end = start + code_at(text, start).1;
-        places.resize(end, (start as u32, end as u32));
-    }
-    Ok(places)
+    Ok(unicode::places(text))
 }

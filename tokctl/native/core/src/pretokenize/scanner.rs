@@ -106,28 +106,4 @@ impl Scanner {
         }
         Ok(())
     }
-
-    /// Is every byte of a text part of a pre-token?
-    pub fn keeps_everything(&self) -> bool {
-        match self {
-            Scanner::Whitespace
-            | Scanner::WhitespacePunctuation
-            | Scanner::Bert
-            | Scanner::Gpt2Words
-            | Scanner::Scripts
-            | Scanner::PennTreebank => false,
-            Scanner::Punctuation(behaviour) => *behaviour != Behaviour::Removed,
-            Scanner::Split(split) => split.behaviour != Behaviour::Removed,
-            Scanner::None
-            | Scanner::Gpt2
-            | Scanner::Cl100k
-            | Scanner::Llama3
-            | Scanner::Qwen2
-            | Scanner::O200k
-            | Scanner::DeepseekV3
-            | Scanner::Digits { .. }
-            | Scanner::Fixed(_)
-            | Scanner::Graphemes => true,
-        }
-    }
 }

@@ -69,13 +69,6 @@ impl PreTokenizer {
         self.steps.iter().any(|step| step.rewrite.is_some())
     }
 
-    /// Is every byte of a text part of a pre-token?
-    pub fn keeps_everything(&self) -> bool {
-        self.steps
-            .iter()
-            .all(|step| step.scanner.keeps_everything())
-    }
-
     /// Calls `emit(start, end)` for every pre-token, in order; none is empty. An error
     /// where a step rewrites, because there are no ranges of `text` then.
     pub fn split(&self, text: &[u8], mut emit: impl FnMut(usize, usize)) -> Result<()> {

@@ -82,3 +82,52 @@ fn is_initial(token: &[u8], marker: &Marker, units: Units) -> bool {
     let carried = matches!(marker, Marker::Continuation(_) | Marker::EndFused(_));
     one(token) || own_marker || (carried && one(marker.strip(token)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `tests/exact/test_symbols.py` holds the same against what encoding starts from.
+    #[test]
+    fn initial_symbols_of_every_marker() {
+        let cases: [(&str, &str, &[&str], &[&str]); 8] = [
+            ("none", "", &["a", "字"], &["ab", "字字", "##"]),
+            // A marker that is a symbol of its own merges with a character like any other.
+            ("start", "Ġ", &["a", "Ġ"], &["Ġa", "aĠ", "ĠĠ"]),
+            ("end", "_", &["a", "_"], &["a_", "_a", "__"]),
+            ("start", "<w>", &["a", "<w>", "<"], &["<w>a", "<w", "a<w>"]),
+            ("end", "</w>", &["a", "</w>"], &["a</w>", "</w>a"]),
+            // A fused one is part of a symbol, and none by itself.
+            (
+                "end-fused",
+                "</w>",
+                &["a", "a</w>", "字</w>"],
+                &["</w>", "ab</w>", "</w>a"],
+            ),
+            (
+                "continuation",
+                "##",
+                &["a", "##a", "###"],
+                &["##", "##ab", "a##"],
+            ),
+            (
+                "continuation",
+                "#",
+                &["a", "#", "#a", "##"],
+                &["###", "#ab", "a#"],
+            ),
+        ];
+        for (kind, text, initial, others) in cases {
+            let marker = Marker::new(kind, text).unwrap();
+            let is = |token: &str| is_initial(token.as_bytes(), &marker, Units::Characters);
+            for token in initial {
+                assert!(is(token), "{kind} {text}: {token}");
+            }
+            for token in others {
+                assert!(!is(token), "{kind} {text}: {token}");
+            }
+        }
+        assert!(is_initial(b"\xFF", &Marker::None, Units::Bytes));
+        assert!(!is_initial("é".as_bytes(), &Marker::None, Units::Bytes));
+    }
+}

@@ -74,14 +74,7 @@ impl Classes {
 
     /// Class bits of the character that ends just before `end` (`end > 0`).
     pub fn before(self, text: &[u8], end: usize) -> u8 {
-        let lowest = end.saturating_sub(4);
-        for start in (lowest..end).rev() {
-            if text[start] & 0xC0 != 0x80 {
-                let (class, length) = self.at(text, start);
-                return if start + length == end { class } else { OTHER };
-            }
-        }
-        OTHER
+        decode_before(text, end).map_or(OTHER, |(code, _)| self.of(code))
     }
 }
 
@@ -135,9 +128,36 @@ pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
+/// The code point that ends at `end` and its length in bytes; None at the start, and where
+/// the bytes before are not well-formed UTF-8.
+#[inline]
+pub fn decode_before(text: &[u8], end: usize) -> Option<(u32, usize)> {
+    let mut starts = (end.saturating_sub(4)..end).rev();
+    let start = starts.find(|&at| text[at] & 0xC0 != 0x80)?;
+    decode(text, start).filter(|(_, length)| start + length == end)
+}
+
+/// The place of each byte of a text, which has less than 4 GiB: that of its character.
+pub fn places(text: &[u8]) -> Vec<(u32, u32)> {
+    let mut places = Vec::with_capacity(text.len());
+    while places.len() < text.len() {
+        let start = places.len();
+        let end = start + decode(text, start).map_or(1, |(_, length)| length);
+        places.resize(end, (start as u32, end as u32));
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_byte_has_the_place_of_its_character() {
+        assert_eq!(places(b""), []);
+        let found = places(b"a\xC3\xA9\xC3b");
+        assert_eq!(found, [(0, 1), (1, 3), (1, 3), (3, 4), (4, 5)]);
+    }
 
     #[test]
     fn stretches_are_those_of_the_standard_library() {
@@ -180,6 +200,31 @@ mod tests {
                     assert_eq!(ours, theirs, "{bytes:x?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_character_before_is_the_one_that_ends_there() {
+        let text = "a\u{7ff}字😀".as_bytes();
+        for (start, character) in "a\u{7ff}字😀".char_indices() {
+            let end = start + character.len_utf8();
+            let expected = (u32::from(character), character.len_utf8());
+            assert_eq!(decode_before(text, end), Some(expected));
+            for inside in start + 1..end {
+                assert_eq!(decode_before(text, inside), None);
+            }
+        }
+        let none: [&[u8]; 7] = [
+            b"",
+            b"\x80",
+            b"a\x80",
+            b"\xFF",
+            b"\xC0\x80",
+            b"\xED\xA0\x80",
+            b"a\x80\x80\x80\x80",
+        ];
+        for text in none {
+            assert_eq!(decode_before(text, text.len()), None, "{text:x?}");
         }
     }
 
