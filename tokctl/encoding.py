@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
@@ -38,6 +38,25 @@ class Deferred(Generic[T]):
         return column
 
 
+#: Windows, or what makes them when they are asked for.
+Windows: TypeAlias = "Sequence[Encoding] | Callable[[], list[Encoding]]"
+
+#: Where an encoding keeps what makes its windows, until they are made.
+_PROMISED = "_promised"
+
+
+def _made_now(encoding: Encoding) -> list[Encoding]:
+    """The windows that were promised."""
+    columns = encoding.__dict__
+    make = columns.get(_PROMISED)
+    if make is None:
+        # None were promised, or another thread has made them just now.
+        return columns.get("overflowing", [])  # type: ignore[no-any-return]
+    columns["overflowing"] = windows = list(make())
+    columns.pop(_PROMISED, None)
+    return windows
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Encoding(Value):
     """The tokens of one text, or of two; every list but the last has one entry per token.
@@ -57,7 +76,8 @@ class Encoding(Value):
             for one that the text spells.
         attention_mask: 0 for padding, else 1.
         sequence_ids: 0 for the first text, 1 for the second, None for a token of neither.
-        overflowing: the windows that truncation left out, each as it would be alone.
+        overflowing: the windows that truncation left out, each as it would be alone. They
+            are made when they are first read.
     """
 
     raw_ids: list[int]
@@ -70,7 +90,7 @@ class Encoding(Value):
     special_mask: Deferred[int] = Deferred(lambda self: [0] * len(self))
     attention_mask: Deferred[int] = Deferred(lambda self: [1] * len(self))
     sequence_ids: Deferred[int | None] = Deferred(lambda self: [0] * len(self))
-    overflowing: Deferred[Encoding] = Deferred(lambda _: [])
+    overflowing: Deferred[Encoding] = Deferred(_made_now)
 
     def __init__(
         self,
@@ -84,7 +104,7 @@ class Encoding(Value):
         special_mask: list[int] | None = None,
         attention_mask: list[int] | None = None,
         sequence_ids: list[int | None] | None = None,
-        overflowing: list[Encoding] | None = None,
+        overflowing: Windows | None = None,
     ) -> None:
         """Columns that are None are those of one text without anything around it."""
         columns = self.__dict__
@@ -103,11 +123,19 @@ class Encoding(Value):
             columns["attention_mask"] = attention_mask
         if sequence_ids is not None:
             columns["sequence_ids"] = sequence_ids
-        if overflowing is not None:
+        if callable(overflowing):
+            columns[_PROMISED] = overflowing
+        elif overflowing is not None:
             columns["overflowing"] = overflowing
 
     def __len__(self) -> int:
         return len(self.raw_ids)
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is still to be made is a function, which can be neither pickled nor copied.
+        if _PROMISED in self.__dict__:
+            _ = self.overflowing
+        return self.__dict__
 
     @property
     def ids(self) -> list[int]:
@@ -189,6 +217,13 @@ class Encoding(Value):
                 first, _ = found.get((sequence, word), (index, index))
                 found[sequence, word] = first, index + 1
         return found
+
+
+def windows_of(encoding: Encoding) -> Windows:
+    """`overflowing`, or what will make it: true where there are windows, and none is made."""
+    columns = encoding.__dict__
+    # In this order: another thread that makes them sets the one before it takes the other.
+    return columns.get(_PROMISED) or columns.get("overflowing") or []
 
 
 def no_id_error(what: str) -> TokctlError:

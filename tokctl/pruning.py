@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from tokctl.errors import TokctlError
@@ -48,29 +47,6 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         if merge.left in stays and merge.right in stays:
             stays.add(merge.token)
             merges.append(merge)
-    return _renumbered(model, stays, merges)
-
-
-def keep_used(model: FilledRecipe, used: Iterable[int]) -> FilledRecipe:
-    """The model without the tokens that are neither among `used` (the ids of a text) nor
-    needed to make one of these. The text has the same tokens as before."""
-    size = len(model.tokens)
-    stays = _base(model)
-    wanted = set(used)
-    if outside := [id_ for id_ in wanted if not 0 <= id_ < size]:
-        raise TokctlError(
-            f"the id {outside[0]} is outside the vocabulary", f"the ids are 0 to {size - 1}"
-        )
-    stays |= wanted
-    making: dict[int, list[Merge]] = {}
-    for merge in model.merges:
-        making.setdefault(merge.token, []).append(merge)
-    waiting = list(stays)
-    while waiting:
-        for merge in making.get(waiting.pop(), ()):
-            waiting += {merge.left, merge.right} - stays
-            stays |= {merge.left, merge.right}
-    merges = [merge for merge in model.merges if merge.token in stays]
     return _renumbered(model, stays, merges)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokctl import _native
 from tokctl.errors import TokctlError
@@ -42,25 +42,40 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
     if type(n) is not int or not 1 <= n <= MOST:
         raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
     data, ranges, added = _pre_tokens(tokenizer, text)
-    best: list[tuple[list[int], float]] = [([], 0.0)]
+    best: list[tuple[_Path, float]] = [((), 0.0)]
     for (start, end), id_ in zip(ranges, added, strict=True):
         itself = [] if id_ is None else [([id_], [end - start], 0.0)]
         found = itself or tokenizer.encoder.nbest(data[start:end], n)
         best = _best_sums(best, [(ids, score) for ids, _, score in found], n)
     tokens = tokenizer.tokens
-    return [Segmentation(ids, _names(tokens, ids), score) for ids, score in best]
+    ways = [(_ids(path), score) for path, score in best]
+    return [Segmentation(ids, _names(tokens, ids), score) for ids, score in ways]
+
+
+#: The ids of the last pre-token and the path to it; nothing at the start. Paths share what
+#: they have in common: a list of ids for each would be copied at every pre-token.
+_Path: TypeAlias = "tuple[()] | tuple[_Path, list[int]]"
+
+
+def _ids(path: _Path) -> list[int]:
+    """The ids along a path, from the start."""
+    backwards = []
+    while path:
+        path, ids = path
+        backwards.append(ids)
+    return [id_ for ids in reversed(backwards) for id_ in ids]
 
 
 def _best_sums(
-    before: list[tuple[list[int], float]], after: list[tuple[list[int], float]], n: int
-) -> list[tuple[list[int], float]]:
+    before: list[tuple[_Path, float]], after: list[tuple[list[int], float]], n: int
+) -> list[tuple[_Path, float]]:
     """The n best pairs of two lists that are best first: each pair is worse than the one
     with an earlier partner, so a heap of frontiers finds them."""
     heap = [(-(before[0][1] + after[0][1]), 0, 0)]
-    found: list[tuple[list[int], float]] = []
+    found: list[tuple[_Path, float]] = []
     while heap and len(found) < n:
         score, i, j = heapq.heappop(heap)
-        found.append((before[i][0] + after[j][0], -score))
+        found.append(((before[i][0], after[j][0]), -score))
         if j + 1 < len(after):
             heapq.heappush(heap, (-(before[i][1] + after[j + 1][1]), i, j + 1))
         if j == 0 and i + 1 < len(before):

@@ -25,13 +25,16 @@ class DecodeStream:
         self._stream = _native.DecodeStream(tokenizer.decoder, skip_special)
         self._size = tokenizer.vocab_size
         self._utf8 = getincrementaldecoder("utf-8")("replace")
+        self._finished = False
 
     def push(self, ids: int | Iterable[int]) -> str:
         """The text that is certain now and was not before; often none.
 
         Raises:
-            TokctlError: an id outside the vocabulary.
+            TokctlError: an id outside the vocabulary; the stream is finished.
         """
+        if self._finished:
+            raise TokctlError("the stream is finished", "decode what follows with a new one")
         given = [ids] if isinstance(ids, int) else list(ids)
         try:
             return self._utf8.decode(self._stream.push(given))
@@ -44,5 +47,8 @@ class DecodeStream:
             raise TokctlError(message, f"this model's ids are 0 to {self._size - 1}") from None
 
     def finish(self) -> str:
-        """What was held back; nothing can be pushed after it."""
+        """What was held back; nothing can be pushed after it, and a second time it is nothing."""
+        if self._finished:
+            return ""
+        self._finished = True
         return self._utf8.decode(self._stream.finish(), final=True)

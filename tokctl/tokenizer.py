@@ -408,15 +408,23 @@ class Tokenizer:
 
     def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
         """The text that token strings stand for; they need not be in the vocabulary."""
-        if self.recipe.units == "bytes":
-            special = self.special_ids
-            try:
-                encoded = [t.encode() if t in special else byte_level.unspell(t) for t in tokens]
-            except ValueError as error:
-                raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
-        else:
-            encoded = [token.encode() for token in tokens]
+        own = self._spelled_as_themselves
+        try:
+            if self.recipe.units == "bytes":
+                encoded = [own[t] if t in own else byte_level.unspell(t) for t in tokens]
+            else:
+                encoded = [token.encode() for token in tokens]
+        except UnicodeEncodeError as error:
+            raise TokctlError(f"the token {error.object!r} is not UTF-8") from None
+        except ValueError as error:
+            raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
         return self._as_text(self.decoder.decode_tokens(encoded), errors)
+
+    @cached_property
+    def _spelled_as_themselves(self) -> dict[str, bytes]:
+        """The tokens of a byte-level model that are no stand-ins of bytes, with their bytes."""
+        ids = self.model.apart | {token.id for token in self.model.added}
+        return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
 
     def _as_text(self, data: bytes, errors: str) -> str:
         try:

@@ -24,6 +24,8 @@ TEMPLATE_HINT = (
 )
 NOT_WORDPIECE = "leave it out, or add --algo wordpiece"
 NOT_LONGEST = "leave it out, or add --segment longest-match"
+LIMITS = "--coverage, --alphabet-limit and --initial-alphabet"
+RULES_HINT = "take them from a model file as they are"
 TEXT = b"low lower lowest\n"
 
 CASES = [
@@ -141,8 +143,29 @@ CASES = [
      "--show-steps is for bpe, wordpiece and unigram, and this is word",
      "leave it out, or take --algo bpe, wordpiece or unigram"),
     ("nosuch.txt --coverage 0.9",
-     "coverage, alphabet_limit and initial_alphabet are for characters, and a byte-level model "
-     "has all 256 bytes", "leave them out, or train on characters (--chars)"),
+     "coverage and limits of the alphabet are for characters, and a byte-level model has all "
+     "256 bytes", f"leave {LIMITS} out, or train on characters (--chars)"),
+    ("nosuch.txt --algo word --alphabet-limit 9",
+     "coverage and limits of the alphabet are for characters, and the tokens of this model are "
+     "whole pre-tokens",
+     f"leave {LIMITS} out; --vocab and --min-frequency limit a list of words"),
+    ("nosuch.txt --vocab 9223372036854775808",
+     "the vocabulary size can't be 9223372036854775808", "it is a number from 1 to 2^63 - 1"),
+    ("nosuch.txt --algo unigram --max-token-length 256",
+     "the greatest token length can't be 256 for unigram",
+     "its pieces have up to 255 characters: --max-token-length 255"),
+    ("nosuch.txt --chars --pretokenize {\"kind\":\"metaspace\",\"replacement\":\"ab\"}",
+     "the option replacement of the pre-tokenizer metaspace can't be 'ab'",
+     "it is one character"),
+    ("nosuch.txt --chars --normalize {\"kind\":\"precompiled\",\"rules\":\"AAAA\"}",
+     "the precompiled rules are damaged: the precompiled_charsmap is cut off", RULES_HINT),
+    ("nosuch.txt --chars --normalize {\"kind\":\"precompiled\",\"rules\":\"é\"}",
+     "the precompiled rules are no base64: string argument should contain only ASCII "
+     "characters", RULES_HINT),
+    ("nosuch.txt --pretokenize scripts",
+     "the pre-tokenizer 'scripts' does not keep the text as it is, so a byte-level model could "
+     "not give the text back",
+     "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)"),
     ("nosuch.txt --chars --coverage 2", "--coverage can't be 2", SHARE_HINT),
     ("nosuch.txt --chars --coverage nan", "--coverage can't be 'nan'", SHARE_HINT),
     ("nosuch.txt --sample x", "--sample can't be 'x'", SHARE_HINT),

@@ -59,7 +59,8 @@ def section(title: str, family: Family) -> str:
         options = []
         for option, value in kind.options.items():
             shown = " or ".join(f"`{choice}`" for choice in value.choices)
-            default = "" if value.default is None else f" = `{value.default!r}`"
+            plain = [] if value.default == () else value.default
+            default = "" if plain is None else f" = `{plain!r}`"
             options.append(f"`{option}`{default}" + (f" ({shown})" if shown else ""))
         rows.append(f"| `{name}` | {_cell(kind.about)} | {_cell('; '.join(options))} |")
     for alias, meant in family.aliases.items():

@@ -15,6 +15,7 @@ from tests.twins.decode import decode_tokens
 from tests.twins.train import initial_symbols
 from tokctl import TokctlError, Tokenizer, default_recipe, preset
 from tokctl._native import NO_ID
+from tokctl.pipeline import AddedToken
 
 #: Short ones for the scan, long ones for the heap.
 probes = st.one_of(
@@ -155,6 +156,32 @@ def test_special_tokens_are_text_unless_allowed() -> None:
     assert tokenizer.decode([257, 0, 257], skip_special=True) == "abab"
     with pytest.raises(TokctlError, match="no special token"):
         tokenizer.encode(text, special="<x>")
+
+
+def test_added_tokens_stand_for_their_own_text() -> None:
+    """Tokens decode as their ids do: `é` is an added token's text, and no stand-in of a byte."""
+    model = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258).model
+    texts = ["a b", "é", "ab"]
+    added = [
+        AddedToken(text, 258 + place, special=False, ordinary=place == 2)
+        for place, text in enumerate(texts)
+    ]
+    tokenizer = Tokenizer(
+        replace(
+            model,
+            tokens=[*model.tokens, *(text.encode() for text in texts)],
+            added_tokens=(*model.added, *added),
+        )
+    )
+    for text in ("xa by é", "ab é è<|endoftext|>a b", "Ã©é"):
+        encoding = tokenizer.encode(text, special="all")
+        assert tokenizer.decode_tokens(encoding.tokens) == tokenizer.decode(encoding.ids) == text
+    assert {"a b", "é"} < {*tokenizer.encode("xa by é").tokens}
+    with pytest.raises(TokctlError, match="stands for no byte"):
+        tokenizer.decode_tokens(["a b c"])
+    for made in (tokenizer, Tokenizer.train_on_counts({"ab": 2}, algorithm="char", vocab_size=3)):
+        with pytest.raises(TokctlError, match=r"not UTF-8|stands for no byte"):
+            made.decode_tokens(["\ud800"])
 
 
 def test_every_special_token_is_skipped_where_asked() -> None:

@@ -25,9 +25,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "identity, bytes": {"normalization_rule_name": "identity", "byte_fallback": True},
     "nfkc_cf": {"normalization_rule_name": "nfkc_cf"},
     "nmt_nfkc_cf, bytes": {"normalization_rule_name": "nmt_nfkc_cf", "byte_fallback": True},
-    # Their rules take ▁ for a space, and so `▁▁` apart.
+    # Some of them would be changed by the rules, or be put together with what follows.
     "symbols": {
-        "user_defined_symbols": [symbol for symbol in SYMBOLS if "▁" not in symbol],
+        "user_defined_symbols": [*SYMBOLS, "①", "ﬁ", "e", "a\u3000b"],
         "control_symbols": ["<2en>"],
     },
     "symbols, identity, bytes": {
@@ -93,7 +93,7 @@ def test_ids_and_text(name: str) -> None:
         ids = theirs.encode(text)
         count.append(len(ids))
         # A ▁ of the text's own at its start: `tests/formats` has the difference.
-        other_text = "▁▁" in ours.vocabulary and text.lstrip(" ").startswith("▁")
+        other_text = "▁▁" in ours.vocabulary and theirs.normalize(text).startswith("▁▁")
         if ours.encode_ids(text) != ids:
             differences.append(f"ids of {text[:300]!r}")
         elif not other_text and ours.decode(ids) != theirs.decode(ids):

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exact.test_training_options import MARKERS, odd_words, recipe, tied_words
-from tests.twins import train as twin
-from tests.twins.encode import encode_by_replay
 from tokctl import TokctlError
 from tokctl.pipeline import AddedToken
 from tokctl.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
-from tokctl.pruning import keep_used, prune
+from tokctl.pruning import prune
 from tokctl.recipe import TIE_BREAKS, FilledRecipe
 from tokctl.training import Options, train_on_counts
 
@@ -77,46 +75,6 @@ def test_an_extended_model_is_pruned_and_numbered_without_holes(
         for mine, other in zip(ours[:3], theirs[:3], strict=True):
             assert pruned.tokens[mine] == model.tokens[other]
     assert seen == set(kept.values())
-
-
-@pytest.mark.parametrize(("marker", "ties"), list(product(MARKERS, TIE_BREAKS)))
-@given(words=st.one_of(tied_words, odd_words), used=st.lists(st.integers(0, 11), max_size=4))
-def test_what_a_text_uses_is_kept_and_segments_it_as_before(
-    marker: str, ties: str, words: dict[str, int], used: list[int]
-) -> None:
-    model = train_on_counts(words, recipe(marker, ties), Options(vocab_size=45))
-    text = [word for number, word in enumerate(words) if number in used]
-
-    def segment(which: FilledRecipe) -> list[list[str]]:
-        tokens = [token.decode() for token in which.tokens]
-        merges = [
-            twin.Merge(tokens[m.left], tokens[m.right], tokens[m.token], *m[3:])
-            for m in which.merges
-        ]
-        kind, mark = MARKERS[marker]
-        return [encode_by_replay(twin.initial_symbols(w, kind, mark), merges) for w in text]
-
-    before = segment(model)
-    ids = {token.decode(): id_ for id_, token in enumerate(model.tokens)}
-    found = {ids[token] for tokens in before for token in tokens}
-    smaller = keep_used(model, found)
-    assert segment(smaller) == before
-    made = {merge.token for merge in model.merges}
-    parts = {smaller.tokens[id_] for merge in smaller.merges for id_ in merge[:2]}
-    for token in smaller.tokens:
-        id_ = model.tokens.index(token)
-        assert id_ in found or token in parts or id_ not in made or len(token.decode()) <= 5
-
-
-def test_keep_used_drops_what_is_not_used() -> None:
-    model = train_on_counts({"abcabc": 3, "xyxy": 2}, recipe("none"), Options(vocab_size=30))
-    names = [token.decode() for token in model.tokens]
-    smaller = keep_used(model, [names.index("abc")])
-    assert [token.decode() for token in smaller.tokens] == ["a", "b", "c", "x", "y", "ab", "abc"]
-    assert [tuple(merge[:3]) for merge in smaller.merges] == [(0, 1, 5), (5, 2, 6)]
-    assert keep_used(model, range(len(names))).tokens == model.tokens
-    with pytest.raises(TokctlError, match="outside the vocabulary"):
-        keep_used(model, [99])
 
 
 def test_sizes_that_can_not_be() -> None:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -60,6 +61,27 @@ def test_nbest_of_a_text_are_the_best_of_all(unigram: Tokenizer, text: str) -> N
     for way in found:
         assert known[tuple(way.ids)] == pytest.approx(way.score)
         assert way.tokens == [unigram.tokens[id_] for id_ in way.ids]
+
+
+def test_nbest_of_a_long_text(unigram: Tokenizer) -> None:
+    """As the sums over the words' own lists, joined at once; and as fast as the text is long."""
+    text = " ".join(["the mind is nobler"] * 60)
+    expected: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    for word in text.split():
+        ways = sorted(segmentations(unigram, "▁" + word), key=lambda way: -way[1])[:7]
+        joined = [(a + b, x + y) for (a, x), (b, y) in product(expected, ways)]
+        expected = sorted(joined, key=lambda way: -way[1])[:7]
+    found = unigram.nbest(text, 7)
+    assert [way.score for way in found] == pytest.approx([score for _, score in expected])
+    assert found[0].ids == list(expected[0][0])
+    assert len({tuple(way.ids) for way in found}) == 7
+    for way in found:
+        assert sum(unigram.model.scores[id_] for id_ in way.ids) == pytest.approx(way.score)
+        assert unigram.decode(way.ids) == text
+    started = perf_counter()
+    assert len(unigram.nbest("the " * 100_000, 5)) == 5
+    # Linear is 2 s here; with a list copied for every word it is minutes.
+    assert perf_counter() - started < 30
 
 
 def test_draws_have_the_probabilities_of_their_scores(unigram: Tokenizer) -> None:
@@ -124,3 +146,15 @@ def test_a_character_of_several_tokens_comes_whole(streamed: Tokenizer) -> None:
     assert "\ufffd" not in "".join(parts)
     with pytest.raises(TokctlError, match="outside the vocabulary"):
         streamed.decode_stream().push(streamed.vocab_size)
+
+
+def test_a_finished_stream(streamed: Tokenizer) -> None:
+    stream = streamed.decode_stream()
+    text = stream.push(streamed.encode_ids("the mind")) + stream.finish()
+    assert text == streamed.decode(streamed.encode_ids("the mind"))
+    assert stream.finish() == ""
+    for ids in (0, [], [streamed.vocab_size]):
+        with pytest.raises(TokctlError, match="the stream is finished") as caught:
+            stream.push(ids)
+        assert caught.value.hint == "decode what follows with a new one"
+    assert stream.finish() == ""

@@ -175,6 +175,18 @@ def test_options_that_can_not_be(option: str, value: object) -> None:
     assert caught.value.hint
 
 
+def test_the_longest_piece_of_a_unigram_model() -> None:
+    words = {"▁" + "ab" * 200: 3, "▁a": 2}
+    model = train_on_counts(words, UNIGRAM, Options(vocab_size=20, max_token_length=255))
+    assert max(len(token.decode()) for token in model.tokens) <= 255
+    for longest in (256, 2**32, 2**63 - 1):
+        options = Options(vocab_size=20, max_token_length=longest)
+        with pytest.raises(TokctlError, match=f"can't be {longest} for unigram") as caught:
+            train_on_counts(words, UNIGRAM, options)
+        assert caught.value.hint and "--max-token-length 255" in caught.value.hint
+        assert train_on_counts(words, CHAR, options).tokens
+
+
 # -- weights --------------------------------------------------------------------------
 
 

@@ -289,6 +289,43 @@ def test_no_decoder() -> None:
     assert "only without any decoder" in str(obstacle(with_more))
 
 
+@pytest.mark.parametrize(
+    "chain",
+    [
+        [decoders.ByteLevel(), decoders.Replace("b", "é")],
+        [decoders.ByteLevel(), decoders.Strip(" ", 1, 0), decoders.Replace(Regex("a+"), "-")],
+    ],
+    ids=["replace", "strip"],
+)
+def test_decoders_behind_bytes(chain: list[Any]) -> None:
+    """They see the text, and not the characters that its bytes are spelled as."""
+    stand_ins = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = tokenizer(["<unk>", *stand_ins])
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.Sequence(chain)
+    model = read(made)
+    assert model.recipe.decoders[0] == DECODERS.part("byte-level")
+    assert obstacle(model.recipe) is None
+    ours, again = Tokenizer(model), hf.Tokenizer.from_str(formats.serialize(model).decode())
+    for text in (" aab é 字", "bÃ©Ġ", "  \n"):
+        ids = made.encode(text).ids
+        assert ours.encode_ids(text) == ids
+        assert ours.decode(ids) == made.decode(ids) == again.decode(ids)
+
+
+def test_an_empty_word_delimiter() -> None:
+    made = tokenizer()
+    made.decoder = decoders.CTC(word_delimiter_token="", cleanup=False)
+    model = read(made)
+    ids = list(range(made.get_vocab_size()))
+    expected = made.decode(ids, skip_special_tokens=False)
+    assert Tokenizer(model).decode(ids) == expected
+    made.decoder = decoders.CTC(word_delimiter_token="", cleanup=True)
+    with pytest.raises(TokctlError, match="empty word delimiter") as caught:
+        read(made)
+    assert caught.value.hint
+
+
 def test_a_sequence_of_decoders() -> None:
     tokens = ["<unk>", "[CLS]", "[SEP]", *(f"<0x{byte:02X}>" for byte in range(256))]
     made = hf.Tokenizer(

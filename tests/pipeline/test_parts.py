@@ -22,7 +22,12 @@ from tokctl.recipe import FilledRecipe, Recipe
 
 FAMILIES = [NORMALIZERS, PRE_TOKENIZERS, POST_PROCESSORS, DECODERS]
 RECIPES = [*DEFAULTS.values(), *(recipe for _, recipe in PRESETS.values())]
-TEXTS = {str: ["x", "a,b", "a=>b", "{", "é:"], bool: [True, False], int: [1, 7]}
+TEXTS = {
+    str: ["x", "a,b", "a=>b", "{", "é:"],
+    bool: [True, False],
+    int: [1, 7],
+    tuple: [("a",), ("x y", "é")],
+}
 
 
 def variants(family: Family) -> list[Part]:
@@ -33,7 +38,8 @@ def variants(family: Family) -> list[Part]:
         found.append(family.part(name, **needed))
         for option, value in kind.options.items():
             for given in value.choices or TEXTS[value.type]:
-                found.append(family.part(name, **{**needed, option: given}))
+                if not value.one_character or len(given) == 1:
+                    found.append(family.part(name, **{**needed, option: given}))
     return found
 
 
@@ -113,6 +119,7 @@ def test_a_recipe_of_format_1_is_read() -> None:
         (UNIGRAM, {"decoders": ["metaspace", "byte-fallback"]}, "byte-fallback does not fit"),
         (BPE, {"pre_tokenizers": "bert"}, "does not keep the text as it is"),
         (BPE, {"pre_tokenizers": "metaspace"}, "does not keep the text as it is"),
+        (BPE, {"pre_tokenizers": "scripts"}, "does not keep the text as it is"),
         (BPE, {"byte_fallback": True}, "can fall back to bytes"),
         (BPE, {"segmentation": "viterbi"}, "bpe can't be segmented by viterbi"),
         (BPE, {"segmentation": "best"}, "no segmentation is called 'best'"),

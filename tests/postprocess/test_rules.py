@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from dataclasses import replace
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -237,6 +240,77 @@ def test_encodings_are_equal_whatever_was_read_and_can_be_pickled() -> None:
     assert read != replace(read, type_ids=[0, 0, 1])
     with pytest.raises(AttributeError):
         read.type_ids = [1, 1, 1]  # type: ignore[misc]
+
+
+PARTS = [[], [bert()], ["trim-offsets", bert()], ["trim-offsets", "trim-offsets", roberta()]]
+
+
+@given(
+    first=st.integers(0, 20),
+    second=st.one_of(st.none(), st.integers(0, 20)),
+    parts=st.sampled_from(PARTS),
+    truncation=truncations,
+    padding=st.sampled_from([None, Padding(multiple_of=4, id=5), Padding(30, id=5)]),
+    way=st.sampled_from(["pickled", "copied", "deep", "replaced"]),
+)
+def test_windows_are_made_when_they_are_read(
+    first: int,
+    second: int | None,
+    parts: list,
+    truncation: Truncation,
+    padding: Padding | None,
+    way: str,
+) -> None:
+    """And are the same then, in what was copied before as in what was copied after."""
+
+    def processed() -> Encoding:
+        texts = numbers(first), None if second is None else numbers(second, 200)
+        options = {"truncation": truncation, "padding": padding}
+        return postprocess(*texts, parts=parts, special_ids=SPECIAL_IDS, **options)
+
+    try:
+        unread, read = processed(), processed()
+    except TokctlError:
+        return
+    windows = read.overflowing
+    assert read.overflowing is windows
+    assert (first + (second or 0) > truncation.room(0)) <= bool(windows)
+    again = {
+        "pickled": lambda one: pickle.loads(pickle.dumps(one)),
+        "copied": copy,
+        "deep": deepcopy,
+        "replaced": replace,
+    }[way]
+    assert again(unread).overflowing == windows
+    assert again(read).overflowing == windows
+    assert processed() == read == again(processed())
+    assert repr(processed()) == repr(read)
+
+
+def test_windows_that_nobody_reads_cost_nothing() -> None:
+    text = numbers(40_000)
+    started = perf_counter()
+    cut = postprocess(
+        text,
+        text,
+        parts=["trim-offsets", bert()],
+        special_ids=SPECIAL_IDS,
+        truncation=Truncation(64, 20),
+        padding=Padding(multiple_of=100, id=5),
+    )
+    assert len(cut) == 100
+    # Some 14 million windows.
+    assert perf_counter() - started < 2
+
+
+def test_threads_that_read_windows_at_once() -> None:
+    for _ in range(50):
+        cut = PostProcessor.of([bert()], SPECIAL_IDS).process(
+            numbers(30), numbers(30), truncation=Truncation(9)
+        )
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda one: len(one.overflowing), [cut] * 8))
+        assert set(found) == {len(cut.overflowing)} != {0}
 
 
 @given(

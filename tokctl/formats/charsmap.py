@@ -1,4 +1,4 @@
-"""SentencePiece's compiled normalization rules, as far as reading a model needs them.
+"""SentencePiece's compiled normalization rules: what they are called, if they are whole.
 
 The blob is the size of a trie in bytes, the trie (Darts-clone's double array of 32-bit
 units), and the replacements, each ended by a zero byte (`src/normalizer.cc`).
@@ -29,38 +29,3 @@ def check(blob: bytes) -> None:
         raise ValueError("its normalization rules are cut off")
     if size % 4 or size < 4:
         raise ValueError("its normalization rules have a trie of no whole units")
-
-
-def changes(blob: bytes, text: bytes) -> bool:
-    """Does a rule change something in `text`?"""
-    (size,) = struct.unpack_from("<I", blob)
-    units = struct.unpack_from(f"<{size // 4}I", blob, 4)
-    place = 0
-    while place < len(text):
-        length, value = _longest(units, text[place:])
-        if length:
-            start = 4 + size + value
-            end = blob.find(b"\0", start)
-            if blob[start : end if end >= 0 else len(blob)] != text[place : place + length]:
-                return True
-        place += length or 1
-    return False
-
-
-def _longest(units: tuple[int, ...], text: bytes) -> tuple[int, int]:
-    """Length and value of the longest key that `text` starts with; (0, 0) for none."""
-    found = (0, 0)
-    place = _offset(units[0])
-    for length, byte in enumerate(text, 1):
-        place ^= byte
-        if place >= len(units) or units[place] & 0x800000FF != byte:
-            break
-        unit = units[place]
-        place ^= _offset(unit)
-        if unit >> 8 & 1 and place < len(units):
-            found = (length, units[place] & 0x7FFFFFFF)
-    return found
-
-
-def _offset(unit: int) -> int:
-    return unit >> 10 << ((unit & 1 << 9) >> 6)

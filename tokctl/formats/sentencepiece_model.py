@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import base64
 import math
+from collections import Counter
 from typing import Any
 
+from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
-from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part
+from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part, native_parts
 from tokctl.recipe import FilledRecipe, Recipe, user_defined_score
 
 #: The name of every recipe that comes out of such a file.
@@ -69,11 +71,13 @@ def _filled(proto: Any) -> FilledRecipe:
             user_defined_score(token) if kind == _USER_DEFINED else score
             for token, score, kind in zip(tokens, scores, types, strict=True)
         ]
-    added = _added(proto, algorithm, texts, types)
+    keep = [text for text, kind in zip(texts, types, strict=True) if kind == _USER_DEFINED]
+    rules = _rules(proto.normalizer_spec, keep)
+    added = _added(algorithm, texts, types)
     recipe = Recipe(
         name=NAME,
         algorithm=algorithm,
-        normalizers=tuple(_normalizers(proto)),
+        normalizers=(*rules, *_normalizers(proto)),
         pre_tokenizers=(),
         segmentation=_SEGMENTATIONS[algorithm],
         unk_token=texts[types.index(_UNKNOWN)],
@@ -120,7 +124,8 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
     reserved = (_UNKNOWN, _CONTROL, _BYTE)
     keys = [(kind in reserved, text) for text, kind in zip(texts, types, strict=True)]
     if len(set(keys)) != len(keys):
-        twice = next(key[1] for key in keys if keys.count(key) > 1)
+        times = Counter(keys)
+        twice = next(key[1] for key in keys if times[key] > 1)
         raise ValueError(f"the piece {twice!r} is there twice")
     found = {text for text, kind in zip(texts, types, strict=True) if kind == _BYTE}
     wanted = {f"<0x{byte:02X}>" for byte in range(256)}
@@ -142,35 +147,38 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
 _TRAIN_ANOTHER = "train such a model with unigram or bpe"
 
 
-def _added(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
+def _rules(spec: Any, keep: list[str]) -> list[Part]:
+    """The rules for normalizing, if there are any; they leave `keep` alone."""
+    rules = bytes(spec.precompiled_charsmap)
+    if not rules:
+        return []
+    charsmap.check(rules)
+    if kind := charsmap.known(rules):
+        return [NORMALIZERS.part(kind, keep=keep)]
+    text = base64.b64encode(rules).decode()
+    part = NORMALIZERS.part("precompiled", rules=text, keep=keep)
+    try:
+        _native.normalize(native_parts([part]), b"")
+    except _native.CoreError as error:
+        raise ValueError(f"its normalization rules are wrong: {error.args[0]}") from None
+    return [part]
+
+
+def _added(algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
     """The pieces that ordinary text does not make, and those that are found first."""
-    rules = bytes(proto.normalizer_spec.precompiled_charsmap)
     added = []
     for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
         if kind in (_UNKNOWN, _CONTROL, _UNUSED):
             added.append(AddedToken(text, id_))
-        if kind != _USER_DEFINED:
-            continue
-        if rules and charsmap.changes(rules, text.encode()):
-            raise TokctlError(
-                f"its rules for normalizing would change its user-defined piece {text!r}, and "
-                "SentencePiece keeps them from it",
-                "train it with --normalization_rule_name=identity, or without this piece",
-            )
-        if algorithm in ("bpe", "char"):
+        if kind == _USER_DEFINED and algorithm in ("bpe", "char"):
             added.append(AddedToken(text, id_, special=False, normalized=True, literal=True))
     return added
 
 
 def _normalizers(proto: Any) -> list[Part]:
+    """What it does with spaces, behind its rules."""
     spec = proto.normalizer_spec
     parts = []
-    if rules := bytes(spec.precompiled_charsmap):
-        charsmap.check(rules)
-        if kind := charsmap.known(rules):
-            parts.append(NORMALIZERS.part(kind))
-        else:
-            parts.append(NORMALIZERS.part("precompiled", rules=base64.b64encode(rules).decode()))
     tidy, escape = spec.remove_extra_whitespaces, spec.escape_whitespaces
     if tidy:
         parts.append(NORMALIZERS.part("strip-spaces", right=not escape))

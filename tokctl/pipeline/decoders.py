@@ -16,7 +16,7 @@ DECODERS = Family(
             "a space for each ▁, but none for the first",
             {
                 "prepend": Option(str, "always", choices=("always", "first", "never")),
-                "replacement": Option(str, "▁", may_be_empty=False),
+                "replacement": Option(str, "▁", one_character=True),
             },
             main=("prepend",),
         ),
@@ -31,7 +31,7 @@ DECODERS = Family(
         "strip": Kind(
             "removes a character at the ends of each token, so many times at most",
             {
-                "content": Option(str, " ", may_be_empty=False),
+                "content": Option(str, " ", one_character=True),
                 "start": Option(int, 0),
                 "stop": Option(int, 0),
             },
@@ -49,7 +49,7 @@ DECODERS = Family(
             "CTC's: repeated tokens once, padding removed",
             {
                 "pad": Option(str, "<pad>"),
-                "word_delimiter": Option(str, "|"),
+                "word_delimiter": Option(str, "|", may_be_empty=False),
                 "cleanup": Option(bool, True),
             },
         ),

@@ -24,14 +24,17 @@ def native_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
 
 def _native(part: Part) -> dict[str, Any]:
     if part.kind in CHARS_MAPS:
-        return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "graphemes": False}
+        return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "keep": list(part["keep"])}
     if part.kind == "precompiled":
         import base64
-        import binascii
 
         try:
             blob = base64.b64decode(part["rules"], validate=True)
-        except binascii.Error as error:
-            raise TokctlError(f"the precompiled rules are no base64: {error}") from None
-        return {"kind": "chars-map", "blob": blob, "graphemes": part["graphemes"]}
+        except ValueError as error:
+            raise TokctlError(
+                f"the precompiled rules are no base64: {error}",
+                "take them from a model file as they are",
+            ) from None
+        found = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}
+        return {**found, "graphemes": part["graphemes"]}
     return {"kind": part.kind, **dict(part.options)}

@@ -6,6 +6,8 @@ from tokctl.pipeline.part import Family, Kind, Option
 
 _TRUE = Option(bool, True)
 _FALSE = Option(bool, False)
+#: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
+_KEEP = {"keep": Option(tuple, ())}
 
 NORMALIZERS = Family(
     "normalizer",
@@ -25,13 +27,13 @@ NORMALIZERS = Family(
                 "lowercase": _TRUE,
             },
         ),
-        "nmt_nfkc": Kind("SentencePiece's default rules"),
-        "nmt_nfkc_cf": Kind("SentencePiece's default rules, with case folding"),
-        "nfkc_cf": Kind("SentencePiece's NFKC rules, with case folding"),
-        "sp_nfkc": Kind("SentencePiece's NFKC rules"),
+        "nmt_nfkc": Kind("SentencePiece's default rules", _KEEP),
+        "nmt_nfkc_cf": Kind("SentencePiece's default rules, with case folding", _KEEP),
+        "nfkc_cf": Kind("SentencePiece's NFKC rules, with case folding", _KEEP),
+        "sp_nfkc": Kind("SentencePiece's NFKC rules", _KEEP),
         "precompiled": Kind(
             "rules out of a SentencePiece model, in base64",
-            {"rules": Option(str), "graphemes": _FALSE},
+            {"rules": Option(str), "graphemes": _FALSE, **_KEEP},
         ),
         "nmt": Kind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
         "collapse-spaces": Kind("one space for each run of spaces"),

@@ -14,14 +14,15 @@ from tokctl.errors import TokctlError
 class Option:
     """One option of a kind of part.
 
-    type: `str`, `bool` or `int`.
+    type: `str`, `bool`, `int`, or `tuple` for a list of texts.
     default: None where the option must be given.
     choices: the values that it may have; empty: any of its type.
     least: the least number, for `int`.
     may_be_empty: for `str`.
+    one_character: the text is one character, neither more nor less, for `str`.
     """
 
-    __slots__ = ("choices", "default", "least", "may_be_empty", "type")
+    __slots__ = ("choices", "default", "least", "may_be_empty", "one_character", "type")
 
     def __init__(
         self,
@@ -30,12 +31,14 @@ class Option:
         choices: tuple[str, ...] = (),
         least: int = 0,
         may_be_empty: bool = True,
+        one_character: bool = False,
     ) -> None:
         self.type = type
         self.default = default
         self.choices = choices
         self.least = least
         self.may_be_empty = may_be_empty
+        self.one_character = one_character
 
     def check(self, what: str, given: object) -> None:
         """TokctlError unless `given` is a value that the option can have."""
@@ -48,16 +51,26 @@ class Option:
             )
         if self.type is int and not self.least <= value < 2**31:
             raise TokctlError(f"{what} can't be {value}", f"it is a number from {self.least} up")
+        if self.type is tuple:
+            for text in value:
+                Option(str, may_be_empty=False).check(f"a text of {what}", text)
         if self.type is str:
             if not value and not self.may_be_empty:
                 raise TokctlError(f"{what} can't be empty")
+            if self.one_character and len(value) != 1:
+                raise TokctlError(f"{what} can't be {value!r}", "it is one character")
             try:
                 value.encode()
             except UnicodeEncodeError:
                 raise TokctlError(f"{what}, {value!r}, is not UTF-8") from None
 
 
-_TYPES = {str: "a text", bool: "true or false", int: "a whole number"}
+_TYPES = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    tuple: "a list of texts",
+}
 
 
 class Kind:
@@ -203,6 +216,8 @@ class Family:
                 raise TokctlError(
                     f"the {self.name} {kind} needs the option {name!r}", self.example(kind)
                 )
+            if option.type is tuple and isinstance(value, list):
+                value = tuple(value)
             option.check(f"the option {name} of the {self.name} {kind}", value)
             values.append((name, value))
         return Part(self, kind, tuple(values))

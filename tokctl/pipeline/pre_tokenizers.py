@@ -30,7 +30,7 @@ PRE_TOKENIZERS = Family(
             "SentencePiece's: ▁ for each space and before the text; words start with it",
             {
                 "prepend": Option(str, "always", choices=("always", "first", "never")),
-                "replacement": Option(str, "▁", may_be_empty=False),
+                "replacement": Option(str, "▁", one_character=True),
                 "split": Option(bool, True),
             },
             main=("prepend",),
@@ -82,7 +82,6 @@ _LOSSLESS = {
     "qwen2",
     "deepseek-v3",
     "digits",
-    "scripts",
     "fixed",
     "characters",
     "graphemes",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tokctl.encoding import Encoding
 from tokctl.errors import TokctlError
-from tokctl.postprocess.columns import added, changed, join
+from tokctl.postprocess.columns import added, changed, each_window, join
 from tokctl.postprocess.truncation import DIRECTIONS, check_name, check_number
 
 
@@ -68,10 +68,13 @@ class Padding:
         """The encoding and its windows, each filled up to `target` tokens."""
         return self._pad(encoding, target, {})
 
-    def _pad(self, encoding: Encoding, target: int, done: dict[int, Encoding]) -> Encoding:
-        # Two texts that both overflow share windows; each is padded once.
+    def _pad(
+        self, encoding: Encoding, target: int, done: dict[int, tuple[Encoding, Encoding]]
+    ) -> Encoding:
+        # Two texts that both overflow share windows; each is padded once. Kept beside its
+        # padded form, a window keeps its `id` to itself.
         if id(encoding) not in done:
-            windows = [self._pad(window, target, done) for window in encoding.overflowing]
+            windows = each_window(encoding, lambda window: self._pad(window, target, done))
             missing = target - len(encoding)
             if missing <= 0:
                 padded = changed(encoding, overflowing=windows) if windows else encoding
@@ -79,8 +82,8 @@ class Padding:
                 padded = join([encoding, self.fill(missing)], windows)
             else:
                 padded = join([self.fill(missing), encoding], windows)
-            done[id(encoding)] = padded
-        return done[id(encoding)]
+            done[id(encoding)] = encoding, padded
+        return done[id(encoding)][1]
 
     def pad_ids(self, ids: Sequence[int], target: int) -> list[int]:
         """The ids, filled up to `target` of them."""

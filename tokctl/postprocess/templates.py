@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tokctl.encoding import Encoding
+from tokctl.encoding import Encoding, Windows, windows_of
 from tokctl.errors import TokctlError
 from tokctl.pipeline import POST_PROCESSORS, Part
 from tokctl.pipeline.post_processors import template_pieces
-from tokctl.postprocess.columns import added, changed, join
+from tokctl.postprocess.columns import added, changed, each_window, join
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,15 @@ class Template:
         Windows get them, too. Of two texts, every window of the one meets every window of
         the other: first those of the first text's windows, then those of its beginning.
         """
-        firsts = [first, *first.overflowing]
         if second is None:
-            return self._wrap([first], [self._wrap([one]) for one in firsts[1:]])
+            return self._wrap([first], each_window(first, lambda window: self._wrap([window])))
+        if not windows_of(first) and not windows_of(second):
+            return self._wrap([first, second])
+        return self._wrap([first, second], lambda: self._windows(first, second))
+
+    def _windows(self, first: Encoding, second: Encoding) -> list[Encoding]:
+        """The windows of two texts, of which one has some."""
+        firsts = [first, *first.overflowing]
         seconds = [second, *second.overflowing]
         rows = [[self._wrap([a, b]) for b in seconds[1:]] for a in firsts]
         overflowing = []
@@ -90,9 +96,9 @@ class Template:
         for place, whole in enumerate(rows[0]):
             # Where both texts overflow, Hugging Face lists windows within windows.
             overflowing.append(changed(whole, overflowing=[row[place] for row in rows[1:]]))
-        return self._wrap([first, second], overflowing)
+        return overflowing
 
-    def _wrap(self, texts: list[Encoding], overflowing: Sequence[Encoding] = ()) -> Encoding:
+    def _wrap(self, texts: list[Encoding], overflowing: Windows = ()) -> Encoding:
         if self._changes_nothing and "type_ids" not in vars(texts[0]):
             return replace_windows(texts[0], overflowing)
         joined = [self.around[0]]
@@ -109,11 +115,11 @@ class Template:
         return self.added_tokens_count == 0 and self.type_ids == (0,)
 
 
-def replace_windows(encoding: Encoding, overflowing: Sequence[Encoding]) -> Encoding:
+def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
     """The encoding with other windows; itself where it has none and gets none."""
-    if not overflowing and not encoding.overflowing:
+    if not overflowing and not windows_of(encoding):
         return encoding
-    return changed(encoding, overflowing=list(overflowing))
+    return changed(encoding, overflowing=overflowing)
 
 
 def bert(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:

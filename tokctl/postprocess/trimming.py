@@ -6,7 +6,7 @@ As `process_offsets` of Hugging Face's ByteLevel and RobertaProcessing does it.
 from __future__ import annotations
 
 from tokctl.encoding import Encoding
-from tokctl.postprocess.columns import changed
+from tokctl.postprocess.columns import changed, each_window
 
 #: The space as byte-level tokens spell it, and Unicode's White_Space, which added tokens
 #: can hold. (`str.isspace` says yes to four control characters more.)
@@ -35,7 +35,7 @@ def trim(encoding: Encoding, prefix_space: bool) -> Encoding:
                 encoding.pieces, encoding.byte_offsets, old, new, strict=True
             )
         ]
-    windows = [trim(window, prefix_space) for window in encoding.overflowing]
+    windows = each_window(encoding, lambda window: trim(window, prefix_space))
     return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from tokctl.encoding import Encoding
 from tokctl.errors import TokctlError
@@ -137,8 +138,12 @@ class Truncation:
             return encoding
         if size == 0:
             return cut(encoding, 0, 0, [encoding])
-        stays, *rest = self.ranges(total, size)
-        return cut(encoding, *stays, [cut(encoding, *bounds) for bounds in rest])
+        stays = next(self.ranges(total, size))
+
+        def rest() -> list[Encoding]:
+            return [cut(encoding, *bounds) for bounds in islice(self.ranges(total, size), 1, None)]
+
+        return cut(encoding, *stays, rest)
 
     def truncate_ids(self, ids: list[int], size: int) -> list[int]:
         """The ids that stay."""

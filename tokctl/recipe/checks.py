@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
-from tokctl.pipeline import Part, is_lossless
+from tokctl.pipeline import Part, is_lossless, native_parts
 from tokctl.pipeline.post_processors import check_template
 from tokctl.recipe.terms import (
     ALGORITHMS,
@@ -40,6 +40,7 @@ def check(recipe: Recipe) -> None:
                 f"no {name} is called {value!r}", f"choose one of: {', '.join(allowed)}"
             )
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
+    _check_rules(recipe.normalizers)
     _check_segmentation(recipe)
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
@@ -60,6 +61,21 @@ def _check_patterns(parts: tuple[Part, ...]) -> None:
 
         for pattern in patterns:
             compile_pattern(pattern)
+
+
+def _check_rules(normalizers: tuple[Part, ...]) -> None:
+    for part in normalizers:
+        if part.kind == "precompiled":
+            # Imported late: few recipes hold rules, and not every command needs the core.
+            from tokctl import _native
+
+            try:
+                _native.normalize(native_parts([part]), b"")
+            except _native.CoreError as error:
+                raise TokctlError(
+                    f"the precompiled rules are damaged: {error.args[0]}",
+                    "take them from a model file as they are",
+                ) from None
 
 
 def _check_segmentation(recipe: Recipe) -> None:

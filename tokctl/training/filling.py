@@ -23,7 +23,7 @@ from tokctl.training.options import (
 #: What a Unigram training starts from, at most, and characters of its longest pieces: as
 #: in SentencePiece.
 SEEDS = 1_000_000
-LONGEST_PIECE = 16
+USUAL_LONGEST_PIECE = 16
 
 
 @dataclass(eq=False, repr=False)
@@ -224,7 +224,7 @@ def _by_likelihood_of_pieces(
         seed_size=SEEDS,
         shrinking_factor=0.75,
         sub_iterations=2,
-        max_piece_length=options.max_token_length or LONGEST_PIECE,
+        max_piece_length=options.max_token_length or USUAL_LONGEST_PIECE,
         alphabet=None if alphabet is None else list(alphabet),
         required=list(dict.fromkeys(options.initial_alphabet)),
         threads=options.threads or available_threads(),

@@ -21,6 +21,18 @@ Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
 #: What crosses into the core has 64 bits, and signed ones elsewhere.
 MOST = 2**63
+#: Characters of a Unigram piece, at most: the trainer keeps lengths in a byte.
+LONGEST_PIECE = 255
+
+#: The numbers among the options, in words that fit the command line, too.
+_NUMBERS = {
+    "vocab_size": "the vocabulary size",
+    "min_count": "the least count",
+    "min_frequency": "the least frequency",
+    "max_token_length": "the greatest token length",
+    "threads": "the number of threads",
+    "alphabet_limit": "the alphabet limit",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,11 +75,10 @@ class Options(Value):
     extend: FilledRecipe | None = None
 
     def __post_init__(self) -> None:
-        numbers = ("vocab_size", "min_count", "min_frequency", "max_token_length", "threads")
-        for name in (*numbers, "alphabet_limit"):
+        for name, what in _NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
-                raise TokctlError(f"{name} can't be {value}", "it is a number from 1 up")
+                raise TokctlError(f"{what} can't be {value}", "it is a number from 1 to 2^63 - 1")
         if self.errors not in ("strict", "replace"):
             raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
         for name in ("coverage", "sample"):
@@ -89,19 +100,27 @@ class Options(Value):
 
     def check_against(self, recipe: Recipe) -> None:
         """TokctlError where an option means nothing for the recipe."""
+        longest = self.max_token_length
+        if recipe.algorithm == "unigram" and longest is not None and longest > LONGEST_PIECE:
+            raise TokctlError(
+                f"{_NUMBERS['max_token_length']} can't be {longest} for unigram",
+                f"its pieces have up to {LONGEST_PIECE} characters: --max-token-length "
+                f"{LONGEST_PIECE}",
+            )
         if not self.limits_alphabet:
             return
+        options = "--coverage, --alphabet-limit and --initial-alphabet"
         if recipe.units == "bytes":
             raise TokctlError(
-                "coverage, alphabet_limit and initial_alphabet are for characters, and a "
-                "byte-level model has all 256 bytes",
-                "leave them out, or train on characters (--chars)",
+                "coverage and limits of the alphabet are for characters, and a byte-level model "
+                "has all 256 bytes",
+                f"leave {options} out, or train on characters (--chars)",
             )
         if whole_pre_tokens(recipe):
             raise TokctlError(
-                "coverage, alphabet_limit and initial_alphabet are for characters, and the "
-                "tokens of this model are whole pre-tokens",
-                "leave them out; the vocabulary size and min_frequency limit a list of words",
+                "coverage and limits of the alphabet are for characters, and the tokens of this "
+                "model are whole pre-tokens",
+                f"leave {options} out; --vocab and --min-frequency limit a list of words",
             )
 
 

@@ -82,21 +82,14 @@ def _wordpiece(part: Part) -> Json:
 def _metaspace(part: Part) -> Json:
     return {
         "type": "Metaspace",
-        "replacement": _character(part["replacement"]),
+        "replacement": part["replacement"],
         "prepend_scheme": part["prepend"],
         "split": True,
     }
 
 
-def _character(text: str) -> str:
-    if len(text) != 1:
-        raise InexpressibleError(f"one of its decoders takes one character, not {text!r}")
-    return text
-
-
 def _strip(part: Part) -> Json:
-    content = _character(part["content"])
-    return {"type": "Strip", "content": content, "start": part["start"], "stop": part["stop"]}
+    return {"type": "Strip", **dict(part.options)}
 
 
 def _replace(part: Part) -> Json:
@@ -149,13 +142,17 @@ def _read_strip(fields: Fields) -> list[Part]:
 
 
 def _read_ctc(fields: Fields) -> list[Part]:
-    return [
-        _part(
-            "ctc",
-            pad=fields.text("pad_token"),
-            word_delimiter=fields.text("word_delimiter_token"),
-            cleanup=fields.flag("cleanup"),
+    cleanup = fields.flag("cleanup")
+    delimiter = fields.text("word_delimiter_token")
+    if not delimiter and cleanup:
+        raise TokctlError(
+            "its CTC decoder has an empty word delimiter, which puts a space between any two "
+            "characters",
+            "give word_delimiter_token a text, | for instance",
         )
+    # Without cleaning up nothing looks for the delimiter.
+    return [
+        _part("ctc", pad=fields.text("pad_token"), word_delimiter=delimiter or "|", cleanup=cleanup)
     ]
 
 

@@ -6,6 +6,7 @@ Definitions: `tokenizers/src/models` of Hugging Face tokenizers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from tokctl.errors import TokctlError
@@ -142,7 +143,7 @@ def ordered(vocabulary: Any) -> list[str]:
         if numbers and min(numbers) < 0:
             raise ValueError(f"the vocabulary has the id {min(numbers)}")
         if len(present := set(numbers)) != len(numbers):
-            twice = next(n for n in sorted(numbers) if numbers.count(n) > 1)
+            twice = next(one for one, two in pairwise(sorted(numbers)) if one == two)
             raise ValueError(f"two tokens of the vocabulary have the id {twice}")
         if present != set(wanted):
             hole = next(number for number in wanted if number not in present)

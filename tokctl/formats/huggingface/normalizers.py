@@ -92,6 +92,7 @@ def _nfkc_rules(part: Part) -> Json:
     """SentencePiece's rules by NFKC. They are NFKC on composed and on decomposed text; on
     text that is composed in part (ê and U+0300), which they leave as it is, NFKC goes on. (By
     `Precompiled`, the other way to write them, decomposed text would lose its marks.)"""
+    _check_keeps_nothing(part)
     nfkc: Json = {"type": "NFKC"}
     if part.kind == "sp_nfkc":
         return nfkc
@@ -110,6 +111,11 @@ def _nfkc_rules(part: Part) -> Json:
     return {"type": "Sequence", "normalizers": steps}
 
 
+def _check_keeps_nothing(part: Part) -> None:
+    if part["keep"]:
+        raise InexpressibleError("it normalizes user-defined pieces, too")
+
+
 def _rules(part: Part) -> Json:
     raise InexpressibleError(
         f"it applies SentencePiece's rules ({part.kind}) to a whole grapheme or to one "
@@ -120,6 +126,7 @@ def _rules(part: Part) -> Json:
 def _precompiled(part: Part) -> Json:
     if not part["graphemes"]:
         return _rules(part)
+    _check_keeps_nothing(part)
     return {"type": "Precompiled", "precompiled_charsmap": part["rules"]}
 
 

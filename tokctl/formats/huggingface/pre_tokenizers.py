@@ -126,8 +126,6 @@ def _split(part: Part) -> list[Json]:
 
 
 def _metaspace(part: Part) -> list[Json]:
-    if len(part["replacement"]) != 1:
-        raise InexpressibleError("its Metaspace replaces a space by one character")
     return [
         {
             "type": "Metaspace",

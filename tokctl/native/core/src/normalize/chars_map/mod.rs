@@ -14,7 +14,7 @@ mod sections;
 use std::sync::{Arc, OnceLock};
 
 use super::aligned::Sink;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Found};
@@ -74,8 +74,12 @@ impl CharsMap {
     }
 
     /// These rules, but for the texts that are to stay as they are: where one begins, no rule
-    /// does, until behind it. (Not with `graphemes`.)
+    /// does, until behind it. An error with `graphemes`.
     pub fn keeping(mut self, texts: &[Vec<u8>]) -> Result<Self> {
+        if self.graphemes && !texts.is_empty() {
+            let message = "rules for whole graphemes can't leave texts alone";
+            return Err(Error::Invalid(message.into()));
+        }
         self.kept = match texts.is_empty() {
             true => None,
             false => Some(Arc::new(Kept::new(texts)?)),
