@@ -102,8 +102,8 @@ def sample(
         raise TokctlError(f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1")
     if nbest_size > MOST:
         raise TokctlError(f"nbest_size can't be {nbest_size}", f"{MOST} are the most")
-    if not -1e6 < alpha < 1e6:
-        raise TokctlError(f"alpha can't be {alpha}", "0.1 to 0.5 are usual")
+    if not 0 <= alpha < 1e6:
+        raise TokctlError(f"alpha can't be {alpha}", "0 makes all alike; 0.1 to 0.5 are usual")
     data, ranges, added = _pre_tokens(tokenizer, text)
     pre_tokens = [place for place, id_ in zip(ranges, added, strict=True) if id_ is None]
     drawn = iter(tokenizer.encoder.sample(data, pre_tokens, alpha, nbest_size, seed))

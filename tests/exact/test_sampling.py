@@ -106,6 +106,8 @@ def test_what_is_refused(unigram: Tokenizer, tmp_path: Path) -> None:
             unigram.nbest("a", n)
     with pytest.raises(TokctlError, match="the seed can't be -1"):
         unigram.sample("a", seed=-1)
+    with pytest.raises(TokctlError, match="alpha can't be -1"):
+        unigram.sample("a", alpha=-1, seed=1)
     with pytest.raises(TokctlError, match="alpha can't be inf"):
         unigram.sample("a", alpha=math.inf, seed=1)
     path = tmp_path / "text.txt"

@@ -26,8 +26,9 @@ def check(old: FilledRecipe, recipe: Recipe) -> None:
             continue
         theirs, ours = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
         if theirs != ours:
+            what = entry.name.replace("_", " ")
             raise TokctlError(
-                f"the model to extend has another {entry.name.replace('_', ' ')}: "
+                f"the model to extend has {'other' if what.endswith('s') else 'another'} {what}: "
                 f"{_shown(theirs)}, not {_shown(ours)}",
                 "extend it with its own recipe; special tokens may be added",
             )
