@@ -216,6 +216,12 @@ def _check_before(recipe: Recipe, asked: Options, counts: bool, files: list[str]
     asked.check_against(recipe)
     if asked.extend:
         extending.check(asked.extend, recipe)
+        if asked.vocab_size <= (size := len(asked.extend.tokens)):
+            raise TokctlError(
+                f"the model to extend has {size:,} ids already, so that {asked.vocab_size:,} in "
+                "all leave nothing to learn",
+                f"ask for more in all: --vocab {size + 1000}",
+            )
     if counts and len(files or []) > 1:
         raise TokctlError(
             "--counts takes one file",

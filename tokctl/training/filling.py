@@ -116,16 +116,8 @@ def limits(options: Options) -> _native._Limits:
 
 def _room(recipe: Recipe, options: Options) -> int:
     """Ids to be given before those of the special tokens that an extended model lacks."""
-    if options.extend is None:
-        return options.vocab_size
-    size = len(options.extend.tokens)
-    if options.vocab_size <= size:
-        raise TokctlError(
-            f"the model to extend has {size} ids already, so that {options.vocab_size} in all "
-            "leave nothing to learn",
-            f"ask for more than {size} in all: --vocab {size + 1000}",
-        )
-    return max(0, options.vocab_size - len(extending.new_special_tokens(options.extend, recipe)))
+    new = extending.new_special_tokens(options.extend, recipe) if options.extend else ()
+    return max(0, options.vocab_size - len(new))
 
 
 def _by_merges(
