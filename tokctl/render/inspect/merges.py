@@ -40,15 +40,18 @@ def show_merges(console: Console, merges: Sequence[MergeRecord], total: int) -> 
         console.print(Text(f"{named(len(merges), 'step')} of {total:,}", style="dim"))
 
 
-#: Columns of a terminal from which on fractions have a decimal beside them.
-_WIDE = 72
+#: Characters of a score for which there is always room.
+_SHORT = 4
+#: Columns that a table needs beside what its longest scores take: steps, tokens, counts.
+_BESIDE = 60
 
 
 def merges_table(merges: Sequence[MergeRecord], width: int) -> Table:
-    """The merges; on a narrow terminal without the decimal beside an exact score."""
+    """The merges; where long scores leave no room, without the decimals beside them."""
     counted = any(merge.count is not None for merge in merges)
     scored = any(merge.score is not None for merge in merges)
-    rounded = scored and width >= _WIDE
+    longest = max((len(str(merge.score)) for merge in merges), default=0)
+    rounded = scored and (longest <= _SHORT or width >= _BESIDE + longest)
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("left", overflow="fold", justify="right")
