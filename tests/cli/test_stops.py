@@ -27,14 +27,23 @@ def slow_text() -> bytes:
     return " ".join(words).encode()
 
 
+def started(arguments: list[str]) -> subprocess.Popen[bytes]:
+    """The process, which hears of Ctrl-C even where this one, run in the background, does not."""
+    return subprocess.Popen(
+        arguments,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
 @pytest.mark.parametrize("phase", ["reading", "merging"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_training_is_stopped(folder: Path, phase: str, number: signal.Signals, code: int) -> None:
     Path("old.json").write_bytes(b"old")
     arguments = command("train", "--algo", "wordpiece", "--vocab", "9999999", "-o", "old.json")
-    with subprocess.Popen(
-        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as running:
+    with started(arguments) as running:
         assert running.stdin is not None
         # A pipe holds little: when all is written, nearly all has been read.
         running.stdin.write(slow_text())
@@ -58,9 +67,7 @@ def test_a_training_is_stopped(folder: Path, phase: str, number: signal.Signals,
 def test_a_stopped_encode_leaves_no_file(models: Models, folder: Path) -> None:
     arguments = command("encode", "-m", models["bytes"], "-o", "ids")
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        with subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as running:
+        with started(arguments) as running:
             assert running.stdin is not None
             running.stdin.write(b"low\n" * 300_000)
             running.stdin.flush()
