@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Generic, TypeAlias, TypeVar
 
-from tokctl._native import NO_ID
+from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
 from tokctl.values import Value
 
@@ -232,6 +232,14 @@ def no_id_error(what: str) -> TokctlError:
         f"{what} is not in the model's alphabet, and it has no unknown token",
         "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
     )
+
+
+def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:
+    """The error for ids that the native decoder refused with `error`."""
+    message = "one of them is no whole number from 0 to 2^32 - 1"
+    if isinstance(error, CoreError):
+        message = str(error.args[0])
+    return TokctlError(message, f"this model's ids are 0 to {vocab_size - 1}")
 
 
 def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from typing import Any
 from tokctl import _native
 from tokctl.pipeline import native_parts
 from tokctl.recipe import FilledRecipe
+from tokctl.recipe.symbols import BYTE_TOKENS
 
 
 def encoder(model: FilledRecipe) -> _native.Encoder:
@@ -67,7 +68,7 @@ def _encoder(
 def byte_ids(model: FilledRecipe) -> list[int]:
     """The ids of `<0x00>` to `<0xFF>`; `NO_ID` for one that the vocabulary lacks."""
     ids = {token: id_ for id_, token in enumerate(model.tokens)}
-    return [ids.get(b"<0x%02X>" % byte, _native.NO_ID) for byte in range(256)]
+    return [ids.get(token, _native.NO_ID) for token in BYTE_TOKENS]
 
 
 def decoder(model: FilledRecipe) -> _native.Decoder:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tokctl import _native
+from tokctl.encoding import bad_ids_error
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -39,12 +40,7 @@ class DecodeStream:
         try:
             return self._utf8.decode(self._stream.push(given))
         except (_native.CoreError, OverflowError, TypeError) as error:
-            message = (
-                str(error.args[0])
-                if isinstance(error, _native.CoreError)
-                else ("one of them is no whole number from 0 to 2^32 - 1")
-            )
-            raise TokctlError(message, f"this model's ids are 0 to {self._size - 1}") from None
+            raise bad_ids_error(error, self._size) from None
 
     def finish(self) -> str:
         """What was held back; nothing can be pushed after it, and a second time it is nothing."""

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl import _native, byte_level
-from tokctl.encoding import Encoding, character_offsets, no_id_error, token_names
+from tokctl.encoding import (
+    Encoding,
+    bad_ids_error,
+    character_offsets,
+    no_id_error,
+    token_names,
+)
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Merge, Recipe
 from tokctl.texts import as_bytes
@@ -382,10 +388,7 @@ class Tokenizer:
         try:
             return self.decoder.decode(list(ids), skip_special)
         except (_native.CoreError, OverflowError, TypeError) as error:
-            message = "one of them is no whole number from 0 to 2^32 - 1"
-            if isinstance(error, _native.CoreError):
-                message = str(error.args[0])
-            raise TokctlError(message, f"this model's ids are 0 to {self.vocab_size - 1}") from None
+            raise bad_ids_error(error, self.vocab_size) from None
 
     def decode(
         self, ids: Sequence[int], *, skip_special: bool = False, errors: str = "strict"

@@ -67,7 +67,7 @@ HARD = (
 )
 
 
-def library_places(normalizer: Any, text: str) -> Places:
+def places_there(normalizer: Any, text: str) -> Places:
     """The places of the normalized characters: a token of each, and its offsets."""
     tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
     tokenizer.normalizer = normalizer
@@ -173,7 +173,7 @@ LIBRARY: dict[str, tuple[list[Any], Callable[[], Any]]] = {
 @pytest.mark.parametrize("text", HARD, ids=ascii)
 def test_hard_texts_come_out_as_the_library_has_them(name: str, text: str) -> None:
     parts, make = LIBRARY[name]
-    expected = make().normalize_str(text), library_places(make(), text)
+    expected = make().normalize_str(text), places_there(make(), text)
     assert ours(parts, text) == expected
 
 
@@ -181,7 +181,7 @@ def test_hard_texts_come_out_as_the_library_has_them(name: str, text: str) -> No
 @given(text=texts)
 def test_text_and_places_equal_the_library(name: str, text: str) -> None:
     parts, make = LIBRARY[name]
-    assert ours(parts, text) == (make().normalize_str(text), library_places(make(), text))
+    assert ours(parts, text) == (make().normalize_str(text), places_there(make(), text))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_places_and_extra_spaces_are_sentencepieces(name: str, text: str) -> Non
 def test_graphemes_are_hugging_faces_way(name: str, text: str) -> None:
     library = normalizers.Precompiled(blob(name))
     for candidate in (text, *HARD):
-        expected = library.normalize_str(candidate), library_places(library, candidate)
+        expected = library.normalize_str(candidate), places_there(library, candidate)
         assert ours([rules(name, graphemes=True)], candidate) == expected
 
 

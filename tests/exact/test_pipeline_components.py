@@ -39,7 +39,7 @@ def test_normalizers(name: str) -> None:
     )
     compare(
         lambda text: normalizers.ours(parts, text)[1],
-        lambda text: normalizers.library_places(component, text),
+        lambda text: normalizers.places_there(component, text),
         strings(EXAMPLES // 5, seed=6),
     )
 

@@ -27,7 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokctl.metrics.overlap import BYTE_TOKENS, space_mark
+from tokctl.metrics.overlap import space_mark
+from tokctl.recipe import symbols
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -94,7 +95,7 @@ def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
 
 def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
     """Is it the token of a byte that unknown characters fall back to?"""
-    return tokenizer.recipe.byte_fallback and tokenizer.model.tokens[id_] in BYTE_TOKENS
+    return symbols.is_byte_token(tokenizer.recipe, tokenizer.model.tokens[id_])
 
 
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:

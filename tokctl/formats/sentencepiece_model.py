@@ -29,6 +29,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
 from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part, native_parts
 from tokctl.recipe import FilledRecipe, Recipe, user_defined_score
+from tokctl.recipe.symbols import BYTE_TOKENS
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"
@@ -128,7 +129,7 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
         twice = next(key[1] for key in keys if times[key] > 1)
         raise ValueError(f"the piece {twice!r} is there twice")
     found = {text for text, kind in zip(texts, types, strict=True) if kind == _BYTE}
-    wanted = {f"<0x{byte:02X}>" for byte in range(256)}
+    wanted = {token.decode() for token in BYTE_TOKENS}
     if proto.trainer_spec.byte_fallback:
         if found != wanted:
             raise ValueError("its byte pieces are not all there")

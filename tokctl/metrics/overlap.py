@@ -7,14 +7,12 @@ from collections.abc import Set
 from tokctl.metrics.figure import Figure, ratio
 from tokctl.pipeline import is_lossless
 from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.recipe.symbols import BYTE_TOKENS
 
 #: (kind, bytes): the bytes without marker or leading space, and where they stand:
 #: `start` of a word, `inside` (after its start), at its `end`, `open` (before its end,
 #: in a vocabulary that marks ends), or `any` (the vocabulary does not say).
 Canonical = tuple[str, bytes]
-
-#: What bytes are spelled in a model that falls back to them.
-BYTE_TOKENS = frozenset(b"<0x%02X>" % byte for byte in range(256))
 
 
 def canonical(recipe: Recipe, token: bytes) -> Canonical:

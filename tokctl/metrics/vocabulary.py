@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokctl.metrics.figure import Figure, ratio
-from tokctl.metrics.overlap import BYTE_TOKENS
 from tokctl.recipe import FilledRecipe
+from tokctl.recipe.symbols import BYTE_TOKENS
 
 _BYTES = frozenset(bytes([byte]) for byte in range(256))
 
@@ -35,7 +35,7 @@ def range_of(model: FilledRecipe) -> Range:
             token for id_, token in enumerate(model.tokens) if id_ not in apart
         )
     elif recipe.byte_fallback:
-        everything = BYTE_TOKENS.issubset(model.tokens)
+        everything = BYTE_TOKENS.keys() <= set(model.tokens)
     unknown = recipe.unk_token is not None and not everything
     return Range(everything, len(model.tokens) - len(model.special_ids) + unknown)
 
