@@ -49,6 +49,8 @@ class Tokenizer:
 
     def __init__(self, model: FilledRecipe) -> None:
         self.model = model
+        #: Name of the format of the file that it was read from; None: it was made here.
+        self.format: str | None = None
 
     # -- making, saving, loading ------------------------------------------------------
 
@@ -101,20 +103,46 @@ class Tokenizer:
         return cls(training.train_on_counts(words, recipe, asked))
 
     @classmethod
-    def load(cls, path: str | Path) -> Tokenizer:
-        """Reads a model file; TokctlError where it is missing or damaged."""
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """Reads a model of any format that tokctl knows, a file or a folder.
+
+        Args:
+            path: the file or folder.
+            pattern: how text is split, where the file does not say it (ranks of
+                tiktoken's): the text form of pre-tokenizers, `cl100k` or `regex:…`.
+            special_tokens: their ids by text, where the file does not say them.
+
+        Raises:
+            TokctlError: it is missing, damaged, or of no format that tokctl knows.
+        """
         from tokctl import formats
 
-        return cls(formats.load(path))
+        special = None if special_tokens is None else dict(special_tokens)
+        loaded = formats.read(path, formats.Hints(pattern, special))
+        tokenizer = cls(loaded.model)
+        tokenizer.format = loaded.format.name
+        return tokenizer
 
-    def save(self, path: str | Path) -> None:
-        """Writes the model file, whole or not at all; TokctlError where it can't be written."""
-        from tokctl import formats
-        from tokctl.files import whole_file
+    def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
+        """Writes the model, whole or not at all.
 
-        data = formats.serialize(self.model)
-        with whole_file(path) as file:
-            file.write(data)
+        Args:
+            path: the new file, or folder where the format is one.
+            format: a name of `tokctl.formats.FORMATS`.
+            lossy: leaves out what the format can't hold, even where ids or texts change.
+
+        Raises:
+            TokctlError: it can't be written, or the format can't hold it.
+        """
+        from tokctl.formats.saving import save
+
+        save(self.model, path, format, lossy=lossy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from tokctl import formats

@@ -89,7 +89,7 @@ def test_missing_models() -> None:
     folder = tokctl("encode", "-m", ".", stdin=b"")
     assert (folder.code, folder.err.splitlines()[0]) == (
         2,
-        "error: . is a folder, not a model file",
+        "error: the folder . holds no model",
     )
 
 

@@ -1,65 +1,85 @@
-"""Model files: one module per format on disk, each with read() and write()."""
+"""Model files: one module per format on disk; `contract` says what each of them has."""
 
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Source, damaged
+from tokctl.formats.contract import unreadable as _unreadable
+from tokctl.formats.known import FORMATS, Format, named
 from tokctl.recipe import FilledRecipe, Recipe
 
-#: No vocabulary comes near this; a larger file is read by mistake.
-LARGEST_FILE = 1 << 30
+__all__ = [
+    "FORMATS",
+    "Files",
+    "Format",
+    "Hints",
+    "InexpressibleError",
+    "Loaded",
+    "Loss",
+    "Source",
+    "load",
+    "losses",
+    "named",
+    "obstacle",
+    "parse",
+    "read",
+    "serialize",
+    "write",
+]
 
 
-def load(path: str | Path) -> FilledRecipe:
-    """Reads a model file.
+class Loaded(NamedTuple):
+    """A model, and the format of the file that it was read from."""
+
+    model: FilledRecipe
+    format: Format
+
+
+def load(path: str | Path, hints: Hints | None = None) -> FilledRecipe:
+    """Reads a model file, or a folder that holds one.
 
     Raises:
         TokctlError: the file is missing, unreadable, damaged or of a format that
             tokctl does not read.
     """
+    return read(path, hints).model
+
+
+def read(path: str | Path, hints: Hints | None = None) -> Loaded:
+    """As `load`, with the format."""
     path = Path(path)
     try:
-        if path.is_dir():
-            raise TokctlError(f"{path} is a folder, not a model file")
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        path.stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        hint = (
-            "train one first: tokctl train book.txt"
-            if isinstance(error, FileNotFoundError)
-            else None
-        )
-        raise TokctlError(f"can't read the model {path}: {reason}", hint) from None
-    if len(data) > LARGEST_FILE:
-        raise TokctlError(f"{path} is too large for a model file")
-    return parse(data, str(path))
+        raise _unreadable(str(path), error) from None
+    return _read(Source(str(path), path=path, hints=hints or Hints()))
 
 
-def parse(data: bytes, name: str) -> FilledRecipe:
-    """The model in `data`, which came from the file `name`: a `tokenizer.json`, or a model
-    of SentencePiece's or ranks of tiktoken's, whatever the file is called."""
+def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
+    """The model in `data`, which came from the file `name`, whatever that is called."""
+    return _read(Source(name, data=data, hints=hints or Hints())).model
+
+
+def _read(source: Source) -> Loaded:
     with _no_garbage():
-        return _parse(data, name)
-
-
-def _parse(data: bytes, name: str) -> FilledRecipe:
-    if _SENTENCEPIECE.match(data):
-        from tokctl.formats import sentencepiece_model
-
-        return sentencepiece_model.read(data, name)
-    if _RANKS.match(data):
-        from tokctl.formats import tiktoken_ranks
-
-        return tiktoken_ranks.read(data, name)
-    from tokctl.formats import tokenizer_json
-
-    return tokenizer_json.read(data, name)
+        for known in FORMATS:
+            if known.reads and known.load().is_one(source):
+                return Loaded(known.load().read(source), known)
+    if source.is_folder:
+        raise TokctlError(
+            f"the folder {source.name} holds no model",
+            "name a folder with a tokenizer.json, or a model file",
+        )
+    why = "it is no JSON" if not source.is_json else "it has no model in it"
+    if source.is_json:
+        _ = source.document  # a file that is cut off is told so, with the place
+    raise damaged(source.name, why)
 
 
 @contextmanager
@@ -76,18 +96,44 @@ def _no_garbage() -> Iterator[None]:
         gc.enable()
 
 
-#: The first field of the message is a piece, whose first field is its text.
-_SENTENCEPIECE = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
-#: A token in base64 and its rank.
-_RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
-
-
 def serialize(model: FilledRecipe) -> bytes:
-    """The bytes of the model file; they depend on the model alone."""
-    from tokctl.formats import tokenizer_json
+    """The bytes of tokctl's model file; they depend on the model alone."""
+    return write(model, "tokctl")[""]
 
+
+def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
+    """What a format can't hold of a model, the most important first.
+
+    Raises:
+        InexpressibleError: it has nothing like the model.
+        TokctlError: no format that tokctl writes is called so.
+    """
     with _no_garbage():
-        return tokenizer_json.write(model)
+        found: list[Loss] = _writer(format_name).losses(model)
+    return sorted(found, key=lambda loss: loss.minor)
+
+
+def write(model: FilledRecipe, format_name: str) -> Files:
+    """The files of a format; they depend on the model alone. What the format can't hold
+    (`losses`) is left out.
+
+    Raises:
+        InexpressibleError: the format has nothing like the model.
+        TokctlError: no format that tokctl writes is called so.
+    """
+    with _no_garbage():
+        files: Files = _writer(format_name).write(model)
+    return files
+
+
+def _writer(name: str) -> Any:
+    known = named(name)
+    if not known.writes:
+        raise TokctlError(
+            f"tokctl reads {known.title}, and does not write it",
+            f"choose one of: {', '.join(one.name for one in FORMATS if one.writes)}",
+        )
+    return known.load()
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:

@@ -21,14 +21,16 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections import Counter
 from typing import Any
 
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
+from tokctl.formats.contract import Source
 from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken, Part, native_parts
-from tokctl.recipe import FilledRecipe, Recipe, user_defined_score
+from tokctl.recipe import FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.recipe.symbols import BYTE_TOKENS
 
 #: The name of every recipe that comes out of such a file.
@@ -41,10 +43,20 @@ _UNKNOWN_SURFACE = " \u2047 "
 _ALL = 2**31 - 1
 
 
-def read(data: bytes, name: str) -> FilledRecipe:
-    """The model in `data`; TokctlError that names the file where it is not whole."""
+#: The first field of the message is a piece, whose first field is its text.
+_START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with a piece?"""
+    return _START.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where it is not whole."""
+    name = source.name
     try:
-        return _filled(sentencepiece_proto.parse(data))
+        return _filled(sentencepiece_proto.parse(source.data))
     except ValueError as error:
         raise TokctlError(
             f"{name} is no model file, or a damaged one: {error}",
@@ -93,6 +105,7 @@ def _filled(proto: Any) -> FilledRecipe:
         tokens,
         scores=scores if algorithm in ("unigram", "bpe") else [],
         added_tokens=tuple(added),
+        origin=Origin("sentencepiece"),
     )
 
 

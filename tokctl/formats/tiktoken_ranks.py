@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import re
 from typing import NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import Source
 from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.recipe import FilledRecipe, Origin, Recipe
 
 #: More lines than this are no vocabulary.
 _MOST_TOKENS = 1 << 24
@@ -55,8 +57,18 @@ KNOWN = {
 }
 
 
-def read(data: bytes, name: str) -> FilledRecipe:
-    """The model in `data`; TokctlError that names the file where there is none."""
+#: A token in base64 and its rank.
+_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with a token and its rank?"""
+    return _LINE.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where there is none."""
+    data, name = source.data, source.name
     digest = hashlib.sha256(data).hexdigest()
     if digest not in KNOWN:
         names = ", ".join(known.name for known in KNOWN.values())
@@ -94,7 +106,8 @@ def fill(ranks: dict[bytes, int], encoding: Encoding) -> FilledRecipe:
         whole_words=True,
         special_tokens=tuple(token.text for token in added),
     )
-    return FilledRecipe(recipe, tokens, added_tokens=tuple(added))
+    origin = Origin("tiktoken", encoding.name)
+    return FilledRecipe(recipe, tokens, added_tokens=tuple(added), origin=origin)
 
 
 def _ranks(data: bytes, name: str) -> dict[bytes, int]:

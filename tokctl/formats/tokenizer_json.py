@@ -15,10 +15,11 @@ import orjson
 from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats import huggingface
+from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, damaged
 from tokctl.formats.huggingface.models import ordered, scored
 from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
 from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
 #: tokens and added tokens.
@@ -29,8 +30,24 @@ PRIVATE_VERSION = "tokctl-1"
 _COUNTS = ("counts", "left_counts", "right_counts")
 
 
-def write(model: FilledRecipe) -> bytes:
-    """The model file's bytes: UTF-8, one line, the same for the same model."""
+def is_one(source: Source) -> bool:
+    """Is it a document with tokctl's key, or of tokctl's own version?"""
+    if source.is_folder or not source.is_json:
+        return False
+    document = source.document
+    model = document.get("model")
+    if not isinstance(model, dict):
+        return False
+    return "tokctl" in model or document.get("version") == PRIVATE_VERSION
+
+
+def losses(_model: FilledRecipe) -> list[Loss]:
+    """Nothing: the file holds all of a model."""
+    return []
+
+
+def write(model: FilledRecipe) -> Files:
+    """The model file: UTF-8, one line, the same for the same model."""
     recipe = model.recipe
     spelled, ambiguous = model.spelled, model.is_ambiguous
     document = _frame(model, ambiguous)
@@ -40,6 +57,10 @@ def write(model: FilledRecipe) -> bytes:
         private["training"] = model.training.to_dict()
     if model.added_tokens is not None:
         private["added_tokens"] = list(map(tuple, model.added_tokens))
+    if model.origin is not None:
+        private["origin"] = tuple(model.origin)
+    if model.companions:
+        private["companions"] = model.companions
     if model.rounds:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
@@ -66,14 +87,14 @@ def write(model: FilledRecipe) -> bytes:
     elif pairs:
         private["merges"] = pairs
     inner["tokctl"] = private
-    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
     """Why Hugging Face refuses the file; None where it loads it."""
     reason = huggingface.obstacle(given)
     if reason is None and isinstance(given, FilledRecipe) and given.is_ambiguous:
-        return "it knows tokens by their spelling, and two of these are spelled alike"
+        return huggingface.AMBIGUOUS
     return reason
 
 
@@ -82,7 +103,7 @@ def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
     if not ambiguous:
         try:
             return huggingface.frame(model)
-        except huggingface.InexpressibleError:
+        except InexpressibleError:
             pass
     return {"version": PRIVATE_VERSION, "model": {}}
 
@@ -93,37 +114,20 @@ def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
     return huggingface.model_size(model) if foreign else len(model.tokens)
 
 
-def read(data: bytes, name: str) -> FilledRecipe:
-    """The model in `data`; TokctlError that names the file where it is not whole."""
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names the file where it is not whole."""
+    document, name = source.document, source.name
     try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise _damaged(name, f"it is no JSON ({error})") from None
-    model = document.get("model") if isinstance(document, dict) else None
-    if not isinstance(model, dict):
-        raise _damaged(name, "it has no model in it")
-    try:
-        if "tokctl" not in model and document.get("version") != PRIVATE_VERSION:
-            return _foreign(document, name)
-        _check_format(model, name)
-        filled = _filled(model)
+        _check_format(document["model"], name)
+        filled = _filled(document["model"])
         _check_frame(document, filled)
     except KeyError as error:
-        raise _damaged(name, f"the field {error} is missing") from None
+        raise damaged(name, f"the field {error} is missing") from None
     except (TypeError, AttributeError):
-        raise _damaged(name, "a field is of another type than it should be") from None
+        raise damaged(name, "a field is of another type than it should be") from None
     except (ValueError, OverflowError) as error:
-        raise _damaged(name, str(error)) from None
+        raise damaged(name, str(error)) from None
     return filled
-
-
-def _foreign(document: dict[str, Any], name: str) -> FilledRecipe:
-    from tokctl.formats.huggingface import reading
-
-    try:
-        return reading.read(document)
-    except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {name}: {error.message}", error.hint) from None
 
 
 def _check_format(model: dict[str, Any], name: str) -> None:
@@ -178,9 +182,27 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
             rounds=_rounds(private.get("rounds", [])),
             counts=_column(private.get("token_counts", []), "token_counts"),
             added_tokens=added,
+            origin=_origin(private),
+            companions=_companions(private),
         )
     except TokctlError as error:
         raise ValueError(error.message) from None
+
+
+def _origin(private: dict[str, Any]) -> Origin | None:
+    if "origin" not in private:
+        return None
+    format_name, name = private["origin"]
+    if not isinstance(format_name, str) or not isinstance(name, str):
+        raise TypeError("origin")
+    return Origin(format_name, name)
+
+
+def _companions(private: dict[str, Any]) -> dict[str, str]:
+    companions: dict[str, str] = private.get("companions", {})
+    if {*map(type, companions), *map(type, companions.values())} - {str}:
+        raise TypeError("companions")
+    return companions
 
 
 def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
@@ -258,10 +280,3 @@ def _column(column: Any, name: str) -> list[int]:
     if max(column, default=0) >= 2**64:
         raise ValueError(f"one of the {name} does not fit 64 bits")
     return column
-
-
-def _damaged(name: str, why: str) -> TokctlError:
-    return TokctlError(
-        f"{name} is no model file, or a damaged one: {why}",
-        "train it again, or copy it again from where it came",
-    )

@@ -7,7 +7,7 @@ model file holds a filled one, and nothing downstream knows where it came from.
 
 from tokctl.recipe.filled import FilledRecipe, user_defined_score
 from tokctl.recipe.recipe import Recipe
-from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.recipe.record import Merge, Origin, Round, TrainingRecord
 from tokctl.recipe.symbols import is_initial_symbol
 from tokctl.recipe.terms import (
     ALGORITHMS,
@@ -35,6 +35,7 @@ __all__ = [
     "FilledRecipe",
     "Marker",
     "Merge",
+    "Origin",
     "Recipe",
     "Round",
     "TrainingRecord",

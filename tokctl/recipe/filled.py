@@ -9,7 +9,7 @@ from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
-from tokctl.recipe.record import Merge, Round, TrainingRecord
+from tokctl.recipe.record import Merge, Origin, Round, TrainingRecord
 from tokctl.recipe.symbols import BYTE_TOKENS
 from tokctl.values import Value
 
@@ -27,6 +27,9 @@ class FilledRecipe(Value):
         counts: how often each token was counted in training, by id (word, char).
         added_tokens: those that are found before the model segments the text; by default
             the recipe's special tokens, with the lowest ids.
+        origin: None for a model that tokctl has trained.
+        companions: files of other libraries that came with the model and that tokctl has
+            no use for (a chat template, say): their texts by name, kept as they are.
     """
 
     recipe: Recipe
@@ -37,6 +40,8 @@ class FilledRecipe(Value):
     rounds: list[Round] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     added_tokens: tuple[AddedToken, ...] | None = None
+    origin: Origin | None = None
+    companions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         size = len(self.tokens)

@@ -9,6 +9,18 @@ from tokctl.recipe.fields import strings
 from tokctl.values import Value
 
 
+class Origin(NamedTuple):
+    """Where a model came from that tokctl has not trained.
+
+    format: the name of its format in `tokctl.formats`.
+    name: what the file, or the library that knows it, calls it (`cl100k_base`, the
+        `general.name` of a GGUF file); empty where nothing does.
+    """
+
+    format: str
+    name: str = ""
+
+
 class Merge(NamedTuple):
     """One step of a training. Counts are weighted occurrences before the merge."""
 

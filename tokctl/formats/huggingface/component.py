@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import InexpressibleError as InexpressibleError
 from tokctl.pipeline import Part
 
 Json = dict[str, Any]
@@ -18,10 +19,6 @@ Reader = Callable[["Fields"], "list[Part]"]
 _DEEPEST = 20
 _REQUIRED = object()
 _NAMES = {str: "a text", bool: "true or false", int: "a whole number"}
-
-
-class InexpressibleError(Exception):
-    """The format can't express something with the same ids; the text says why."""
 
 
 class Fields:

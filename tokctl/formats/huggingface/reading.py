@@ -21,7 +21,7 @@ from tokctl.formats.huggingface import (
 from tokctl.formats.huggingface.models import ReadModel
 from tokctl.pipeline import AddedToken, Part
 from tokctl.pipeline.post_processors import template_pieces
-from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe
 
 #: The name of every recipe that comes out of such a file.
 NAME = "huggingface"
@@ -71,6 +71,7 @@ def read(document: dict[str, Any]) -> FilledRecipe:
         merges_of(recipe, model.vocabulary, model.pairs),
         scores=scores,
         added_tokens=tuple(added),
+        origin=Origin("huggingface"),
     )
 
 

@@ -17,6 +17,9 @@ from tokctl.formats.huggingface.component import InexpressibleError
 from tokctl.pipeline import AddedToken, native_parts
 from tokctl.recipe import FilledRecipe, Recipe
 
+#: Why a model has no file there whose tokens are spelled alike.
+AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
+
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
     """Why the format can't express the recipe: what would give other ids there. None where

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::segmenter::check_length;
 use super::{fallback, Interrupt, Segment, Words};
 use crate::error::{Error, Result};
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
@@ -43,6 +44,9 @@ pub struct Merging {
     /// Long pre-tokens can be segmented part by part; see [`super::parts`].
     pub in_parts: bool,
 }
+
+/// Merges as (left, right, token), and tokens that merges of higher rank may make.
+pub type Splits = (Vec<(u32, u32, u32)>, Vec<u32>);
 
 struct Node {
     id: u32,
@@ -84,6 +88,38 @@ impl Merging {
             interrupt,
         )?;
         Ok((segments, ranks))
+    }
+
+    /// The merges that ranks stand for, as (left, right, token) by rank: the two tokens that
+    /// the merges of lower rank leave of a token's own text; and the tokens that two others
+    /// spell, but of which the merges of lower rank leave another number.
+    ///
+    /// Where there is no such token and no two share a rank, these merges alone do what the
+    /// ranks do. Wherever a token is made, no merge before that has crossed its ends, so
+    /// inside it the very merges were made that its text alone would see: the pair is always
+    /// the same. And ranks never fall: a merge that made a token of lower rank possible would
+    /// have had it there before.
+    pub fn splits(&self, tokens: &[(Vec<u8>, u32)], interrupt: Interrupt) -> Result<Splits> {
+        let ranks = self.merges.ranks_of_tokens();
+        let mut found: Vec<(u32, (u32, u32, u32))> = Vec::new();
+        let mut late = Vec::new();
+        let mut parts = Vec::new();
+        for (text, id) in tokens {
+            let Some(&rank) = ranks.get(id) else {
+                continue;
+            };
+            parts.clear();
+            check_length(text)?;
+            self.merge(text, None, rank, &mut parts, |_| {}, interrupt)?;
+            match parts[..] {
+                [left, right] if self.merges.rank(left.id, right.id) == rank => {
+                    found.push((rank, (left.id, right.id, *id)));
+                }
+                _ => late.push(*id),
+            }
+        }
+        found.sort_unstable();
+        Ok((found.into_iter().map(|(_, merge)| merge).collect(), late))
     }
 
     /// Makes the merges of rank below `limit` and tells `done` of each.

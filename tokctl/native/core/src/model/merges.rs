@@ -118,6 +118,16 @@ impl Merges {
         merges
     }
 
+    /// The rank that makes each token: the lowest, where several do.
+    pub fn ranks_of_tokens(&self) -> HashMap<u32, u32> {
+        let mut ranks = HashMap::with_capacity(self.tokens.len());
+        for ranked in self.first.values() {
+            let rank = ranks.entry(ranked.token).or_insert(ranked.rank);
+            *rank = (*rank).min(ranked.rank);
+        }
+        ranks
+    }
+
     pub fn len(&self) -> usize {
         self.tokens.len()
     }

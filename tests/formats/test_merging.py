@@ -1,0 +1,110 @@
+"""Merges and ranks turned into one another: the same ids, or a reason why not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+
+import pytest
+import tokenizers as hf
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import shared_file
+from tokctl import Tokenizer, byte_level, formats
+from tokctl.formats import InexpressibleError, merging
+from tokctl.presets import preset
+from tokctl.recipe import FilledRecipe
+
+
+def ranked(tokens: list[bytes]) -> FilledRecipe:
+    """A byte-level model segmented by ranks: the bytes, then these tokens."""
+    recipe = replace(
+        preset("gpt2"),
+        pre_tokenizers=(),
+        tie_break="lowest-id",
+        segmentation="ranks",
+        whole_words=True,
+        special_tokens=(),
+        post_processors=(),
+    )
+    return FilledRecipe(recipe, [*byte_level.IN_ID_ORDER, *dict.fromkeys(tokens)])
+
+
+words = st.text("ab", min_size=2, max_size=6).map(str.encode)
+
+
+@given(
+    st.lists(words, max_size=25), st.lists(st.text("abc", max_size=40), max_size=8), st.booleans()
+)
+def test_ranks_as_merges(tokens: list[bytes], texts: list[str], by_length: bool) -> None:
+    """Also where tokens can be made in several ways, or in none."""
+    model = ranked(sorted(tokens, key=len) if by_length else tokens)
+    ours = Tokenizer(model)
+    try:
+        merged = Tokenizer(merging.by_merges(model))
+    except InexpressibleError as reason:
+        assert "come later than it" in str(reason)
+        return
+    theirs = hf.Tokenizer.from_str(formats.write(model, "huggingface")[""].decode())
+    for text in texts:
+        ids = ours.encode_ids(text)
+        assert merged.encode_ids(text) == ids
+        assert theirs.encode(text).ids == ids
+
+
+def test_a_token_that_only_later_ones_make_is_refused() -> None:
+    """With `aaa` before `aa`, `aaaa` is `aaa a`: the second merge makes the first one possible."""
+    model = ranked([b"aaa", b"aa"])
+    ids = Tokenizer(model).encode("aaaa").tokens
+    assert ids == ["aaa", "a"]
+    with pytest.raises(InexpressibleError, match="'aaa' is made of tokens that come later"):
+        merging.by_merges(model)
+
+
+@given(
+    st.dictionaries(st.text("ab", min_size=1, max_size=7), st.integers(1, 9), min_size=1),
+    st.lists(st.text("abc", max_size=40), max_size=8),
+    st.booleans(),
+)
+def test_merges_as_ranks(counts: dict[str, int], texts: list[str], scored: bool) -> None:
+    """What training learns is the same by ranks, wherever `by_ranks` does not refuse."""
+    ours = Tokenizer.train_on_counts(counts, vocab_size=300)
+    again = Tokenizer(merging.by_ranks(ours.model, scored=scored))
+    for text in [*texts, *counts]:
+        assert again.encode_ids(text) == ours.encode_ids(text)
+
+
+def test_what_ranks_would_do_otherwise_is_refused() -> None:
+    ours = Tokenizer.train_on_counts({"ab": 2, "abc": 3}, vocab_size=259).model
+    assert ours.spelled[-2:] == ["ab", "abc"]
+    turned = replace(ours, merges=ours.merges[:1])
+    with pytest.raises(InexpressibleError, match="by ranks 'ab' and 'c' make 'abc'"):
+        merging.by_ranks(turned, scored=False)
+    late = Tokenizer.train_on_counts({"ab": 2, "cd": 3}, vocab_size=259).model
+    turned = replace(late, merges=late.merges[::-1])
+    with pytest.raises(InexpressibleError, match="merge 1 makes 'ab'"):
+        merging.by_ranks(turned, scored=False)
+    assert merging.by_ranks(turned, scored=True).scores[-2:] == [-1.0, 0.0]
+
+
+def test_gpt2_as_ranks_is_the_file_that_openai_publishes() -> None:
+    model = formats.load(shared_file("vocab/gpt2.tokenizer.json"))
+    ranks = merging.by_ranks(model, scored=False)
+    tokens = [(token, id_) for id_, token in enumerate(ranks.tokens) if id_ not in ranks.apart]
+    data = b"".join(base64.b64encode(token) + b" %d\n" % id_ for token, id_ in tokens)
+    found = hashlib.sha256(data).hexdigest()
+    assert found == "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+
+
+def test_cl100k_loads_in_hugging_face() -> None:
+    model = formats.load(shared_file("vocab/cl100k_base.tiktoken"))
+    written = formats.write(model, "huggingface")[""]
+    assert "tokctl" not in json.loads(written)["model"]
+    theirs = hf.Tokenizer.from_str(written.decode())
+    text = shared_file("corpora/multilingual.txt").read_bytes()[:200_000].decode("utf-8", "ignore")
+    ids = Tokenizer(model).encode_ids(text)
+    assert theirs.encode(text).ids == ids
+    assert Tokenizer(formats.parse(written, "x")).encode_ids(text) == ids

@@ -1,0 +1,176 @@
+"""What every format has in common: where a model comes from, what a format can't hold, what
+is written.
+
+A module of a format has
+
+- `is_one(source) -> bool`: is this the format, by its content;
+- `read(source) -> FilledRecipe`: TokctlError that names the file where it is not whole;
+- and, where tokctl writes the format, `losses(model) -> list[Loss]` and
+  `write(model) -> Files`, both of which raise `InexpressibleError` where the format has
+  nothing like the model.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from tokctl.errors import TokctlError
+
+#: No vocabulary comes near this; a larger file is read by mistake.
+LARGEST_FILE = 1 << 27
+#: As much of a file as its format is told by.
+HEAD = 1 << 12
+
+#: What a format consists of on disk. A format of one file has it under the name "", and a
+#: companion under what is put behind the file's name (`.json`); a folder's files have theirs.
+Files = dict[str, bytes]
+
+
+class InexpressibleError(Exception):
+    """The format can't express something with the same ids; the text says why."""
+
+
+class Loss(NamedTuple):
+    """What a format can't hold of a model.
+
+    what: ends a sentence that begins with "it can't hold" ("the normalizer nfkc").
+    minor: no text gets other ids and no ids another text without it: what is known of a
+        training, say.
+    """
+
+    what: str
+    minor: bool = False
+
+
+class Hints(NamedTuple):
+    """What a file leaves open, as the caller says.
+
+    pattern: how text is split: the text form of pre-tokenizers.
+    special: the ids of special tokens, by text.
+    """
+
+    pattern: str | None = None
+    special: dict[str, int] | None = None
+
+
+class Source:
+    """A file or a folder that a model is to be read from.
+
+    Attributes:
+        name: what it is called in messages.
+        path: None for data that came from no file.
+        hints: what the file leaves open, as the caller says.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        path: Path | None = None,
+        data: bytes | None = None,
+        hints: Hints = Hints(),  # noqa: B008 (a tuple can't change)
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.hints = hints
+        self._given = data
+        if data is None and path is not None and not path.is_file() and not path.is_dir():
+            # A pipe can be read once only; what is not there is an error here.
+            self._given = self._whole()
+
+    @property
+    def is_folder(self) -> bool:
+        """Is it a folder?"""
+        return self.path is not None and self._given is None and self.path.is_dir()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        if self._given is not None or self.path is None:
+            return len(self._given or b"")
+        return self.path.stat().st_size
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes: all that detection needs."""
+        if self.is_folder:
+            return b""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The whole content; TokctlError where it can't be read, or is no model's size."""
+        return self._whole() if self._given is None else self._given
+
+    @cached_property
+    def document(self) -> Any:
+        """The content as JSON; TokctlError where it is none."""
+        import orjson
+
+        try:
+            return orjson.loads(self.data)
+        except orjson.JSONDecodeError as error:
+            raise damaged(self.name, f"it is no JSON ({error})") from None
+
+    @property
+    def is_json(self) -> bool:
+        """Does it begin as a JSON object does?"""
+        return self.head.lstrip(b" \t\r\n")[:1] == b"{"
+
+    def open(self) -> BinaryIO:
+        """The content as a file, for formats that are read in part."""
+        if self._given is not None or self.path is None:
+            return io.BytesIO(self._given or b"")
+        try:
+            return self.path.open("rb")
+        except (OSError, ValueError) as error:
+            raise unreadable(self.name, error) from None
+
+    def beside(self, name: str) -> Source | None:
+        """The file of that name in the folder, or in the folder where the file is; None where
+        there is none."""
+        if self.path is None or (self._given is not None and not self.is_folder):
+            return None
+        path = (self.path if self.is_folder else self.path.parent) / name
+        return Source(str(path), path=path, hints=self.hints) if path.is_file() else None
+
+    def _whole(self) -> bytes:
+        if self.path is None:
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                if self.path.is_file() and self.path.stat().st_size > LARGEST_FILE:
+                    raise _too_large(self.name)
+                data = file.read(LARGEST_FILE + 1)
+        except (OSError, ValueError) as error:
+            raise unreadable(self.name, error) from None
+        if len(data) > LARGEST_FILE:
+            raise _too_large(self.name)
+        return data
+
+
+def _too_large(name: str) -> TokctlError:
+    return TokctlError(
+        f"{name} is too large for a model file",
+        f"tokctl reads model files of up to {LARGEST_FILE >> 20} MiB",
+    )
+
+
+def unreadable(name: str, error: Exception) -> TokctlError:
+    """The error for a file that can't be opened."""
+    reason = getattr(error, "strerror", None) or str(error)
+    missing = isinstance(error, FileNotFoundError)
+    hint = "train one first: tokctl train book.txt" if missing else None
+    return TokctlError(f"can't read the model {name}: {reason}", hint)
+
+
+def damaged(name: str, why: str) -> TokctlError:
+    """The error for a file that is not whole, or not what it seems to be."""
+    return TokctlError(
+        f"{name} is no model file, or a damaged one: {why}",
+        "train it again, or copy it again from where it came",
+    )

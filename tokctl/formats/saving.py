@@ -1,0 +1,91 @@
+"""Models written to disk: a file, a file with companions, or a folder; whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from tokctl import formats
+from tokctl.errors import TokctlError
+from tokctl.files import whole_file
+from tokctl.formats.contract import Files, InexpressibleError
+from tokctl.recipe import FilledRecipe
+
+
+def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool = False) -> None:
+    """Writes a model in a format.
+
+    lossy: leaves out what the format can't hold, even where ids or texts change.
+
+    Raises:
+        TokctlError: the format can't hold the model, or it can't be written.
+    """
+    write(contents(model, format_name, lossy=lossy), path, formats.named(format_name))
+
+
+def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> Files:
+    """The files of a format; TokctlError where it can't hold the model."""
+    title = formats.named(format_name).title
+    try:
+        lost = [loss.what for loss in formats.losses(model, format_name) if not loss.minor]
+        if lost and not lossy:
+            raise TokctlError(
+                f"{title} can't hold {lost[0]}"
+                + (f", and {len(lost) - 1} more" if len(lost) > 1 else ""),
+                "lossy=True leaves it out; Tokenizer.losses lists all",
+            )
+        return formats.write(model, format_name)
+    except InexpressibleError as reason:
+        raise TokctlError(
+            f"{title} has nothing like this model: {reason}",
+            "choose another format; tokctl's own holds every model",
+        ) from None
+
+
+def write(files: Files, path: str | Path, form: formats.Format) -> None:
+    """Writes the files of a format to `path`; TokctlError where that can't be done."""
+    if form.is_folder:
+        _write_folder(files, Path(path))
+        return
+    # The companions first: the file itself says that all is there.
+    for suffix in sorted(files, reverse=True):
+        with whole_file(f"{path}{suffix}") as file:
+            file.write(files[suffix])
+
+
+def _write_folder(files: Files, path: Path) -> None:
+    """A new folder appears whole; in one that exists, each file is replaced whole."""
+    try:
+        if path.is_dir():
+            for name, data in files.items():
+                with whole_file(path / name) as file:
+                    file.write(data)
+            return
+        if path.exists():
+            raise TokctlError(f"can't write the folder {path}: a file has that name")
+        made = Path(tempfile.mkdtemp(prefix=f".{path.name[:80]}.", dir=path.parent))
+        try:
+            for name, data in files.items():
+                target = made / name
+                target.parent.mkdir(exist_ok=True)
+                with target.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            made.chmod(0o777 & ~_umask())
+            made.rename(path)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TokctlError(
+            f"can't write the folder {path}: {reason}", "choose another place with -o PATH"
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
