@@ -422,6 +422,7 @@ def test_what_splits_behind_bytes_is_refused() -> None:
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
+        (r"a\x{61C}[\x{1}-\x{1F600}\\x]", r"a\U0000061C[\U00000001-\U0001F600\\x]"),
         (r"^a|b$", r"(?m:^)a|b(?m:$)"),
         (r"[^$]\^\$", r"[^$]\^\$"),
         (r"\s+\z", r"\s+\Z"),

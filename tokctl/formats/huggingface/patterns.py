@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tokctl import pretokenizers
 from tokctl.errors import TokctlError
@@ -62,7 +63,7 @@ def native(pattern: str) -> str:
                     "reads differently",
                     "write the pattern without it, and it can be read",
                 )
-        pattern = "".join(_TRANSLATED.get(piece, piece) for piece in pieces)
+        pattern = "".join(_TRANSLATED.get(piece) or _code_points(piece) for piece in pieces)
     compile_pattern(pattern)
     return pattern
 
@@ -73,7 +74,7 @@ def _short(pattern: str) -> str:
 
 #: One escape, one class, one group's opening or one character at a time.
 _THEIR_PIECES = (
-    r"\\[pP]\{\^?\w+\} | \\. | \[(?:\\.|\[:\^?\w+:\]|[^\]\\])+\]"
+    r"\\[pP]\{\^?\w+\} | \\x\{[0-9A-Fa-f]{1,8}\} | \\. | \[(?:\\.|\[:\^?\w+:\]|[^\]\\])+\]"
     r"| \(\?[a-z-]+[:)] | \{\d+(?:,\d*)?\}\+ | (?s:.)"
 )
 #: In Ruby's syntax these match at every line, as they do here with the flag.
@@ -87,6 +88,16 @@ _FOREIGN = {
     "(?m:": "(?m:…)",
     "(?m)": "(?m)",
 }
+
+
+def _code_points(piece: str) -> str:
+    r"""The piece with its `\x{61C}` as the `regex` package spells them."""
+    import regex
+
+    def translated(found: Any) -> str:
+        return f"\\U{int(found[1], 16):08X}" if found[1] else str(found[0])
+
+    return str(regex.sub(r"\\x\{([0-9A-Fa-f]{1,8})\}|\\.", translated, piece))
 
 
 def _in_class(piece: str) -> str | None:

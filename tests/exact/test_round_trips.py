@@ -1,0 +1,155 @@
+"""From every format into every other that can hold the model: the same ids, the same text.
+
+Whatever `losses` calls a loss is refused without being asked for; what it does not name has
+to come back. A model goes into one format, is read, goes into a second one, and is read again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import shared_file
+from tests.exact.pipeline_peers import texts, training_text
+from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
+from tokctl.formats import FORMATS, InexpressibleError
+from tokctl.formats.saving import save
+
+WRITTEN = [known.name for known in FORMATS if known.writes and known.reads]
+SIZE = 2500
+
+
+def by_preset(name: str) -> Callable[[Path], Tokenizer]:
+    def make(folder: Path) -> Tokenizer:
+        return trained(folder, recipe=preset(name))
+
+    return make
+
+
+def by_default(algorithm: str) -> Callable[[Path], Tokenizer]:
+    def make(folder: Path) -> Tokenizer:
+        return trained(folder, recipe=default_recipe(algorithm))
+
+    return make
+
+
+def trained(folder: Path, **options: object) -> Tokenizer:
+    path = folder / "text.txt"
+    path.write_bytes(training_text()[::3].encode())
+    return Tokenizer.train([path], vocab_size=SIZE, **options)
+
+
+def by_sentencepiece(kind: str, **options: object) -> Callable[[Path], Tokenizer]:
+    def make(folder: Path) -> Tokenizer:
+        spm = pytest.importorskip("sentencepiece")
+        pytest.importorskip("google.protobuf")
+        out = io.BytesIO()
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=iter(training_text()[::3].split("\n")),
+            model_writer=out,
+            model_type=kind,
+            vocab_size=SIZE if kind != "char" else 6000,
+            hard_vocab_limit=False,
+            minloglevel=2,
+            num_threads=1,
+            **options,
+        )
+        path = folder / "their.model"
+        path.write_bytes(out.getvalue())
+        return Tokenizer.load(path)
+
+    return make
+
+
+def shared(name: str) -> Callable[[Path], Tokenizer]:
+    return lambda _folder: Tokenizer.load(shared_file(f"vocab/{name}"))
+
+
+MODELS: dict[str, Callable[[Path], Tokenizer]] = {
+    **{name: by_preset(name) for name in ("gpt2", "cl100k", "llama3", "bert", "llama2", "t5")},
+    **{name: by_default(name) for name in ("wordpiece", "unigram", "word", "char")},
+    "sentencepiece unigram": by_sentencepiece("unigram", user_defined_symbols=["<sep>", "the"]),
+    "sentencepiece bpe": by_sentencepiece("bpe", byte_fallback=True, control_symbols=["<2en>"]),
+    "sentencepiece char": by_sentencepiece("char"),
+    "gpt2.tokenizer.json": shared("gpt2.tokenizer.json"),
+    "cl100k_base.tiktoken": shared("cl100k_base.tiktoken"),
+    "sentencepiece-unigram-en.model": shared("sentencepiece-unigram-en.model"),
+}
+
+
+@lru_cache(maxsize=1)
+def all_texts() -> list[str]:
+    return list(texts(size=4000, seed=4))
+
+
+class Answers:
+    """What a model makes of the texts, with its special tokens found and put around, too."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.ids: list[list[int]] = []
+        self.marked: list[list[int]] = []
+        self.decoded: list[bytes] = []
+        asked = all_texts()
+        spelled = [*asked[:40], *(f"a {token} b{token}" for token in tokenizer.special_ids)]
+        self.marked = tokenizer.encode_batch(spelled, special="all", add_special=True)
+        try:
+            self.ids = tokenizer.encode_batch(asked)
+        except TokctlError:  # a character without an id
+            for text in asked:
+                try:
+                    self.ids += tokenizer.encode_batch([text])
+                except TokctlError:
+                    self.ids.append([])
+        self.decoded = [tokenizer.decode_bytes(ids) for ids in [*self.ids, *self.marked]]
+
+    def differences(self, other: Answers) -> Iterator[str]:
+        for name in ("ids", "marked", "decoded"):
+            here, there = getattr(self, name), getattr(other, name)
+            if here != there:
+                first = next(
+                    at for at, (a, b) in enumerate(zip(here, there, strict=True)) if a != b
+                )
+                yield f"{name} of text {first}: {here[first]!r:.200} and {there[first]!r:.200}"
+
+
+def held(tokenizer: Tokenizer) -> Iterable[str]:
+    """The formats that say they hold all of the model."""
+    for name in WRITTEN:
+        try:
+            lost = formats.losses(tokenizer.model, name)
+        except InexpressibleError:
+            continue
+        if all(loss.minor for loss in lost):
+            yield name
+
+
+def through(tokenizer: Tokenizer, name: str, folder: Path) -> Tokenizer:
+    """The model written in a format and read again."""
+    path = folder / f"{name}-{len(list(folder.iterdir()))}{formats.named(name).suffix}"
+    save(tokenizer.model, path, name)
+    again = Tokenizer.load(path)
+    assert again.format == name, f"what {name} wrote was read as {again.format}"
+    return again
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_pair_of_formats(name: str, tmp_path: Path) -> None:
+    ours = MODELS[name](tmp_path)
+    expected = Answers(ours)
+    problems = []
+    pairs = []
+    for first in held(ours):
+        once = through(ours, first, tmp_path)
+        problems += [f"{first}: {what}" for what in expected.differences(Answers(once))]
+        for second in held(once):
+            twice = through(once, second, tmp_path)
+            found = expected.differences(Answers(twice))
+            problems += [f"{first}, {second}: {what}" for what in found]
+            pairs.append((first, second))
+    print(f"{len(all_texts()):,} texts, {len(pairs)} pairs: {sorted({a for a, _ in pairs})}")
+    assert not problems, "\n".join(problems[:10])
+    assert {("tokctl", "tokctl")} <= set(pairs)

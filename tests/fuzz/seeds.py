@@ -1,0 +1,147 @@
+"""Small files of every format that is read, to start from."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.formats.models import RECIPES, filled, with_added
+from tokctl import Tokenizer, formats
+from tokctl.formats import FORMATS, InexpressibleError
+from tokctl.recipe import FilledRecipe
+
+#: What a case of several files is cut at.
+CUT = b"\n=====\n"
+
+
+def models() -> Iterator[FilledRecipe]:
+    """Small models of every algorithm, some with added tokens of every sort."""
+    for name in ("gpt2", "bert", "llama2", "chars", "unigram", "word", "char", "end marker"):
+        yield filled(RECIPES[name])
+    yield with_added(RECIPES["unigram that they load"])
+    yield with_added(RECIPES["gpt2"])
+    counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "naïve": 1}
+    for algorithm in ("bpe", "wordpiece", "unigram"):
+        yield Tokenizer.train_on_counts(counts, vocab_size=290, algorithm=algorithm).model
+
+
+def sentencepieces() -> Iterator[bytes]:
+    """Models that SentencePiece trains, small enough to be changed everywhere."""
+    try:
+        import sentencepiece
+    except ImportError:
+        return
+    text = ["low lower newest widest naïve", "the lowest of the low"] * 4
+    for kind in ("unigram", "bpe", "char", "word"):
+        out = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(text),
+            model_writer=out,
+            model_type=kind,
+            vocab_size=40,
+            hard_vocab_limit=False,
+            minloglevel=2,
+            num_threads=1,
+            normalization_rule_name="identity",
+            user_defined_symbols=["<sep>", "low"],
+        )
+        yield out.getvalue()
+
+
+def ggufs() -> Iterator[bytes]:
+    """GGUF files of both kinds of BPE, made by the library that defines the format."""
+    try:
+        import gguf
+    except ImportError:
+        return
+    tokens = [b"<unk>", b"<s>", b"</s>", *(b"<0x%02X>" % byte for byte in range(256)), b"a", b"b"]
+    tokens += [b"ab", "▁".encode(), "▁ab".encode()]
+    types = [2, 3, 3, *[6] * 256, *[1] * 5]
+    model = filled(RECIPES["gpt2"])
+    names = [name.encode() for name in model.spelled]
+    pairs = [f"{model.spelled[a]} {model.spelled[b]}" for a, b, *_ in model.merges]
+    kinds: list[tuple[str, list[bytes], list[int], list[str]]] = [
+        ("llama", tokens, types, []),
+        ("gpt2", names, [1] * len(names), pairs),
+        ("t5", tokens, types, []),
+        ("bert", [b"[UNK]", b"[CLS]", b"[SEP]", b"\xe2\x96\x81a", b"b"], [3, 3, 3, 1, 1], []),
+    ]
+    for kind, vocabulary, sorts, merges in kinds:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "x.gguf"
+            writer = gguf.GGUFWriter(path, "llama")
+            writer.add_tokenizer_model(kind)
+            if kind == "gpt2":
+                writer.add_tokenizer_pre("gpt-2")
+                writer.add_token_merges(merges)
+            writer.add_token_list(vocabulary)
+            writer.add_token_types(sorts)
+            writer.add_token_scores([-float(at) for at in range(len(vocabulary))])
+            writer.add_unk_token_id(0)
+            writer.write_header_to_file()
+            writer.write_kv_data_to_file()
+            writer.close()
+            yield path.read_bytes()
+
+
+def tekkens() -> Iterator[bytes]:
+    """A `tekken.json` of the 256 bytes and a few tokens more."""
+    import base64
+
+    tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc"]
+    vocabulary: list[dict[str, Any]] = [
+        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+        for rank, token in enumerate(tokens)
+    ]
+    config = {
+        "pattern": r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+",
+        "num_vocab_tokens": 258,
+        "default_vocab_size": 268,
+        "default_num_special_tokens": 10,
+        "version": "v3",
+    }
+    yield json.dumps({"config": config, "vocab": vocabulary}).encode()
+
+
+def written(name: str) -> Iterator[bytes]:
+    """The models in a format that tokctl writes; several files are cut at `CUT`."""
+    form = formats.named(name)
+    for model in models():
+        try:
+            files = formats.write(model, name)
+        except InexpressibleError:
+            continue
+        yield files[""] if set(files) == {""} else joined(files)
+    assert form.writes
+
+
+def joined(files: dict[str, bytes]) -> bytes:
+    """Files as one case: name and content by turns."""
+    return CUT.join(part for name, data in files.items() for part in (name.encode(), data))
+
+
+def parted(case: bytes) -> dict[str, bytes]:
+    """The files of a case."""
+    parts = case.split(CUT)
+    pairs = zip(parts[::2], parts[1::2], strict=False)
+    return {name.decode("ascii", "ignore"): data for name, data in pairs}
+
+
+_MORE: dict[str, Callable[[], Iterator[bytes]]] = {
+    "sentencepiece": sentencepieces,
+    "gguf": ggufs,
+    "tekken": tekkens,
+}
+
+
+def seeds(name: str) -> list[bytes]:
+    """The cases that the fuzzing of a format starts from."""
+    found = list(written(name)) if formats.named(name).writes else []
+    return found + list(_MORE.get(name, lambda: iter(()))())
+
+
+READERS = [known.name for known in FORMATS if known.reads]

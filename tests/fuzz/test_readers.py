@@ -1,0 +1,35 @@
+"""The readers under fire, the same shots every day; `python -m tests.fuzz` fires for longer."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.mutations import mutated
+from tests.fuzz.seeds import READERS, seeds
+from tests.fuzz.target import tried
+
+CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
+    draw = random.Random(f"{name} {CASES}")
+    starts = seeds(name)
+    if not starts:
+        pytest.skip("the library that makes such files is not installed")
+    slowest = 0.0
+    for number in range(CASES):
+        case = mutated(draw.choice(starts), draw)
+        begun = time.process_time()
+        try:
+            tried(case, tmp_path)
+        except Exception:
+            Path(f"{tmp_path}-case-{number}").write_bytes(case)
+            raise
+        slowest = max(slowest, time.process_time() - begun)
+    print(f"{CASES:,} cases, the slowest {slowest:.2f} s of CPU time")
