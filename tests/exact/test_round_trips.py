@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,9 +16,12 @@ import pytest
 
 from tests.conftest import shared_file
 from tests.exact.pipeline_peers import texts, training_text
+from tests.formats.models import RECIPES, with_added
 from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.formats.saving import save
+from tokctl.pipeline import AddedToken
+from tokctl.recipe import FilledRecipe, Merge
 
 WRITTEN = [known.name for known in FORMATS if known.writes and known.reads]
 SIZE = 2500
@@ -69,12 +73,74 @@ def shared(name: str) -> Callable[[Path], Tokenizer]:
     return lambda _folder: Tokenizer.load(shared_file(f"vocab/{name}"))
 
 
+def odd_words(folder: Path) -> str:
+    """A text of NUL, spaces of every kind, halves of characters and the markers' own letters."""
+    words = [
+        "\0",
+        "a\0b",
+        "\0\0",
+        "naïve",
+        "\u6771\u4eac",
+        "🙂🙂",
+        "a b",
+        "\t\n",
+        "▁a",
+        "##b",
+        "Ġc",
+        "</w>",
+    ]
+    path = folder / "odd.txt"
+    path.write_text(
+        " ".join(words * 9) + "\n\u2028\x85\r\n" + "lower newest\0" * 9, "utf-8", newline=""
+    )
+    return str(path)
+
+
+def odd(algorithm: str, **changes: object) -> Callable[[Path], Tokenizer]:
+    """A model whose pieces hold what formats stumble over: text is split nowhere."""
+
+    def make(folder: Path) -> Tokenizer:
+        recipe = replace(default_recipe(algorithm), pre_tokenizers=(), **changes)
+        return Tokenizer.train([odd_words(folder)], vocab_size=330, recipe=recipe)
+
+    return make
+
+
+def with_added_tokens(name: str) -> Callable[[Path], Tokenizer]:
+    """Added tokens behind the vocabulary and in it, with every flag."""
+    return lambda _folder: Tokenizer(with_added(RECIPES[name]))
+
+
+def special_in_the_middle(folder: Path) -> Tokenizer:
+    """Special tokens between the bytes and the merges, and behind all."""
+    plain = by_preset("gpt2")(folder).model
+    size = len(plain.tokens)
+    at = {id_: id_ + 2 * (id_ > 300) for id_ in range(size)}
+    tokens = [*plain.tokens[:301], b"<|mid|>", b"<|le dle|>", *plain.tokens[301:], b"<|last|>"]
+    added = (
+        *(token._replace(id=at[token.id]) for token in plain.added),
+        AddedToken("<|mid|>", 301),
+        AddedToken("<|le dle|>", 302),
+        AddedToken("<|last|>", size + 2),
+    )
+    merges = [Merge(at[m.left], at[m.right], at[m.token], 0, 0, 0) for m in plain.merges]
+    recipe = plain.recipe.with_special_tokens(["<|mid|>", "<|le dle|>", "<|last|>"])
+    return Tokenizer(FilledRecipe(recipe, tokens, merges, added_tokens=added))
+
+
 MODELS: dict[str, Callable[[Path], Tokenizer]] = {
     **{name: by_preset(name) for name in ("gpt2", "cl100k", "llama3", "bert", "llama2", "t5")},
     **{name: by_default(name) for name in ("wordpiece", "unigram", "word", "char")},
     "sentencepiece unigram": by_sentencepiece("unigram", user_defined_symbols=["<sep>", "the"]),
     "sentencepiece bpe": by_sentencepiece("bpe", byte_fallback=True, control_symbols=["<2en>"]),
     "sentencepiece char": by_sentencepiece("char"),
+    "odd bytes": odd("bpe"),
+    "odd characters": odd("bpe", units="characters", alphabet="seen", byte_fallback=True),
+    "odd pieces": odd("unigram", normalizers=(), byte_fallback=True),
+    "odd words": odd("word"),
+    "added tokens, bytes": with_added_tokens("gpt2"),
+    "added tokens, unigram": with_added_tokens("unigram that they load"),
+    "special in the middle": special_in_the_middle,
     "gpt2.tokenizer.json": shared("gpt2.tokenizer.json"),
     "cl100k_base.tiktoken": shared("cl100k_base.tiktoken"),
     "sentencepiece-unigram-en.model": shared("sentencepiece-unigram-en.model"),
@@ -110,10 +176,13 @@ class Answers:
         for name in ("ids", "marked", "decoded"):
             here, there = getattr(self, name), getattr(other, name)
             if here != there:
-                first = next(
-                    at for at, (a, b) in enumerate(zip(here, there, strict=True)) if a != b
+                number, (a, b) = next(
+                    (number, two)
+                    for number, two in enumerate(zip(here, there, strict=True))
+                    if two[0] != two[1]
                 )
-                yield f"{name} of text {first}: {here[first]!r:.200} and {there[first]!r:.200}"
+                at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+                yield f"{name} of text {number}, {at}: {a[at : at + 9]!r} and {b[at : at + 9]!r}"
 
 
 def held(tokenizer: Tokenizer) -> Iterable[str]:
