@@ -21,6 +21,7 @@ from tokctl.texts import as_bytes
 
 if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
+    from tokctl.formats import Loss
     from tokctl.postprocess import Padding, PostProcessor, Truncation
     from tokctl.sampling import Segmentation
     from tokctl.sources import Document
@@ -113,7 +114,8 @@ class Tokenizer:
         """Reads a model of any format that tokctl knows, a file or a folder.
 
         Args:
-            path: the file or folder.
+            path: the file or folder; `hf:ORG/NAME` or `hf:ORG/NAME@REVISION` for one of
+                the Hugging Face Hub (`tokctl.hub`).
             pattern: how text is split, where the file does not say it (ranks of
                 tiktoken's): the text form of pre-tokenizers, `cl100k` or `regex:…`.
             special_tokens: their ids by text, where the file does not say them.
@@ -121,10 +123,11 @@ class Tokenizer:
         Raises:
             TokctlError: it is missing, damaged, or of no format that tokctl knows.
         """
-        from tokctl import formats
+        from tokctl import formats, hub
 
         special = None if special_tokens is None else dict(special_tokens)
-        loaded = formats.read(path, formats.Hints(pattern, special))
+        hints = formats.Hints(pattern, special)
+        loaded = hub.read(str(path), hints) if hub.is_name(path) else formats.read(path, hints)
         tokenizer = cls(loaded.model)
         tokenizer.format = loaded.format.name
         return tokenizer
@@ -143,6 +146,16 @@ class Tokenizer:
         from tokctl.formats.saving import save
 
         save(self.model, path, format, lossy=lossy)
+
+    def losses(self, format: str) -> list[Loss]:  # noqa: A002
+        """What a format can't hold of the model, the most important first.
+
+        Raises:
+            TokctlError: it has nothing like the model, or tokctl does not write it.
+        """
+        from tokctl.formats.saving import losses
+
+        return losses(self.model, format)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from tokctl import formats

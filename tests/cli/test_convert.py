@@ -100,7 +100,7 @@ def test_model_of_the_environment(models: Models) -> None:
             "name a file: -o PATH",
         ),
         (
-            ("m.json",),
+            ("m.json", "-o", "m.json"),
             "can't write m.json: it is one of the files to read",
             "choose another place with -o PATH",
         ),

@@ -279,6 +279,7 @@ def test_summary(bpe: str) -> None:
     out = printed(bpe)
     assert out == (
         f"model\t{bpe}\n"
+        "format\ttokctl model file\n"
         "algorithm\tBPE, recipe notebook-bpe\n"
         "vocabulary\t21 ids, 9 merges\n"
         "special\tnone\n"
@@ -326,6 +327,7 @@ def test_summary(bpe: str) -> None:
 def test_recipe(bpe: str) -> None:
     assert printed(bpe, "--recipe") == (
         "recipe\tnotebook-bpe\n"
+        "format\ttokctl model file\n"
         "algorithm\tbpe\n"
         "split\twhitespace (words between white space, which is dropped)\n"
         "symbols\tcharacters, the symbol _ after each word\n"
@@ -342,6 +344,9 @@ def test_recipe(bpe: str) -> None:
     assert json.loads(line) == models.NOTEBOOK_BPE.to_dict() | {
         "normalizers": [],
         "special_tokens": [],
+        "format": "tokctl",
+        "origin": None,
+        "companions": [],
     }
 
 

@@ -19,8 +19,8 @@ from tokctl.errors import ExitCode, TokctlError
 #: Command names in the order of the help; each lives in the module of its name.
 COMMANDS = ("train", "encode", "decode", "inspect", "compare", "convert", "corpora")
 
-EPILOG = """Exit codes: 0 done, 1 a comparison failed its condition, 2 bad usage or input,
-130 interrupted. Every command has --help with examples."""
+EPILOG = """Exit codes: 0 done, 1 a comparison failed its condition or a conversion its
+check, 2 bad usage or input, 130 interrupted. Every command has --help with examples."""
 
 #: What to do about errors of the core that no command has explained, by their kind.
 _CORE_HINTS = {

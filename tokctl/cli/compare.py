@@ -39,6 +39,7 @@ EXAMPLES = """Examples:
   tokctl compare --vocab 2000 book.txt
   tokctl compare --algo bpe --sentence "There is still a lot" book.txt
   tokctl compare -m book.bpe.json -m book.wordpiece.json book.txt
+  tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
   tokctl compare -m new.json --baseline old.json --fail-if 'nsl > 1.02' a.txt
   cat book.txt | tokctl compare -m book.bpe.json --json -
 
@@ -66,16 +67,17 @@ def compare(
         typer.Option(
             "--model",
             "-m",
-            metavar="FILE",
-            help="A model file; may be repeated. Without any, models are trained on the texts.",
+            metavar="MODEL",
+            help="A model: a file or folder of any format, or hf:ORG/NAME; may be repeated. "
+            "Without any, models are trained on the texts.",
             rich_help_panel=_MODELS,
         ),
     ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|FILE",
-            help="The model that NSL is relative to; by default the first. A FILE that is no "
+            metavar="NAME|MODEL",
+            help="The model that NSL is relative to; by default the first. A MODEL that is no "
             "-m is shown, too.",
             rich_help_panel=_MODELS,
         ),

@@ -3,112 +3,139 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import options, streams
+from tokctl.cli import convert_options as given
+from tokctl.cli import converting, options, streams
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
 
   tokctl convert spiece.model
-  tokctl convert cl100k_base.tiktoken -o cl100k.json
+  tokctl convert book.bpe.json --to huggingface
+  tokctl convert hf:ORG/NAME --verify book.txt
+  tokctl convert book.json --to tiktoken --lossy
   tokctl convert --prune 8000 -o small.json book.bpe.json
+  tokctl convert a.tiktoken --pattern cl100k
 
-It reads what -m reads elsewhere: a tokenizer.json of
-tokctl or of Hugging Face, SentencePiece's .model, ranks
-of tiktoken's. It writes a tokenizer.json. The path goes
-to stdout, alone on a line; where Hugging Face refuses
-the file, stderr says why.
+Formats:
+
+{formats}
+
+What the format can't hold is said before anything is
+written: a note where no text gets other ids without it,
+otherwise an error, unless --lossy allows it. The path
+goes to stdout, alone on a line; files that belong to it
+are named on stderr. Without -o, a name that would be
+the model's own gets the format's name before the ending:
+book.bpe.huggingface.json.
 
 --prune keeps special tokens and the alphabet, then the
 first merges (what a training to that size would have
 learned), the pieces with the highest scores, or the
 most frequent words. Ids are numbered anew, in the order
-that they had."""
+that they had.
 
-SHORT = "Turn a model file into a tokenizer.json, or into a smaller one."
+Exit codes: 0 done, 1 --verify found a difference (then
+nothing is written), 2 bad usage or input."""
+
+SHORT = "Turn a model into another format, or into a smaller one."
+#: Columns of the examples.
+WIDTH = 56
 
 
 def register(app: typer.Typer) -> None:
-    app.command("convert", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(convert))
+    lines = given.table(WIDTH - 2).splitlines()
+    epilog = EXAMPLES.format(formats="\n".join(f"  {line}" for line in lines))
+    app.command("convert", epilog=epilog, short_help=SHORT)(options.with_globals(convert))
 
 
 def convert(
     world: World,
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[MODEL]",
-            help="The model file; without it, the one that $TOKCTL_MODEL names.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="The new file; by default the model's name with .json, here; pruned, with "
-            "the size before that.",
-            show_default=False,
-        ),
-    ] = None,
-    prune: Annotated[
-        int | None,
-        typer.Option(
-            "--prune",
-            min=1,
-            metavar="N",
-            help="Keep N ids, the most useful ones.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="On stdout, facts as JSON instead of the path.")
-    ] = False,
+    model: given.Model = None,
+    to: given.To = None,
+    output: given.Output = None,
+    verify: given.Verify = None,
+    lossy: given.Lossy = False,
+    prune: given.Prune = None,
+    pattern: given.Pattern = None,
+    special: given.Special = None,
+    list_formats: given.ListFormats = False,
+    json: given.Json = False,
 ) -> None:
-    """Turn a model file of any format that tokctl reads into a tokenizer.json, with its whole
+    """Turn a model of any format that tokctl reads into any that it writes, with its whole
     vocabulary or with the most useful part of it.
     """
+    if list_formats:
+        given.list_formats(world, json=json)
+        return
     path = model or world.environ.get("TOKCTL_MODEL")
     if not path:
         raise TokctlError("no model is given", "name one: tokctl convert spiece.model")
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
-    size = "" if prune is None else f".{prune}"
-    target = f"{Path(path).stem}{size}.json" if output is None else output
-    streams.check_output(world, target, [path])
-    tokenizer = streams.load_model(world, path)
-    before = tokenizer.vocab_size
+    form = converting.form_of(to, output)
+    target = converting.target_of(path, form, prune) if output is None else output
+    inputs = [path, *(verify or [])]
+    converting.check_target(world, target, form, inputs)
+    texts = streams.documents(world, verify) if verify else []
+    before = streams.load_model(world, path, converting.hints_of(pattern, special))
+    tokenizer = before
     if prune is not None:
         from tokctl.pruning import prune as pruned
         from tokctl.tokenizer import Tokenizer
 
-        tokenizer = Tokenizer(pruned(tokenizer.model, prune))
-    tokenizer.save(target)
+        tokenizer = Tokenizer(pruned(before.model, prune))
+    planned = converting.plan(world, tokenizer.model, form, lossy=lossy)
+    paths = planned.paths(target, form)
+    converting.check_paths(world, paths, inputs)
+    found = None
+    if texts:
+        found = converting.verified(world, tokenizer, planned.files, target, form, texts)
     from tokctl import formats
+    from tokctl.formats import saving
 
-    why = formats.obstacle(tokenizer.model)
+    saving.write(planned.files, target, form)
+    why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
     if why:
         world.say(f"note: Hugging Face refuses this file: {visible(why)}")
+    for companion in paths if form.is_folder else paths[1:]:
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
     if json:
         import orjson
 
-        from tokctl.cli.written import text_or_bytes
-
-        facts = {
-            "path": text_or_bytes(os.fsencode(target)),
-            "recipe": tokenizer.recipe.to_dict(),
-            "vocab_size_before": before,
-            "vocab_size": tokenizer.vocab_size,
-            "merges": len(tokenizer.merges),
+        facts = _facts(target, tokenizer, before) | {
+            "format": form.name,
+            "files": [_name(one) for one in paths],
+            "losses": [loss._asdict() for loss in planned.losses],
             "obstacle": why,
+            "verified": found and found.to_dict(),
         }
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, target):
         world.stdout.write(os.fsencode(target) + b"\n")
+
+
+def _facts(target: str, tokenizer: Tokenizer, before: Tokenizer) -> dict[str, Any]:
+    origin = tokenizer.model.origin
+    return {
+        "path": _name(target),
+        "recipe": tokenizer.recipe.to_dict(),
+        "vocab_size_before": before.vocab_size,
+        "vocab_size": tokenizer.vocab_size,
+        "merges": len(tokenizer.merges),
+        "format_before": before.format,
+        "origin": origin and origin._asdict(),
+    }
+
+
+def _name(path: str) -> str | dict[str, str]:
+    from tokctl.cli.written import text_or_bytes
+
+    return text_or_bytes(os.fsencode(path))

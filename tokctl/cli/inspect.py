@@ -26,6 +26,7 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --token est
   tokctl inspect book.bpe.json --token '#300' --json
   tokctl inspect book.unigram.json --rounds
+  tokctl inspect hf:ORG/NAME --recipe
 
 In a pipe the answers are lines with a tab between fields. --merges: step,
 left, right, token, count; where scores were compared, the score exactly and
@@ -40,7 +41,8 @@ ModelArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="MODEL",
-        help="The model file, unless -m names it; without both, $TOKCTL_MODEL.",
+        help="The model, unless -m names it: a file, a folder or hf:ORG/NAME; without both, "
+        "$TOKCTL_MODEL.",
         show_default=False,
     ),
 ]
@@ -97,7 +99,8 @@ RecipeOnly = Annotated[
     bool,
     typer.Option(
         "--recipe",
-        help="The whole recipe, stage by stage; every field of it with --json.",
+        help="The whole recipe, stage by stage, and where it came from; every field of it "
+        "with --json.",
         rich_help_panel=_QUESTIONS,
     ),
 ]
@@ -155,8 +158,8 @@ def inspect(
 
     Without a question: a summary, the vocabulary by kind and length, the
     longest tokens, the first and last merges, and checks."""
+    from tokctl.explain import file_facts, summarize
     from tokctl.explain import rounds as rounds_of
-    from tokctl.explain import summarize
     from tokctl.render import inspect as render
 
     asked = {"--merges": merges, "--state": state, "--word": word, "--token": token}
@@ -172,7 +175,7 @@ def inspect(
     path, texts = _model_and_texts(world, model, arguments, question)
     tokenizer = streams.load_model(world, path)
     if recipe:
-        forms = render.recipe(tokenizer.model)
+        forms = render.recipe(tokenizer.model, file_facts(tokenizer))
     elif rounds:
         forms = render.rounds(rounds_of(tokenizer))
     elif merges is not None:

@@ -14,6 +14,7 @@ from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
+    from tokctl.formats import Hints
     from tokctl.sources import Document
     from tokctl.tokenizer import Tokenizer
 
@@ -22,9 +23,10 @@ Model = Annotated[
     typer.Option(
         "--model",
         "-m",
-        metavar="FILE",
-        help="The model file: a tokenizer.json of tokctl or Hugging Face, a .model of "
-        "SentencePiece's, ranks of tiktoken's. Without it, the one that $TOKCTL_MODEL names.",
+        metavar="MODEL",
+        help="The model: a file or a folder of any format that tokctl reads (tokctl convert "
+        "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. Without it, the "
+        "one that $TOKCTL_MODEL names.",
         show_default=False,
     ),
 ]
@@ -51,11 +53,14 @@ def model_path(world: World, path: str | None) -> str:
     return path
 
 
-def load_model(world: World, path: str | None) -> Tokenizer:
+def load_model(world: World, path: str | None, hints: Hints | None = None) -> Tokenizer:
     """The model of `--model`, else of `$TOKCTL_MODEL`."""
     from tokctl.tokenizer import Tokenizer
 
-    return Tokenizer.load(model_path(world, path))
+    path = model_path(world, path)
+    if hints is None:
+        return Tokenizer.load(path)
+    return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
 
 
 def documents(world: World, files: Sequence[str] | None) -> list[Document]:
@@ -97,7 +102,10 @@ def check_output(
             )
         if target.exists():
             named = [*(files or ["-"]), *([model] if model else [])]
-            sources = [Path(name).stat() for name in named if name != "-" and Path(name).exists()]
+            paths = [Path(name) for name in named if name != "-" and Path(name).exists()]
+            # A folder is a model of the files in it.
+            paths += [file for path in paths if path.is_dir() for file in path.iterdir()]
+            sources = [path.stat() for path in paths if path.exists()]
             if "-" in named:
                 sources += _status(world.stdin)
             if any(os.path.samestat(target.stat(), source) for source in sources):

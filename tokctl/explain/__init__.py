@@ -5,6 +5,7 @@ Results are plain data; `tokctl.render` shows them.
 
 from __future__ import annotations
 
+from tokctl.explain.files import FileFacts, file_facts
 from tokctl.explain.history import MergeRecord, merge_records
 from tokctl.explain.lookups import FoundWord, LookedUpWord, Lookup
 from tokctl.explain.matches import Failure, Match, MatchedWord
@@ -24,6 +25,7 @@ __all__ = [
     "Counted",
     "Explanation",
     "Failure",
+    "FileFacts",
     "FoundWord",
     "Leftover",
     "LookedUpWord",
@@ -47,6 +49,7 @@ __all__ = [
     "corpus_state",
     "count_pre_tokens",
     "explain",
+    "file_facts",
     "merge_records",
     "rounds",
     "state_words",

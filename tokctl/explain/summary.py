@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from tokctl.explain.files import FileFacts, file_facts
 from tokctl.explain.history import MergeRecord, history_of
 from tokctl.explain.kinds import KINDS, kind_of
 from tokctl.explain.reach import Reach, is_byte_token, ordinary_ids, token_text, unreachable
@@ -59,6 +60,7 @@ class Summary:
         highest, lowest: pieces with their scores, the highest and the lowest first
             (unigram).
         rounds: of the training (unigram).
+        source: the file that it was read from, and where it came from.
     """
 
     recipe: Recipe
@@ -77,6 +79,7 @@ class Summary:
     last_merges: tuple[MergeRecord, ...]
     checks: Checks
     obstacle: str | None
+    source: FileFacts
     frequent: tuple[tuple[str, int], ...] = ()
     highest: tuple[tuple[str, float], ...] = ()
     lowest: tuple[tuple[str, float], ...] = ()
@@ -117,6 +120,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         last_merges=tuple(history.record(rank) for rank in last),
         checks=_checks(tokenizer, texts),
         obstacle=obstacle(model),
+        source=file_facts(tokenizer),
         frequent=_first(tokenizer, ids, model.counts),
         highest=_first(tokenizer, ids, model.scores) if recipe.algorithm == "unigram" else (),
         lowest=_first(tokenizer, ids, model.scores, sign=1)

@@ -51,14 +51,14 @@ def load(path: str | Path, hints: Hints | None = None) -> FilledRecipe:
     return read(path, hints).model
 
 
-def read(path: str | Path, hints: Hints | None = None) -> Loaded:
-    """As `load`, with the format."""
+def read(path: str | Path, hints: Hints | None = None, *, name: str | None = None) -> Loaded:
+    """As `load`, with the format. Messages call the file `name`, by default its path."""
     path = Path(path)
     try:
         path.stat()
     except (OSError, ValueError) as error:
-        raise _unreadable(str(path), error) from None
-    return _read(Source(str(path), path=path, hints=hints or Hints()))
+        raise _unreadable(name or str(path), error) from None
+    return _read(Source(name or str(path), path=path, hints=hints or Hints()))
 
 
 def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:

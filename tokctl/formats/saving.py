@@ -10,7 +10,7 @@ from pathlib import Path
 from tokctl import formats
 from tokctl.errors import TokctlError
 from tokctl.files import whole_file
-from tokctl.formats.contract import Files, InexpressibleError
+from tokctl.formats.contract import Files, InexpressibleError, Loss
 from tokctl.recipe import FilledRecipe
 
 
@@ -27,21 +27,56 @@ def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool
 
 def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> Files:
     """The files of a format; TokctlError where it can't hold the model."""
-    title = formats.named(format_name).title
+    lost = [loss.what for loss in losses(model, format_name) if not loss.minor]
+    if lost and not lossy:
+        raise TokctlError(
+            f"{formats.named(format_name).title} can't hold {lost[0]}"
+            + (f", and {len(lost) - 1} more" if len(lost) > 1 else ""),
+            "lossy=True leaves it out; Tokenizer.losses lists all",
+        )
+    return what_it_holds(model, format_name)
+
+
+def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
+    """The files of a format without what it can't hold; TokctlError where it has nothing
+    like the model."""
     try:
-        lost = [loss.what for loss in formats.losses(model, format_name) if not loss.minor]
-        if lost and not lossy:
-            raise TokctlError(
-                f"{title} can't hold {lost[0]}"
-                + (f", and {len(lost) - 1} more" if len(lost) > 1 else ""),
-                "lossy=True leaves it out; Tokenizer.losses lists all",
-            )
         return formats.write(model, format_name)
     except InexpressibleError as reason:
-        raise TokctlError(
-            f"{title} has nothing like this model: {reason}",
-            "choose another format; tokctl's own holds every model",
-        ) from None
+        raise _nothing_like(model, format_name, reason) from None
+
+
+def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
+    """What a format can't hold of a model; TokctlError, with the formats that can hold it,
+    where it has nothing like the model."""
+    try:
+        return formats.losses(model, format_name)
+    except InexpressibleError as reason:
+        raise _nothing_like(model, format_name, reason) from None
+
+
+def _nothing_like(model: FilledRecipe, format_name: str, reason: InexpressibleError) -> TokctlError:
+    whole, part = holders(model)
+    hint = f"these hold it: {', '.join(whole)}"
+    return TokctlError(
+        f"{formats.named(format_name).title} can't express this model: {reason}",
+        hint + (f"; with losses: {', '.join(part)}" if part else ""),
+    )
+
+
+def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
+    """The formats that can hold a model: with the same ids and texts, and with losses."""
+    whole: list[str] = []
+    part: list[str] = []
+    for known in formats.FORMATS:
+        if not known.writes:
+            continue
+        try:
+            lost = formats.losses(model, known.name)
+        except (InexpressibleError, TokctlError):  # or a library is missing that it needs
+            continue
+        (part if any(not loss.minor for loss in lost) else whole).append(known.name)
+    return whole, part
 
 
 def write(files: Files, path: str | Path, form: formats.Format) -> None:

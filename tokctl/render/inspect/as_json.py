@@ -12,6 +12,7 @@ from typing import Any
 
 from tokctl.explain import (
     Explanation,
+    FileFacts,
     FoundWord,
     LookedUpWord,
     MatchedWord,
@@ -141,9 +142,18 @@ def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
     }
 
 
+def source(facts: FileFacts) -> dict[str, Any]:
+    return {
+        "format": facts.format,
+        "origin": facts.origin and facts.origin._asdict(),
+        "companions": list(facts.companions),
+    }
+
+
 def summary(facts: Summary) -> dict[str, Any]:
     checks = facts.checks
     return {
+        **source(facts.source),
         "recipe": facts.recipe.to_dict(),
         "training": facts.training and asdict(facts.training),
         "obstacle": facts.obstacle,

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tokctl.explain import Explanation, MergeRecord, StateWord, Summary, TokenHistory
+from tokctl.explain import Explanation, FileFacts, MergeRecord, StateWord, Summary, TokenHistory
 from tokctl.recipe import FilledRecipe, Round
 from tokctl.render.inspect import as_json
 from tokctl.render.inspect.merges import merges_lines, show_merges
@@ -79,12 +79,12 @@ def rounds(records: Sequence[Round]) -> Forms:
     )
 
 
-def recipe(model: FilledRecipe) -> Forms:
+def recipe(model: FilledRecipe, source: FileFacts) -> Forms:
     """A model's recipe, stage by stage; as JSON, every field of it."""
     return Forms(
-        lambda console: console.print(facts_table(whole_recipe(model))),
-        lambda: as_lines(whole_recipe(model)),
-        model.recipe.to_dict,
+        lambda console: console.print(facts_table(whole_recipe(model, source))),
+        lambda: as_lines(whole_recipe(model, source)),
+        lambda: model.recipe.to_dict() | as_json.source(source),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from tokctl.explain import FileFacts
 from tokctl.metrics.overlap import space_mark
 from tokctl.pipeline import AddedToken, Part
 from tokctl.recipe import FilledRecipe, Recipe, TrainingRecord
@@ -184,16 +185,31 @@ def _exhausted(recipe: Recipe) -> str:
     return f"the text gave no more {'pieces' if recipe.algorithm == 'unigram' else 'tokens'}"
 
 
-def whole_recipe(model: FilledRecipe) -> Iterator[tuple[str, str]]:
-    """A model's recipe with its name, its added tokens and its training."""
+def whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str, str]]:
+    """A model's recipe with its name, its file, its added tokens and its training."""
     recipe, training = model.recipe, model.training
     yield "recipe", visible(recipe.name)
+    yield from source_facts(source)
     yield "algorithm", recipe.algorithm
     yield from recipe_facts(recipe, trained=training is not None)
     others = (token for token in model.added if not token.special)
     yield from added_facts(model.special_ids.items(), others)
     if training is not None:
         yield from training_facts(recipe, training)
+
+
+def source_facts(source: FileFacts) -> Facts:
+    """The file's format, where the model came from before, and what came with it."""
+    if source.format is not None:
+        yield "format", source.title
+    if source.origin is not None and source.is_converted:
+        name = source.origin.name
+        title = readable(source.origin_title)
+        yield "origin", f"{title}, {readable(name)}" if name else title
+    if source.companions:
+        few = ", ".join(map(brief, source.companions[:FEW]))
+        more = len(source.companions) - FEW
+        yield "companions", few + (f", … {more:,} more" if more > 0 else "")
 
 
 def added_facts(special: Iterable[tuple[str, int]], added: Iterable[AddedToken]) -> Facts:

@@ -18,6 +18,7 @@ from tokctl.render.inspect.recipe import (
     added_facts,
     facts_table,
     recipe_facts,
+    source_facts,
     training_facts,
 )
 from tokctl.render.inspect.rounds import rounds_lines, rounds_table
@@ -57,6 +58,7 @@ def summary_lines(name: str, summary: Summary) -> str:
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     recipe = summary.recipe
+    yield from source_facts(summary.source)
     yield "algorithm", f"{ALGORITHM_NAMES[recipe.algorithm]}, recipe {visible(recipe.name)}"
     yield "vocabulary", f"{named(summary.vocab_size, 'id')}{_merges_known(summary)}"
     yield from added_facts(summary.special.items(), summary.added)

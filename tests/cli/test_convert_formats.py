@@ -1,0 +1,427 @@
+"""convert --to: every format that tokctl writes, what it can't hold, and --verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.cli.conftest import TEXT
+from tests.cli.run import Result, error, names, process, tokctl
+from tokctl import TokctlError, Tokenizer, formats
+from tokctl.formats import InexpressibleError, Loss, huggingface_json
+from tokctl.verification import peers
+
+Models = dict[str, Path]
+WRITTEN = [known for known in formats.FORMATS if known.writes]
+NAMES = [known.name for known in WRITTEN]
+
+
+@pytest.fixture
+def text() -> Path:
+    path = Path("text.txt")
+    path.write_text(TEXT + "\nlow <|end|> newest\n\n  two  spaces\ttab\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("known", WRITTEN, ids=NAMES)
+@pytest.mark.parametrize("name", ["bytes", "regex", "characters", "wordpiece", "no-unknown"])
+def test_every_format(
+    models: Models, folder: Path, text: Path, name: str, known: formats.Format
+) -> None:
+    """It is written and verified, or refused with a reason and nothing is there."""
+    done = tokctl("convert", models[name], "--to", known.name, "-o", "out", "--verify", text)
+    model = Tokenizer.load(models[name]).model
+    try:
+        losses = formats.losses(model, known.name)
+    except InexpressibleError as reason:
+        assert done.code == 2
+        first, hint = done.err.splitlines()
+        assert first == f"error: {known.title} can't express this model: {reason}"
+        assert hint.startswith("hint: these hold it: tokctl")
+        assert known.name not in hint.split("; ")[0].removeprefix("hint: these hold it: ").split(
+            ", "
+        )
+        assert names(folder) == ["text.txt"]
+        return
+    for loss in losses:
+        assert loss.what in done.err
+    if any(not loss.minor for loss in losses):
+        assert (done.code, done.out) == (2, b"")
+        assert f"error: {known.title} can't hold " in done.err
+        assert "hint: --lossy writes it without " in done.err
+        assert names(folder) == ["text.txt"]
+        lossy = tokctl("convert", models[name], "--to", known.name, "-o", "out", "--lossy")
+        assert (lossy.code, lossy.out) == (0, b"out\n"), lossy.err
+        assert "warning: " in lossy.err
+        return
+    assert (done.code, done.out) == (0, b"out\n"), done.err
+    assert "\nthe same " in f"\n{done.err}"
+    assert Path("out").is_dir() == known.is_folder
+    again = Tokenizer.load("out")
+    assert again.encode(TEXT).ids == Tokenizer.load(models[name]).encode(TEXT).ids
+
+
+def test_default_names(models: Models) -> None:
+    Path("m.json").write_bytes(models["bytes"].read_bytes())
+    assert tokctl("convert", "m.json").out == b"m.tokctl.json\n"
+    assert tokctl("convert", "m.json", "--to", "huggingface").out == b"m.huggingface.json\n"
+    assert tokctl("convert", "m.json", "--prune", "270").out == b"m.270.json\n"
+    Path("in").mkdir()
+    Path("m.json").rename("in/m.v2.json")
+    assert tokctl("convert", "in/m.v2.json", "--to", "huggingface").out == b"m.v2.json\n"
+
+
+def test_default_names_of_folders(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_folder(monkeypatch)
+    Path("m.json").write_bytes(models["bytes"].read_bytes())
+    done = tokctl("convert", "m.json", "--to", "a-folder")
+    assert (done.code, done.out) == (0, b"m\n"), done.err
+    assert done.err == "note: in it: m/tokenizer.json\nnote: in it: m/deep/more.json\n"
+    assert names(Path("m")) == ["deep", "tokenizer.json"]
+    again = tokctl("convert", "m.json", "--to", "a-folder")
+    assert again == (
+        2,
+        b"",
+        error("m exists already", "name a new folder, or this one, with -o: -o m"),
+    )
+    facts = orjson.loads(tokctl("convert", "m.json", "--to", "a-folder", "-o", "n", "--json").out)
+    assert (facts["path"], facts["files"]) == ("n", ["n/tokenizer.json", "n/deep/more.json"])
+
+
+def a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format that is a folder, and one with a companion."""
+
+    def write(model: Any) -> dict[str, bytes]:
+        return {"tokenizer.json": formats.serialize(model), "deep/more.json": b"{}"}
+
+    def write_two(model: Any) -> dict[str, bytes]:
+        return {"": formats.serialize(model), ".json": b"{}"}
+
+    made = []
+    for name, suffix, writer in (("a-folder", "", write), ("two", ".two", write_two)):
+        module = SimpleNamespace(
+            write=writer, losses=lambda _: [], is_one=lambda _: False, read=None
+        )
+        one = formats.Format(name, f"{name} format", "", suffix)
+        made.append(
+            type("Made", (formats.Format,), {"load": lambda _, module=module: module})(*one)
+        )
+    listed = (*formats.FORMATS, *made)
+    for where in ("tokctl.formats.known.FORMATS", "tokctl.formats.FORMATS"):
+        monkeypatch.setattr(where, listed)
+
+
+def test_files_that_belong_together(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_folder(monkeypatch)
+    done = tokctl("convert", models["bytes"], "--to", "two", "-o", "a.two")
+    assert done == (0, b"a.two\n", "note: with it: a.two.json\n")
+    Path("b.two.json").write_bytes(models["bytes"].read_bytes())
+    done = tokctl("convert", "b.two.json", "--to", "two", "-o", "b.two")
+    assert done.code == 2 and "b.two.json: it is one of the files to read" in done.err
+    assert names(Path()) == ["a.two", "a.two.json", "b.two.json"]
+
+
+def test_a_folder_is_not_written_over_its_own_files(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_folder(monkeypatch)
+    Path("m").mkdir()
+    Path("m/tokenizer.json").write_bytes(models["bytes"].read_bytes())
+    for target in ("m", "m/tokenizer.json"):
+        done = tokctl("convert", "m/tokenizer.json", "--to", "a-folder", "-o", target)
+        assert (done.code, done.out) == (2, b"")
+    assert tokctl("convert", "m/tokenizer.json", "--to", "a-folder", "-o", "no/where").code == 2
+    assert Path("m/tokenizer.json").read_bytes() == models["bytes"].read_bytes()
+    assert names(Path("m")) == ["tokenizer.json"]
+
+
+# -- what is left out ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hugging Face's file, as if it could not hold a normalizer, a template and a date."""
+    found = [Loss("the date", minor=True), Loss("the normalizer nfkc"), Loss("a template")]
+    monkeypatch.setattr(huggingface_json, "losses", lambda _: list(found))
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_what_is_lost_is_said_before_anything_is_written(models: Models, folder: Path) -> None:
+    arguments = ("convert", models["bytes"], "--to", "huggingface", "-o", "out.json")
+    title = "Hugging Face tokenizer.json"
+    refused = tokctl(*arguments)
+    said = error(
+        f"{title} can't hold the normalizer nfkc; a template",
+        "--lossy writes it without them, and then ids or texts can differ",
+    )
+    assert refused == (2, b"", f"note: {title} can't hold the date\n{said}")
+    assert tokctl("-q", *arguments).err == said
+    assert names(folder) == []
+    allowed = tokctl(*arguments, "--lossy")
+    assert (allowed.code, allowed.out) == (0, b"out.json\n")
+    assert allowed.err == (
+        f"warning: {title} can't hold the normalizer nfkc: it is left out\n"
+        f"warning: {title} can't hold a template: it is left out\n"
+        f"note: {title} can't hold the date\n"
+    )
+    facts = orjson.loads(tokctl(*arguments, "--lossy", "--json").out)
+    assert facts["losses"] == [
+        {"what": "the normalizer nfkc", "minor": False},
+        {"what": "a template", "minor": False},
+        {"what": "the date", "minor": True},
+    ]
+    assert (facts["format"], facts["files"]) == ("huggingface", ["out.json"])
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_losses_in_python(models: Models) -> None:
+    tokenizer = Tokenizer.load(models["bytes"])
+    assert [loss.what for loss in tokenizer.losses("huggingface")][2] == "the date"
+    assert tokenizer.losses("tokctl") == []
+    with pytest.raises(TokctlError, match="can't hold the normalizer nfkc, and 1 more"):
+        tokenizer.save("out.json", "huggingface")
+
+
+def test_nothing_like_it_in_python(models: Models) -> None:
+    tokenizer = Tokenizer.load(models["no-unknown"])
+    for refused in (tokenizer.losses, lambda name: tokenizer.save("out.json", name, lossy=True)):
+        with pytest.raises(TokctlError, match="can't express this model") as caught:
+            refused("huggingface")
+        assert str(caught.value.hint).startswith("these hold it: tokctl")
+    with pytest.raises(TokctlError, match="no format is called 'nope'"):
+        tokenizer.losses("nope")
+    assert not Path("out.json").exists()
+
+
+# -- verify -------------------------------------------------------------------------------
+
+
+def verified(models: Models, *more: str | Path, **world: Any) -> Result:
+    return tokctl(
+        "convert", models["bytes"], "--to", "huggingface", "-o", "out.json", *more, **world
+    )
+
+
+def test_the_same(models: Models, text: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    done = verified(models, "--verify", text)
+    assert (done.code, done.out) == (0, b"out.json\n")
+    ours = Tokenizer.load(models["bytes"])
+    lines = text.read_text().split("\n")[:-1]
+    ids = sum(len(ours.encode(line).ids) for line in lines)
+    same = f"the same {ids:,} ids in {len(lines)} lines: tokctl, tokenizers"
+    assert f"{same} {tokenizers.__version__}\n" in done.err
+    low = len(ours.encode("low").ids)
+    twice = verified(models, "--verify", text, "--verify", "-", stdin=b"low\nlow")
+    assert f"the same {ids + 2 * low:,} ids in {len(lines) + 2} lines" in twice.err
+    facts = orjson.loads(verified(models, "--verify", text, "--json").out)["verified"]
+    assert (facts["same"], facts["ids"], facts["lines"]) == (True, ids, len(lines))
+    assert facts["readers"] == ["tokctl", f"tokenizers {tokenizers.__version__}"]
+
+
+def wrong_peer(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
+    """tokenizers, with something about it that is not so."""
+    pytest.importorskip("tokenizers")
+    right = peers.tokenizer_json
+
+    def load(path: Path, model: Any) -> peers.Reader:
+        reader = right(path, model)
+        made = {name: change(getattr(reader, name)) for name, change in changed.items()}
+        return reader._replace(name="wrong 1", **made)
+
+    monkeypatch.setitem(peers.PEERS, "huggingface", (peers.Peer("wrong", load),))
+
+
+def test_other_ids(
+    models: Models, text: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(right: Any) -> Any:
+        def wrong(texts: list[str], around: bool) -> list[list[int]]:
+            return [[*ids[:-2], 7, 8] if "sea" in one else ids
+                    for one, ids in zip(texts, right(texts, around), strict=True)]  # fmt: skip
+
+        return wrong
+
+    wrong_peer(monkeypatch, encode=encode)
+    done = verified(models, "--verify", text)
+    assert (done.code, done.out) == (1, b"")
+    ours = Tokenizer.load(models["bytes"])
+    line = TEXT.split("\n")[1]
+    ids = ours.encode(line)
+    column = ids.offsets[-2][0] + 1
+    lines = done.err.splitlines()[1:]
+    assert lines[0] == f"wrong 1 gives other ids: text.txt, line 2, column {column}"
+    end = "  ".join(f"{id_} {ours.tokens[id_]!r}" for id_ in ids.ids[-4:])
+    assert lines[1] == f"  before   {end}"
+    assert lines[2].startswith("  wrong 1  ") and lines[2].endswith("""7 "'"  8 '('""")
+    assert lines[3:] == [
+        "error: Hugging Face tokenizer.json would not be the same model for wrong 1: "
+        "nothing is written",
+        "hint: leave --verify out to write it all the same",
+    ]
+    assert names(folder) == ["text.txt"]
+
+
+def test_another_text(models: Models, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong_peer(monkeypatch, decode=lambda right: lambda ids: right(ids).replace("café", "cafe"))
+    done = verified(models, "--verify", text)
+    assert (done.code, done.out) == (1, b"")
+    column = TEXT.split("\n")[1].index("é") + 1
+    place = f"wrong 1 gives another text for the same ids: text.txt, line 2, column {column}\n"
+    assert place in done.err
+    assert " a naïve café in 東京" in done.err and "became" in done.err
+
+
+def test_a_library_that_fails(models: Models, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Any) -> Any:
+        def encode(texts: list[str], _around: bool) -> Any:
+            raise ValueError(f"no\nway with {len(texts)}")
+
+        return encode
+
+    wrong_peer(monkeypatch, encode=failing)
+    done = verified(models, "--verify", text)
+    assert done.code == 1
+    assert "\nwrong 1 fails at text.txt, line 1: no\n" in done.err
+
+    def load(path: Path, _model: Any) -> peers.Reader:
+        raise ValueError(f"{path}: cut off")
+
+    monkeypatch.setitem(peers.PEERS, "huggingface", (peers.Peer("wrong", load),))
+    done = verified(models, "--verify", text)
+    assert done.code == 1
+    assert "\nwrong can't load it: out.json: cut off\n" in done.err
+
+
+def test_a_library_that_is_not_there(
+    models: Models, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    done = verified(models, "--verify", text)
+    assert (done.code, done.out) == (0, b"out.json\n")
+    assert "note: not compared: tokenizers is not installed\nthe same " in done.err
+    assert done.err.endswith(": tokctl\n")
+
+
+def test_a_file_that_its_library_refuses(models: Models, text: Path) -> None:
+    text.write_text("low lower\n東京 unseen\nlow ☃\n", encoding="utf-8")
+    done = tokctl("convert", models["no-unknown"], "-o", "n.json", "--verify", text)
+    assert done.code == 0
+    assert "note: not compared: tokenizers refuses the file: without an unknown token" in done.err
+    assert "note: not compared: 1 line with a character that the model has no token" in done.err
+
+
+def test_a_text_that_is_none(models: Models, folder: Path) -> None:
+    Path("bad.txt").write_bytes(b"fine\nfine\n\xff\n")
+    done = verified(models, "--verify", "bad.txt")
+    assert done.code == 2
+    assert done.err.endswith(error("bad.txt: line 3 is not UTF-8", "verify with a text that is"))
+    Path("empty.txt").touch()
+    done = verified(models, "--verify", "empty.txt")
+    said = error("there is nothing to verify with: the text is empty", "name another one")
+    assert done.code == 2 and done.err.endswith(said)
+    Path("empty.txt").unlink()
+    done = verified(models, "--verify", "nosuch.txt")
+    assert done.err.startswith("error: can't read nosuch.txt: No such file")
+    assert verified(models, "--verify", "bad.txt", "-o", "bad.txt").code == 2
+    assert names(folder) == ["bad.txt"]
+
+
+# -- what is asked ------------------------------------------------------------------------
+
+
+def test_the_list_of_formats() -> None:
+    done = tokctl("convert", "--list-formats")
+    rows = [line.split("\t") for line in done.out.decode().splitlines()]
+    assert rows == [
+        [one.name, one.title, "read" if one.reads else "-", "write" if one.writes else "-"]
+        for one in formats.FORMATS
+    ]
+    listed = orjson.loads(tokctl("convert", "--list-formats", "--json").out)
+    assert [one["name"] for one in listed] == [one.name for one in formats.FORMATS]
+    shown = tokctl("convert", "--list-formats", stdout_is_terminal=True).out.decode()
+    assert shown.startswith("tokctl  ") and "\t" not in shown
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_help_names_every_format(columns: str) -> None:
+    shown = process("convert", "--help", env={"COLUMNS": columns, "NO_COLOR": "1"}).out.decode()
+    assert all(len(line) <= int(columns) for line in shown.splitlines())
+    for known in formats.FORMATS:
+        assert f"\n   {known.name} " in shown and known.title in " ".join(shown.split())
+
+
+def test_completion_names_what_is_written() -> None:
+    line = "tokctl convert --to hugg"
+    asked = {"_TOKCTL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "3"}
+    done = process(env=asked | {"_TYPER_COMPLETE_ARGS": line})
+    assert "huggingface" in done.out.decode()
+    assert "tiktoken" not in done.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (
+            ("--to", "nope"),
+            "no format is called 'nope'",
+            f"choose one of: {', '.join(one.name for one in formats.FORMATS)}",
+        ),
+        (
+            ("-o", "x.tiktoken"),
+            "x.tiktoken is named as tiktoken ranks, and without --to it would be a tokctl model "
+            "file",
+            "say which it is to be: --to tiktoken, or --to tokctl",
+        ),
+        (
+            ("--special", "a", "-o", "x.json"),
+            "--special can't be 'a'",
+            "name the token, then its id: '<|end|>=50256'",
+        ),
+        (
+            ("--special", "=3", "-o", "x.json"),
+            "--special can't be '=3'",
+            "name the token, then its id: '<|end|>=50256'",
+        ),
+        (
+            ("--special", "a=3", "--special", "a=4", "-o", "x.json"),
+            "the special token 'a' has two ids",
+            "leave one of them out",
+        ),
+        (("--to", "tokctl", "-o", ""), "-o is empty", "choose another place with -o PATH"),
+    ],
+)
+def test_refused(
+    models: Models, folder: Path, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    assert tokctl("convert", models["bytes"], *arguments) == (2, b"", error(message, hint))
+    assert names(folder) == []
+
+
+def test_formats_that_are_only_read(models: Models) -> None:
+    for known in formats.FORMATS:
+        if not known.writes:
+            done = tokctl("convert", models["bytes"], "--to", known.name, "-o", "x")
+            message = f"tokctl reads {known.title}, and does not write it"
+            assert done.code == 2
+            assert done.err == error(message, f"choose one of: {', '.join(NAMES)}")
+
+
+def test_hints_reach_the_reader(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    load = Tokenizer.load
+
+    def spy(path: str, **more: Any) -> Tokenizer:
+        seen.append(more)
+        return load(path, **more)
+
+    monkeypatch.setattr(Tokenizer, "load", spy)
+    arguments = ("--pattern", "cl100k", "--special", "<|end|>=7", "--special", "a=b=8")
+    assert tokctl("convert", models["bytes"], "-o", "x.json", *arguments).code == 0
+    assert seen == [{"pattern": "cl100k", "special_tokens": {"<|end|>": 7, "a=b": 8}}]

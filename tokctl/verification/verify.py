@@ -1,0 +1,207 @@
+"""Comparing a model with what is read from a file of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokctl.errors import TokctlError
+from tokctl.sources import Document, documents
+from tokctl.verification.blocks import Block, blocks
+from tokctl.verification.peers import Reader
+from tokctl.verification.readers import readers_of, reason
+from tokctl.verification.result import Difference, Tokens, Verification
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+#: Ids that are shown before the first one that differs, and from there on.
+BEFORE, AFTER = 2, 4
+#: Characters that are shown around the place where decoded texts differ.
+AROUND = 20
+
+
+def verify(
+    tokenizer: Tokenizer,
+    other: Tokenizer | str | Path,
+    texts: Iterable[str | Path | Document],
+    *,
+    format: str | None = None,  # noqa: A002
+) -> Verification:
+    """Compares a model with a file of it: ids and decoded text, line by line and many lines
+    at once.
+
+    Args:
+        tokenizer: the model before.
+        other: a file or folder, which is loaded with tokctl and with the libraries that
+            define its format; or another tokenizer.
+        texts: a str is a text, a path is a file that holds one.
+        format: of the file; by default the one that it is told to be.
+
+    Raises:
+        TokctlError: a text can't be read, or is not UTF-8.
+    """
+    readers, not_compared, differences = readers_of(tokenizer, other, format)
+    compared = tuple(reader.name for reader in readers)
+    compared += tuple(found.reader for found in differences)
+    lines = ids = left_out = 0
+    for block in chain.from_iterable(map(_blocks, texts, count(1))):
+        own = _Own(tokenizer, block)
+        lines += len(own.lines)
+        ids += sum(len(row) for row in own.rows("none") if row is not None)
+        left_out += sum(row is None for row in own.rows("none"))
+        for reader in list(readers):
+            if found := _first_difference(own, reader):
+                differences.append(found)
+                readers.remove(reader)
+    return Verification(lines, ids, left_out, compared, not_compared, tuple(differences))
+
+
+def _blocks(text: str | Path | Document, number: int) -> Iterator[Block]:
+    if isinstance(text, str):
+        data = text.encode("utf-8", "surrogatepass")
+        text = Document(f"text {number}", len(data), lambda: iter([data]))
+    elif isinstance(text, Path):
+        (text,) = documents([text])
+    return blocks(text)
+
+
+# -- what they give -----------------------------------------------------------------------
+
+
+class _Own:
+    """A block as the model before encodes it; None for a text that it has no ids for."""
+
+    def __init__(self, tokenizer: Tokenizer, block: Block) -> None:
+        self.tokenizer = tokenizer
+        self.block = block
+        self.lines = block.lines
+        self._rows: dict[tuple[str, bool], list[list[int] | None]] = {}
+
+    def rows(self, special: str, *, around: bool = False) -> list[list[int] | None]:
+        """The ids of each line."""
+        key = special, around
+        if key not in self._rows:
+            self._rows[key] = self._encode(self.lines, special, around)
+        return self._rows[key]
+
+    def whole(self, special: str) -> list[int] | None:
+        """The ids of all lines as one text."""
+        return self._encode([self.block.text], special, False)[0]
+
+    def _encode(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+        encode = self.tokenizer.encode_batch
+        try:
+            return list(encode(texts, special=special, add_special=around))
+        except TokctlError:
+            if len(texts) == 1:
+                return [None]
+            return [self._encode([text], special, around)[0] for text in texts]
+
+
+def _first_difference(own: _Own, reader: Reader) -> Difference | None:
+    block = own.block
+    rows = own.rows(reader.special)
+    for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
+        row, line = rows[number - block.line], own.lines[number - block.line]
+        if row is None:
+            continue
+        if found := _compared(own, reader, line, number, row, ids):
+            return found
+    if len(own.lines) > 1 and (whole := own.whole(reader.special)) is not None:
+        (ids,) = _theirs(reader, [block.text], [whole])
+        if found := _compared(own, reader, block.text, block.line, whole, ids):
+            return found
+    if reader.puts_around and own.tokenizer.post_processor.added_tokens_count():
+        rows = own.rows(reader.special, around=True)
+        for number, ids in enumerate(_theirs(reader, own.lines, rows, around=True), block.line):
+            row, line = rows[number - block.line], own.lines[number - block.line]
+            if row is not None and ids != row:
+                return _compared(own, reader, line, number, row, ids)
+    return None
+
+
+def _theirs(
+    reader: Reader, texts: Sequence[str], rows: Sequence[list[int] | None], *, around: bool = False
+) -> Iterator[list[int] | BaseException]:
+    """The reader's ids of each text that the model has ids for, or what it raises."""
+    wanted = [text for text, row in zip(texts, rows, strict=True) if row is not None]
+    try:
+        found = iter(reader.encode(wanted, around) if wanted else [])
+    except BaseException as error:
+        reason(error)
+        if len(texts) == 1:
+            yield error
+            return
+        for text, row in zip(texts, rows, strict=True):
+            yield from _theirs(reader, [text], [row], around=around)
+        return
+    for row in rows:
+        yield [] if row is None else next(found)
+
+
+def _compared(
+    own: _Own,
+    reader: Reader,
+    text: str,
+    line: int,
+    row: list[int],
+    ids: list[int] | BaseException,
+) -> Difference | None:
+    """The difference of one text; `line` is that of its first character."""
+    tokenizer, name = own.tokenizer, own.block.name
+    if isinstance(ids, BaseException):
+        return Difference(reader.name, "error", name, line, said=(reason(ids),))
+    if ids != row:
+        at = _apart(row, ids)
+        start = _character(tokenizer, text, reader.special, row, at)
+        lines = text[:start].split("\n")
+        return Difference(
+            reader.name,
+            "ids",
+            name,
+            line + len(lines) - 1,
+            len(lines[-1]) + 1,
+            _around(row, at, lambda id_: tokenizer.tokens[id_]),
+            _around(ids, at, reader.token),
+        )
+    before = tokenizer.decode(row, errors="replace")
+    try:
+        after = reader.decode(ids)
+    except BaseException as error:
+        return Difference(reader.name, "error", name, line, said=(reason(error),))
+    if before == after:
+        return None
+    at = _apart(before, after)
+    part = slice(max(0, at - AROUND), at + AROUND)
+    said = before[part], after[part]
+    lines = before[:at].split("\n")
+    line += len(lines) - 1
+    return Difference(reader.name, "text", name, line, len(lines[-1]) + 1, said=said)
+
+
+def _apart(before: Sequence[object], after: Sequence[object]) -> int:
+    """Where two sequences differ first."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(before), len(after)))
+
+
+def _character(tokenizer: Tokenizer, text: str, special: str, row: list[int], at: int) -> int:
+    """Where in the text the token stands that differs first."""
+    encoding = tokenizer.encode(text, special=special)
+    if encoding.ids != row:  # with special tokens around it
+        return 0
+    return encoding.offsets[at][0] if at < len(encoding.offsets) else len(text)
+
+
+def _around(ids: list[int], at: int, token: Callable[[int], str]) -> Tokens:
+    found = []
+    for id_ in ids[max(0, at - BEFORE) : at + AFTER]:
+        try:
+            found.append((id_, token(id_)))
+        except BaseException as error:
+            reason(error)
+            found.append((id_, "?"))
+    return tuple(found)
