@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +10,13 @@ import typer
 
 from tokctl.cli import options, recipes, streams, train_report
 from tokctl.cli import recipe_options as described
+from tokctl.cli import train_checks as checks
 from tokctl.cli import train_options as given
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from tokctl.recipe import Recipe
-    from tokctl.training import Options
 
 EXAMPLES = """Examples:
 
@@ -32,6 +29,8 @@ EXAMPLES = """Examples:
   tokctl train --normalize nfc --pretokenize digits,gpt2 a
   tokctl train --special '<s>' --template '<s> $A' a.txt
   tokctl train --weight small=3 --sample 0.5 small large
+  tokctl train --save-counts words.tsv large.txt
+  tokctl train --counts words.tsv --algo unigram
   tokctl train --extend a.bpe.json --vocab 12000 b.txt
   M=$(tokctl train -q book.txt)
 
@@ -61,6 +60,7 @@ def train(
     threads: given.Threads = None,
     json: given.Json = False,
     counts: given.Counts = False,
+    save_counts: given.SaveCounts = None,
     weight: given.Weight = None,
     sample: given.Sample = None,
     seed: given.Seed = None,
@@ -131,18 +131,20 @@ def train(
         max_token_length=max_token_length,
         threads=threads,
         errors=errors,
-        coverage=_share("--coverage", coverage),
+        coverage=checks.share("--coverage", coverage),
         alphabet_limit=alphabet_limit,
         initial_alphabet=initial_alphabet,
-        weights=_weights(weight or []),
-        sample=_share("--sample", sample),
+        weights=checks.weights(weight or []),
+        sample=checks.share("--sample", sample),
         seed=seed or 0,
         extend=old,
     )
-    _check_before(recipe, asked, counts, files)
+    checks.check_before(recipe, asked, counts, files)
     texts = streams.documents(world, files)
     path = _path(output, files, recipe)
     streams.check_output(world, path, files, extend)
+    if save_counts is not None:
+        checks.check_save_counts(world, save_counts, path, texts, asked, files, extend)
     for note in notes:
         world.say(f"note: {visible(note)}")
 
@@ -159,6 +161,10 @@ def train(
         timing.lap("count")
         model = training.fill(counted, read, recipe, asked, bars, timing)
     tokenizer = Tokenizer(model)
+    if save_counts is not None:
+        from tokctl.counts import save
+
+        save(save_counts, counted)
     tokenizer.save(path)
     timing.lap("write")
     train_report.report(world, tokenizer, timing, counted if show_steps else None, show_steps)
@@ -173,73 +179,6 @@ def train(
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
-
-
-def _share(option: str, text: str | None) -> Decimal | None:
-    """The share, exactly as it was written; TokctlError where it is none."""
-    if text is None:
-        return None
-    from decimal import Decimal, InvalidOperation
-
-    from tokctl.training.options import share
-
-    try:
-        number = Decimal(text)
-        if not number.is_finite():
-            raise InvalidOperation
-    except InvalidOperation:
-        raise TokctlError(
-            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1"
-        ) from None
-    share(option, number)
-    return number
-
-
-def _weights(given: Sequence[str]) -> dict[str, str]:
-    weights: dict[str, str] = {}
-    for entry in given:
-        name, equals, number = entry.rpartition("=")
-        if not equals or not name or not number:
-            raise TokctlError(
-                f"--weight can't be {entry!r}", "name the text, then its weight: book.txt=2.0"
-            )
-        if name in weights:
-            raise TokctlError(f"{name} has two weights", "leave one of them out")
-        weights[name] = number
-    return weights
-
-
-def _check_before(recipe: Recipe, asked: Options, counts: bool, files: list[str] | None) -> None:
-    """What is known not to go together, or to be too small, before a text is read."""
-    from tokctl.training import extending
-
-    asked.check_against(recipe)
-    if asked.extend:
-        extending.check(asked.extend, recipe)
-        if asked.vocab_size <= (size := len(asked.extend.tokens)):
-            raise TokctlError(
-                f"the model to extend has {size:,} ids already, so that {asked.vocab_size:,} in "
-                "all leave nothing to learn",
-                f"ask for more in all: --vocab {size + 1000}",
-            )
-    if counts and len(files or []) > 1:
-        raise TokctlError(
-            "--counts takes one file",
-            "counts of the same word add up: cat a b | tokctl train --counts -",
-        )
-    if counts and (asked.weights or asked.sample is not None or asked.errors != "strict"):
-        raise TokctlError(
-            "--weight, --sample and --errors are for texts, and --counts reads words that are "
-            "counted already",
-            "leave them out, or change the counts",
-        )
-    least = 256 + len(recipe.special_tokens)
-    if recipe.alphabet == "bytes" and asked.vocab_size < least:
-        raise TokctlError(
-            f"a vocabulary of {asked.vocab_size} is too small: "
-            f"the alphabet and the special tokens need {least}",
-            f"ask for {least} or more: --vocab {least}",
-        )
 
 
 def _path(output: str | None, files: list[str] | None, recipe: Recipe) -> str:

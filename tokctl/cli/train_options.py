@@ -56,9 +56,19 @@ Counts = Annotated[
     bool,
     typer.Option(
         "--counts",
-        help=r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t "
-        r"and \\ in a word are escapes.",
+        help=r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t, "
+        r"\\ and \xff in a word are escapes.",
         rich_help_panel=_READ,
+    ),
+]
+SaveCounts = Annotated[
+    str | None,
+    typer.Option(
+        "--save-counts",
+        metavar="PATH",
+        help="Write the pre-tokens with their counts, too: a file for --counts.",
+        rich_help_panel=_OUT,
+        show_default=False,
     ),
 ]
 Sample = Annotated[

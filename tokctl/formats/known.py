@@ -41,7 +41,9 @@ FORMATS = (
     Format("tokctl", "tokctl model file", "tokenizer_json", ".json"),
     Format("huggingface", "Hugging Face tokenizer.json", "huggingface_json", ".json"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece_model", ".model", writes=False),
-    Format("tiktoken", "tiktoken ranks", "tiktoken_ranks", ".tiktoken", writes=False),
+    Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken"),
+    Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False),
+    Format("word-counts", "word counts", "word_counts", ".tsv"),
 )
 
 

@@ -142,11 +142,7 @@ def count_mapping(
     digest = hashlib.sha256()
     size = 0
     for word, times in words.items():
-        if type(times) is not int or not 0 <= times < MOST or not word:
-            raise TokctlError(
-                f"the word {word!r} can't have the count {times!r}",
-                "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
-            )
+        check_count(word, times)
         try:
             encoded = word.encode() if isinstance(word, str) else word
             if recipe.units == "characters":
@@ -161,20 +157,38 @@ def count_mapping(
     return finish(counter, 1), read
 
 
+def check_count(word: str | bytes, times: int) -> None:
+    """TokctlError unless it is a word, and a count that it can have."""
+    if type(times) is not int or not 0 <= times < MOST or not word:
+        raise TokctlError(
+            f"the word {word!r} can't have the count {times!r}",
+            "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
+        )
+
+
 def count_lines(
     document: Document, recipe: Recipe, options: Options, progress: Progress | None = None
 ) -> tuple[_native.Counts, Read]:
     r"""Pre-tokens with their counts, one `word<TAB>count` per line, in the order of the lines.
 
-    The last tab of a line separates; `\n`, `\r`, `\t` and `\\` in the word are escapes.
+    The last tab of a line separates; `\n`, `\r`, `\t`, `\\` and `\xff` in the word are escapes.
     Counts of a word that comes more than once add up.
 
     Raises:
         TokctlError: names the file and the line that is not of this form.
     """
     refuse_text_options(options)
+    characters = recipe.units == "characters"
+    counter, read = counted_lines(document, characters=characters, progress=progress)
+    return finish(counter, options.min_count), read
+
+
+def counted_lines(
+    document: Document, *, characters: bool, progress: Progress | None = None
+) -> tuple[_native.Counter, Read]:
+    """The counts of a file's lines; its words must be UTF-8 where they are to be `characters`."""
     counter = _native.Counter("none", [], 1)
-    lines = _native.CountLines(recipe.units == "characters")
+    lines = _native.CountLines(characters)
     digest = hashlib.sha256()
     done = 0
     try:
@@ -188,10 +202,10 @@ def count_lines(
     except _native.CoreError as error:
         raise TokctlError(
             f"{document.name}: {error.args[0]}",
-            r"each line is a word, a tab and its count; \n, \r, \t and \\ in a word are escapes",
+            r"each line is a word, a tab and its count; \n, \r, \t, \\ and \xff in a word are "
+            "escapes",
         ) from None
-    read = Read(documents=1, bytes=done, digest=digest.hexdigest())
-    return finish(counter, options.min_count), read
+    return counter, Read(documents=1, bytes=done, digest=digest.hexdigest())
 
 
 def counts_to_lines(

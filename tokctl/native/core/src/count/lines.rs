@@ -1,10 +1,11 @@
 //! Counts as text: one `word<TAB>count` per line.
 //!
 //! The last tab of a line separates. In the word, `\n`, `\r`, `\t` and `\\` stand for a line
-//! feed, a carriage return, a tab and a backslash; a backslash before anything else is an
-//! error, so that no other notation is misread in silence. The count is a whole number
-//! from 0 to 2^63 - 1; a carriage return may stand behind it. Counts of a word that comes
-//! more than once add up.
+//! feed, a carriage return, a tab and a backslash, and `\xff` for the byte FF, so that what is
+//! written is always UTF-8; a backslash before anything else is an error, so that no other
+//! notation is misread in silence. Bytes that are not UTF-8 are taken as they are, too. The
+//! count is a whole number from 0 to 2^63 - 1; a carriage return may stand behind it. Counts
+//! of a word that comes more than once add up.
 
 use std::borrow::Cow;
 
@@ -76,7 +77,7 @@ impl CountLines {
             Some(word) if word.is_empty() => return wrong("the word is empty".into()),
             Some(word) => word,
             None => {
-                return wrong(r"a backslash in the word is not \n, \r, \t or \\".into());
+                return wrong(r"a backslash in the word is not \n, \r, \t, \\ or \xNN".into());
             }
         };
         if self.characters && std::str::from_utf8(&word).is_err() {
@@ -109,6 +110,7 @@ fn unescape(word: &[u8]) -> Option<Cow<'_, [u8]>> {
                 b'r' => b'\r',
                 b't' => b'\t',
                 b'\\' => b'\\',
+                b'x' => 16 * digit(*bytes.next()?)? + digit(*bytes.next()?)?,
                 _ => return None,
             },
             byte => byte,
@@ -117,26 +119,45 @@ fn unescape(word: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(text))
 }
 
+/// The value of a hexadecimal digit.
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|value| value as u8)
+}
+
+/// The word as a line holds it: UTF-8 without tabs and line ends.
+fn escape(word: &[u8], line: &mut Vec<u8>) {
+    for chunk in word.utf8_chunks() {
+        for &byte in chunk.valid().as_bytes() {
+            match byte {
+                b'\n' => line.extend_from_slice(br"\n"),
+                b'\r' => line.extend_from_slice(br"\r"),
+                b'\t' => line.extend_from_slice(br"\t"),
+                b'\\' => line.extend_from_slice(br"\\"),
+                byte => line.push(byte),
+            }
+        }
+        for &byte in chunk.invalid() {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            line.extend_from_slice(br"\x");
+            line.push(DIGITS[usize::from(byte >> 4)]);
+            line.push(DIGITS[usize::from(byte & 15)]);
+        }
+    }
+}
+
 impl Counts {
     /// The lines that [`CountLines`] reads, in first-seen order.
     pub fn to_lines(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         let mut digits = itoa::Buffer::new();
         for (word, count) in self.iter() {
-            let plain =
-                memchr2(b'\\', b'\t', word).is_none() && memchr2(b'\n', b'\r', word).is_none();
+            let plain = memchr2(b'\\', b'\t', word).is_none()
+                && memchr2(b'\n', b'\r', word).is_none()
+                && std::str::from_utf8(word).is_ok();
             if plain {
                 lines.extend_from_slice(word);
             } else {
-                for &byte in word {
-                    match byte {
-                        b'\n' => lines.extend_from_slice(br"\n"),
-                        b'\r' => lines.extend_from_slice(br"\r"),
-                        b'\t' => lines.extend_from_slice(br"\t"),
-                        b'\\' => lines.extend_from_slice(br"\\"),
-                        byte => lines.push(byte),
-                    }
-                }
+                escape(word, &mut lines);
             }
             lines.push(b'\t');
             lines.extend_from_slice(digits.format(count).as_bytes());
@@ -168,8 +189,12 @@ mod tests {
         for (word, count) in [("a b", 3), ("\n\t\\n", 2), ("é\r", (1 << 63) - 1), ("x", 1)] {
             counts.push(word.as_bytes(), count);
         }
-        counts.push(b"\xff", 7);
+        counts.push(b"\xff\\xff\xe2\x96", 7);
+        counts.push(b"\xe2", 1);
+        counts.push(b"\x96\x81", 1);
         let lines = counts.to_lines();
+        let text = std::str::from_utf8(&lines).unwrap();
+        assert!(text.ends_with("\n\\xff\\\\xff\\xe2\\x96\t7\n\\xe2\t1\n\\x96\\x81\t1\n"));
         for block in [1, 3, 1000] {
             let again = read(&lines, block, false).unwrap();
             assert!(counts.iter().eq(again.iter()));
@@ -181,6 +206,13 @@ mod tests {
         let counts = read(b"b\t2\r\na\t1\r\nz\t0\nb\t3", 4, true).unwrap();
         let found: Vec<_> = counts.iter().collect();
         assert_eq!(found, [(&b"b"[..], 5), (&b"a"[..], 1)]);
+    }
+
+    #[test]
+    fn bytes_are_taken_escaped_and_as_they_are() {
+        let counts = read(b"\\xFf\t2\n\xff\t3\n\\x61b\t1\nab\t1\n", 3, false).unwrap();
+        let found: Vec<_> = counts.iter().collect();
+        assert_eq!(found, [(&b"\xff"[..], 5), (&b"ab"[..], 2)]);
     }
 
     #[test]
@@ -196,6 +228,10 @@ mod tests {
             (b"\t1", "is empty"),
             (br"a\b	1", "a backslash"),
             (b"a\\\t1", "a backslash"),
+            (br"\x	1", "a backslash"),
+            (br"\xf	1", "a backslash"),
+            (br"\x+1	1", "a backslash"),
+            (br"\xff	1", "not UTF-8"),
             (b"\xff\t1", "not UTF-8"),
         ] {
             let text = [b"x\t1\n", line, b"\n"].concat();

@@ -1,0 +1,192 @@
+"""Mistral's `tekken.json`, read only: byte-level BPE by ranks, special tokens with the lowest ids.
+
+As `mistral_common` reads it (`tokens/tokenizers/tekken.py`):
+
+- `config.default_num_special_tokens` ids come first. `special_tokens` names the first of them
+  (files up to version 7 may leave that out, and have 20 agreed ones), `<SPECIAL_ID>` the rest.
+- Of `vocab` the first `default_vocab_size` less these are used; their ids follow in that order.
+- `config.pattern` splits a text as tiktoken does. Special tokens are never found in a text.
+
+Settings for images, sound and chats have no say in the ids of a text: they come along, unread.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+import orjson
+
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import InexpressibleError, Source, damaged
+from tokctl.formats.rust_patterns import pre_tokenizers_of
+from tokctl.pipeline import PRE_TOKENIZERS, AddedToken
+from tokctl.recipe import FilledRecipe, Origin, Recipe
+
+#: The file's name in a folder.
+FILE = "tekken.json"
+
+#: What files have that name no special tokens.
+AGREED = (
+    "<unk>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CALLS]",
+    "[IMG]",
+    "<pad>",
+    "[IMG_BREAK]",
+    "[IMG_END]",
+    "[PREFIX]",
+    "[MIDDLE]",
+    "[SUFFIX]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[TOOL_CONTENT]",
+)
+#: The last version of which files may name none.
+_LAST_AGREED = 7
+_VERSION = re.compile(r"v([0-9]{1,4})(?:m[0-9]+)?")
+
+#: More special tokens than these, and than there are others, are a mistake of the file's.
+_MOST_SPECIAL = 1 << 16
+#: Parts of a file that come along.
+_UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
+_BEGINNING = "<s>"
+
+
+def is_one(source: Source) -> bool:
+    """Is it a document with a pattern, a vocabulary and a number of special tokens, or a folder
+    with one, and with no tokenizer.json?"""
+    if source.is_folder:
+        inner = source.beside(FILE)
+        return inner is not None and source.beside("tokenizer.json") is None and is_one(inner)
+    if not source.is_json:
+        return False
+    config = source.document.get("config")
+    return (
+        isinstance(config, dict)
+        and "default_num_special_tokens" in config
+        and "vocab" in source.document
+    )
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names the file where it is not whole."""
+    if source.is_folder:
+        source = source.beside(FILE) or source
+    try:
+        return _filled(source.document)
+    except KeyError as error:
+        raise damaged(source.name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise damaged(source.name, "a field is of another type than it should be") from None
+    except ValueError as error:
+        raise damaged(source.name, str(error)) from None
+    except InexpressibleError as reason:
+        raise TokctlError(f"tokctl can't split a text as {source.name} says: {reason}") from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+
+
+def _filled(document: dict[str, Any]) -> FilledRecipe:
+    config = document["config"]
+    size, reserved = config["default_vocab_size"], config["default_num_special_tokens"]
+    if type(size) is not int or type(reserved) is not int or not 0 <= reserved < size:
+        raise ValueError("the sizes of its vocabulary are none")
+    vocab = document["vocab"]
+    if type(vocab) is not list or type(config["pattern"]) is not str:
+        raise TypeError("vocab")
+    if size - reserved > len(vocab):
+        raise ValueError(f"it has {len(vocab)} tokens, and says {size - reserved}")
+    if reserved > max(_MOST_SPECIAL, size - reserved):
+        raise ValueError(f"{reserved} special tokens are too many")
+    special = _special(document, config, reserved)
+    tokens = [text.encode() for text in special]
+    tokens += _tokens(vocab[: size - reserved])
+    recipe = Recipe(
+        name="tekken",
+        algorithm="bpe",
+        pre_tokenizers=PRE_TOKENIZERS.steps(pre_tokenizers_of(config["pattern"])),
+        units="bytes",
+        alphabet="bytes",
+        tie_break="lowest-id",
+        segmentation="ranks",
+        whole_words=True,
+        post_processors=_around(special),  # type: ignore[arg-type]
+        special_tokens=tuple(special),
+    )
+    added = tuple(AddedToken(text, id_) for id_, text in enumerate(special))
+    return FilledRecipe(
+        recipe,
+        tokens,
+        added_tokens=added,
+        origin=Origin("tekken"),
+        companions=_companions(document),
+    )
+
+
+def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) -> list[str]:
+    """The special tokens by id."""
+    entries = document.get("special_tokens")
+    if entries is None:
+        version = _VERSION.fullmatch(config["version"])
+        if version is None or int(version[1]) > _LAST_AGREED:
+            raise ValueError(
+                f"files of version {config['version']!r:.20} name their special tokens"
+            )
+        entries = [{"rank": rank, "token_str": text} for rank, text in enumerate(AGREED)]
+    if type(entries) is not list:
+        raise TypeError("special_tokens")
+    if len(entries) > reserved:
+        raise ValueError(f"it names {len(entries)} special tokens, and says {reserved}")
+    found = []
+    for id_, entry in enumerate(entries):
+        if type(entry["token_str"]) is not str:
+            raise TypeError("token_str")
+        if entry["rank"] != id_:
+            raise ValueError(f"special token {id_} has the rank {entry['rank']!r:.20}")
+        found.append(entry["token_str"])
+    found += [f"<SPECIAL_{id_}>" for id_ in range(len(found), reserved)]
+    if len(set(found)) != len(found):
+        raise ValueError("two special tokens have the same text")
+    return found
+
+
+def _tokens(vocab: list[Any]) -> list[bytes]:
+    """The tokens in the order of their ranks; the first 256 are the bytes."""
+    tokens = []
+    for rank, entry in enumerate(vocab):
+        if entry["rank"] != rank or type(entry["token_bytes"]) is not str:
+            raise ValueError(f"entry {rank} of the vocabulary has the rank {entry['rank']!r:.20}")
+        token = base64.b64decode(entry["token_bytes"], validate=True)
+        if not token or (rank < 256 and token != bytes([rank])):
+            raise ValueError(f"entry {rank} of the vocabulary can't be {token!r:.80}")
+        tokens.append(token)
+    if len(tokens) < 256:
+        raise ValueError("not every byte has a token")
+    if len(set(tokens)) != len(tokens):
+        raise ValueError("two tokens are the same bytes")
+    return tokens
+
+
+def _around(special: list[str]) -> tuple[str, ...]:
+    """`<s>` before a text, where the caller asks for special tokens."""
+    if _BEGINNING not in special:
+        return ()
+    return (f"template:{_BEGINNING} $A=>{_BEGINNING} $A {_BEGINNING}:1 $B:1",)
+
+
+def _companions(document: dict[str, Any]) -> dict[str, str]:
+    """The parts that are not read, each as a file."""
+    return {
+        f"tekken.{key}.json": orjson.dumps(document[key], option=orjson.OPT_INDENT_2).decode()
+        for key in _UNREAD
+        if document.get(key) is not None
+    }

@@ -1,0 +1,151 @@
+"""Rank files read: ranks, and the facts of the encoding from wherever they are said."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from tokctl.errors import TokctlError
+from tokctl.formats import holes
+from tokctl.formats.contract import Source, damaged
+from tokctl.formats.tiktoken import sidecar
+from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
+from tokctl.pipeline import PRE_TOKENIZERS
+from tokctl.recipe import FilledRecipe, Origin, Recipe
+
+#: No rank comes near this.
+_MOST_TOKENS = 1 << 24
+
+#: A token in base64 and its rank.
+_START = re.compile(
+    rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=])"
+    rb" [0-9]+[\r\n]"
+)
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with a token and its rank?"""
+    return _START.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where there is none."""
+    beside = _sidecar(source)
+    encoding = _encoding(source, beside)
+    ranks = _ranks(source.data, source.name)
+    total = len(ranks) + len(encoding.special)
+    if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
+        raise damaged(
+            source.name,
+            f"it has {total} ranks and special tokens, and {beside.name} says "
+            f"{beside.explicit_n_vocab}",
+        )
+    try:
+        return fill(ranks, encoding)
+    except ValueError as error:
+        raise damaged(source.name, str(error)) from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+
+
+def _sidecar(source: Source) -> sidecar.Sidecar | None:
+    if source.path is None or source.hints.pattern is not None:
+        return None
+    found = source.beside(source.path.name + sidecar.SUFFIX)
+    return None if found is None else sidecar.read(found)
+
+
+def _encoding(source: Source, beside: sidecar.Sidecar | None) -> Encoding:
+    """The facts: those that the caller gives, those of the file beside, those of a known file."""
+    pattern, special = source.hints
+    if pattern in ENCODINGS:
+        encoding = ENCODINGS[pattern]
+    elif pattern is not None:
+        parts = [] if pattern == "none" else PRE_TOKENIZERS.parse_list(pattern)
+        encoding = Encoding("", tuple(parts), {})
+    elif beside is not None:
+        encoding = beside.encoding
+    else:
+        encoding = _known(source)
+    return encoding if special is None else encoding._replace(special=special)
+
+
+def _known(source: Source) -> Encoding:
+    digest = hashlib.sha256(source.data).hexdigest()
+    if digest in KNOWN:
+        return KNOWN[digest]
+    names = ", ".join(known.name for known in KNOWN.values())
+    raise TokctlError(
+        f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
+        f"its sha256 is {digest}",
+        "the file says neither how text is split nor its special tokens. Say it: --pattern "
+        "cl100k_base (or another encoding), llama3 (or another pre-tokenizer) or 'regex:…'. "
+        f"The published files of {names} are known: copy it again if it should be one of these",
+    )
+
+
+def fill(ranks: dict[bytes, int], encoding: Encoding) -> FilledRecipe:
+    """The model of an encoding with these ranks.
+
+    Raises:
+        ValueError: ids are given twice, or hardly at all; a byte has no token.
+    """
+    for byte in range(256):
+        if bytes([byte]) not in ranks:
+            raise ValueError(f"the byte 0x{byte:02X} has no token, and tiktoken needs one")
+    by_id = {id_: token for token, id_ in ranks.items()}
+    special: dict[int, str] = {}
+    for text, id_ in encoding.special.items():
+        if not 0 <= id_ < _MOST_TOKENS:
+            raise ValueError(f"the special token {text!r} can't have the id {id_}")
+        if id_ in special:
+            raise ValueError(f"the special tokens {special[id_]!r} and {text!r} have one id")
+        special[id_] = text
+    tokens, added = holes.fill(by_id, special)
+    recipe = Recipe(
+        name=encoding.name or "tiktoken",
+        algorithm="bpe",
+        pre_tokenizers=PRE_TOKENIZERS.steps(encoding.pre_tokenizers),
+        units="bytes",
+        alphabet="bytes",
+        tie_break="lowest-id",
+        segmentation="ranks",
+        whole_words=True,
+        special_tokens=tuple(token.text for token in added),
+    )
+    origin = Origin("tiktoken", encoding.name)
+    return FilledRecipe(recipe, tokens, added_tokens=added, origin=origin)
+
+
+def _ranks(data: bytes, name: str) -> dict[bytes, int]:
+    """The ranks, in any order; TokctlError that names the line where one is none."""
+    ranks: dict[bytes, int] = {}
+    places: dict[int, int] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line:
+            continue  # as tiktoken does
+        try:
+            text, digits = line.split()
+            token = base64.b64decode(text, validate=True)
+            if not digits.isdigit() or not token:
+                raise ValueError
+        except ValueError:
+            raise TokctlError(f"{name}, line {number}: no token in base64 and its rank") from None
+        rank = int(digits[:20])
+        if len(digits) > 20 or rank >= _MOST_TOKENS:
+            raise TokctlError(
+                f"{name}, line {number}: the rank {digits[:20].decode()} is too large"
+            )
+        if rank in places:
+            raise TokctlError(
+                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too"
+            )
+        if token in ranks:
+            raise TokctlError(
+                f"{name}, line {number}: line {places[ranks[token]]} has the token {token!r:.80}, "
+                "too"
+            )
+        ranks[token] = rank
+        places[rank] = number
+    return ranks

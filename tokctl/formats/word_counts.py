@@ -1,0 +1,72 @@
+r"""Word counts: what a training counts, and no model. One `word<TAB>count` per line.
+
+In a word, `\n`, `\r`, `\t` and `\\` are escapes, and `\xff` is the byte FF where the bytes are
+not UTF-8 (`native/core/src/count/lines.rs`). `tokctl.counts` reads and writes them; a model
+of words or characters that counted its tokens can be written as such lines.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import HEAD, Files, InexpressibleError, Loss, Source
+from tokctl.recipe import FilledRecipe
+
+_LINES = re.compile(rb"(?:[^\n]+\t[0-9]{1,19}\r?\n)+")
+
+
+def is_one(source: Source) -> bool:
+    """Is every line of its beginning a word, a tab and a count?"""
+    head = source.head
+    if len(head) == HEAD:
+        head = head[: head.rfind(b"\n") + 1]
+    elif head and not head.endswith(b"\n"):
+        head += b"\n"
+    return _LINES.fullmatch(head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """TokctlError: there is no model in it."""
+    raise TokctlError(
+        f"{source.name} holds word counts, and no model",
+        f"train one on them: tokctl train --counts {source.name}",
+    )
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """All but the tokens and their counts."""
+    _check(model)
+    found = [Loss("the recipe: which text becomes which tokens"), Loss("the ids of the tokens")]
+    if model.added:
+        names = ", ".join(token.text for token in model.added[:3])
+        more = len(model.added) - 3
+        found.append(Loss(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}"))
+    if model.training is not None:
+        found.append(Loss("what is known of its training", minor=True))
+    if model.companions:
+        found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
+    return found
+
+
+def write(model: FilledRecipe) -> Files:
+    """The tokens with their counts, in the order of their ids."""
+    _check(model)
+    apart = {token.id for token in model.added}
+    counter = _native.Counter("none", [], 1)
+    for id_, (token, count) in enumerate(zip(model.tokens, model.counts, strict=True)):
+        if id_ not in apart:
+            counter.add(token, count)
+    try:
+        return {"": counter.finish(0).to_lines()}
+    except _native.CoreError as error:
+        raise TokctlError(error.args[0]) from None
+
+
+def _check(model: FilledRecipe) -> None:
+    """InexpressibleError where the model counted no tokens."""
+    if not model.counts:
+        raise InexpressibleError(
+            "only models of words or characters know how often each token was seen"
+        )
