@@ -6,17 +6,31 @@ A special token `<|unused_ID|>` fills each hole (`cl100k_base` has them at 10025
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tokctl.pipeline import AddedToken
 
-#: More holes than tokens, and than this, are a mistake of the file's.
+#: More holes than tokens, and than this, are a mistake of the file's: one wrong number would
+#: else fill the memory.
 MOST_HOLES = 1 << 16
 
 
 def filler(id_: int) -> str:
     """The special token that fills the hole at an id."""
     return f"<|unused_{id_}|>"
+
+
+def unused(id_: int) -> AddedToken:
+    """What stands for an id that no token has."""
+    return AddedToken(filler(id_), id_)
+
+
+def holes(ids: Collection[int]) -> list[int]:
+    """The ids that are missing below the highest; ValueError where there are too many."""
+    total = max(ids, default=-1) + 1
+    if total - len(ids) > max(len(ids), MOST_HOLES):
+        raise ValueError(f"of the ids up to {total - 1}, only {len(ids)} have a token")
+    return sorted(set(range(total)).difference(ids)) if total != len(ids) else []
 
 
 def fill(
@@ -30,16 +44,9 @@ def fill(
     if both := by_id.keys() & special.keys():
         id_ = min(both)
         raise ValueError(f"the id {id_} has a token and the special token {special[id_]!r}")
-    known = len(by_id) + len(special)
-    total = max([*by_id, *special], default=-1) + 1
-    if total - known > max(known, MOST_HOLES):
-        raise ValueError(f"of the ids up to {total - 1}, only {known} have a token")
-    tokens, added = [], []
-    for id_ in range(total):
-        token = by_id.get(id_)
-        if token is None:
-            text = special.get(id_, filler(id_))
-            added.append(AddedToken(text, id_))
-            token = text.encode("utf-8", "surrogatepass")  # the recipe refuses these
-        tokens.append(token)
-    return tokens, tuple(added)
+    texts = {**special, **{id_: filler(id_) for id_ in holes(by_id.keys() | special.keys())}}
+    added = tuple(AddedToken(text, id_) for id_, text in sorted(texts.items()))
+    # The recipe refuses a lone surrogate, with its name.
+    encoded = {id_: text.encode("utf-8", "surrogatepass") for id_, text in texts.items()}
+    tokens = {**by_id, **encoded}
+    return [tokens[id_] for id_ in range(len(tokens))], added

@@ -40,6 +40,9 @@ class Format(NamedTuple):
 FORMATS = (
     Format("tokctl", "tokctl model file", "tokenizer_json", ".json"),
     Format("huggingface", "Hugging Face tokenizer.json", "huggingface_json", ".json"),
+    Format("huggingface-folder", "Hugging Face folder", "huggingface_folder", ""),
+    Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", ""),
+    Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece_model", ".model", writes=False),
     Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken"),
     Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False),

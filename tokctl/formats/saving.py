@@ -95,6 +95,7 @@ def _write_folder(files: Files, path: Path) -> None:
     try:
         if path.is_dir():
             for name, data in files.items():
+                (path / name).parent.mkdir(exist_ok=True)
                 with whole_file(path / name) as file:
                     file.write(data)
             return

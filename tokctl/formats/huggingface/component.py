@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
+from tokctl.formats.contract import damaged
 from tokctl.pipeline import Part
 
 Json = dict[str, Any]
@@ -100,3 +102,21 @@ def in_sequence(components: Iterable[Json], key: str) -> Json | None:
     if len(listed) < 2:
         return listed[0] if listed else None
     return {"type": "Sequence", key: listed}
+
+
+@contextmanager
+def unless_damaged(name: str) -> Iterator[None]:
+    """Errors of reading the file `name` as TokctlErrors that name it."""
+    try:
+        yield
+    except KeyError as error:
+        raise damaged(name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise damaged(name, "a field is of another type than it should be") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise damaged(name, str(error)) from None
+    except TokctlError as error:
+        if error.message.startswith(name):
+            raise
+        message = f"tokctl can't use {name}: {error.message}"
+        raise TokctlError(message, error.hint) from None

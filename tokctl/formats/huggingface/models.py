@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokctl.errors import TokctlError
+from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json, unknown_type
 from tokctl.recipe import Marker, Recipe
 
@@ -20,16 +21,26 @@ _NO_LIMIT = 2**53 - 1
 # -- writing --------------------------------------------------------------------------
 
 
-def to_json(recipe: Recipe, unk_id: int | None) -> Json:
-    """The model but for its vocabulary and merges; `InexpressibleError` where there is none."""
+def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
+    """The model but for its vocabulary and merges; `InexpressibleError` where there is none.
+
+    lossy: writes one that drops unknown characters, too.
+    """
     kind, mark = recipe.marker
-    if recipe.units == "characters" and recipe.unk_token is None and not recipe.byte_fallback:
+    if drops_unknown(recipe) and not lossy:
         raise InexpressibleError(
             "without an unknown token it drops characters that have no token, in silence"
         )
+    if recipe.unk_token is None and recipe.algorithm in ("wordpiece", "word"):
+        raise InexpressibleError(f"its {recipe.algorithm} models need an unknown token")
     if kind in ("start", "end"):
         raise InexpressibleError(f"it has no word marker that is a symbol of its own ({mark})")
     return _WRITERS[recipe.algorithm](recipe, unk_id)
+
+
+def drops_unknown(recipe: Recipe) -> bool:
+    """Are there characters that have no token, and none to stand for them?"""
+    return recipe.units == "characters" and recipe.unk_token is None and not recipe.byte_fallback
 
 
 def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
@@ -102,6 +113,7 @@ class ReadModel:
         unk_token: if it has one that is in the vocabulary.
         pairs: the merges, as spelled.
         scores: by id.
+        holes: ids that no token has; they are spelled "".
     """
 
     recipe: Json
@@ -110,6 +122,7 @@ class ReadModel:
     unk_token: str | None = None
     pairs: list[tuple[str, str]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    holes: list[int] = field(default_factory=list)
 
 
 def from_json(data: Any) -> ReadModel:
@@ -153,10 +166,26 @@ def ordered(vocabulary: Any) -> list[str]:
 
 
 def _start(fields: Fields, unk_token: str | None, recipe: Json) -> ReadModel:
-    spelled = ordered(fields.data["vocab"])
     vocabulary = fields.data["vocab"]
+    missing = _holes(vocabulary)
+    if missing:
+        spelled = [""] * (len(vocabulary) + len(missing))
+        for token, id_ in vocabulary.items():
+            spelled[id_] = token
+    else:
+        spelled = ordered(vocabulary)
     known = unk_token if unk_token in vocabulary else None
-    return ReadModel(recipe, spelled, vocabulary, known)
+    return ReadModel(recipe, spelled, vocabulary, known, holes=missing)
+
+
+def _holes(vocabulary: Any) -> list[int]:
+    """The ids that no token of a vocabulary has; none where `ordered` says what is wrong."""
+    if not isinstance(vocabulary, dict):
+        return []
+    ids = set(vocabulary.values())
+    if set(map(type, vocabulary.values())) != {int} or min(ids) < 0 or len(ids) != len(vocabulary):
+        return []
+    return holes(ids)
 
 
 def _read_bpe(fields: Fields) -> ReadModel:

@@ -114,9 +114,21 @@ def _in_class(piece: str) -> str | None:
 
 def portable(pattern: str) -> str:
     """The pattern, where both engines split alike by it; otherwise `InexpressibleError`."""
+    import regex
+
+    pattern = regex.sub(r"\\U([0-9A-Fa-f]{8})|\\.", _character, pattern)
     if not _is_portable(pattern):
         raise InexpressibleError("its regular expressions may read the pattern differently")
     return pattern
+
+
+def _character(found: Any) -> str:
+    r"""The character of a `\U0000061C`, which Oniguruma does not know; other escapes stay."""
+    code = int(found[1], 16) if found[1] else 0xD800
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        return str(found[0])
+    char = chr(code)
+    return char if char.isascii() and char.isalnum() else f"\\{char}"
 
 
 # Constructs that mean the same in the `regex` package and in Oniguruma, which Hugging

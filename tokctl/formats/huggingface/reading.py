@@ -10,6 +10,7 @@ from typing import Any
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
+from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import (
     added_tokens,
     decoders,
@@ -44,7 +45,11 @@ def read(document: dict[str, Any]) -> FilledRecipe:
         raise TokctlError("its pre-tokenizers split what its normalizer ByteLevel has spelled")
     units = "bytes" if spells_bytes or splits_bytes else "characters"
     size = len(model.spelled)
-    added = added_tokens.from_json(document.get("added_tokens"), model.vocabulary, size)
+    # A token that is added gets the number of tokens as its id, even where that is taken.
+    given = size - len(model.holes)
+    added = added_tokens.from_json(document.get("added_tokens"), model.vocabulary, given)
+    if model.holes:
+        added = _filled(added, model)
     ids = model.vocabulary | {token.text: token.id for token in added}
     after = post_processors.from_json(document.get("post_processor"), ids)
     added = _with_special(added, [model.unk_token, *_named(after)], ids)
@@ -73,6 +78,18 @@ def read(document: dict[str, Any]) -> FilledRecipe:
         added_tokens=tuple(added),
         origin=Origin("huggingface"),
     )
+
+
+def _filled(added: list[AddedToken], model: ReadModel) -> list[AddedToken]:
+    """The added tokens with those that fill holes of the vocabulary."""
+    taken = {token.id: token for token in added if token.text not in model.vocabulary}
+    for id_, token in taken.items():
+        if id_ < len(model.spelled) and model.spelled[id_]:
+            raise TokctlError(
+                f"its added token {token.text!r} gets the id {id_} there, which "
+                f"{model.spelled[id_]!r} of its vocabulary has"
+            )
+    return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
 
 
 def _named(parts: list[Part]) -> list[str]:

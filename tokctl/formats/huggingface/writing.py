@@ -31,13 +31,16 @@ def obstacle(given: Recipe | FilledRecipe) -> str | None:
     return None
 
 
-def frame(given: Recipe | FilledRecipe) -> dict[str, Any]:
+def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any]:
     """The document for a recipe, without vocabulary and merges; `InexpressibleError`, with the
-    reason, where the format has none."""
+    reason, where the format has none.
+
+    lossy: for a model of `nearest`, which lists what is different there.
+    """
     recipe, added = _parts(given)
     ids = {token.text: token.id for token in added if token.special}
     unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
-    model = models.to_json(recipe, unk_id)
+    model = models.to_json(recipe, unk_id, lossy=lossy)
     document = {
         "version": "1.0",
         "truncation": None,
@@ -49,14 +52,19 @@ def frame(given: Recipe | FilledRecipe) -> dict[str, Any]:
         "decoder": decoders.to_json(recipe),
         "model": model,
     }
-    size = model_size(given) if isinstance(given, FilledRecipe) else None
-    for token in added:
-        inside = (size is None or token.id < size) and not token.ordinary
-        if inside and _can_be_made(recipe, token.text):
-            raise InexpressibleError(
-                f"its {model['type']} would find the special token {token.text} in ordinary text"
-            )
+    if not lossy and (found := found_in_text(given)):
+        raise InexpressibleError(
+            f"its {model['type']} would find the special token {found[0]} in ordinary text"
+        )
     return document
+
+
+def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
+    """The special tokens that their model may make of ordinary text that spells them."""
+    recipe, added = _parts(given)
+    size = model_size(given) if isinstance(given, FilledRecipe) else None
+    inside = [t.text for t in added if (size is None or t.id < size) and not t.ordinary]
+    return [text for text in inside if _can_be_made(recipe, text)]
 
 
 def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]]:
@@ -75,7 +83,8 @@ def model_size(model: FilledRecipe) -> int:
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
     size = len(model.tokens)
-    while size > 1 and size - 1 in model.apart and size - 1 != unk_id:
+    listed = {token.id for token in model.added if not token.ordinary}
+    while size > 1 and size - 1 in listed and size - 1 != unk_id:
         if model.scores and model.scores[size - 1]:
             break
         size -= 1

@@ -1,0 +1,199 @@
+"""vocab.json and merges.txt, against Hugging Face's readers of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import implementations
+
+from tests.conftest import shared_file
+from tests.exact.strings import strings
+from tests.formats.damage import damaged
+from tests.formats.models import RECIPES, filled
+from tokctl import TokctlError, Tokenizer, byte_level, formats
+from tokctl.formats import InexpressibleError
+from tokctl.formats.vocab_merges import MERGES, VOCAB
+from tokctl.sources.corpora import corpus_path
+
+
+def trained(name: str, **changes: Any) -> Tokenizer:
+    recipe = replace(RECIPES[name], **changes)
+    return Tokenizer.train([corpus_path("sample")], recipe=recipe, vocab_size=600)
+
+
+def assert_same(ours: Tokenizer, theirs: Any) -> None:
+    for text in strings(200):
+        ids = theirs.encode(text, add_special_tokens=False).ids
+        assert ours.encode_ids(text) == ids, text
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False), text
+
+
+def kinds(model: Any, name: str) -> list[str]:
+    return [loss.what for loss in formats.losses(model, name) if not loss.minor]
+
+
+def test_gpt2(tmp_path: Path) -> None:
+    made = Tokenizer.load(shared_file("vocab/gpt2.tokenizer.json"))
+    assert formats.losses(made.model, "vocab-merges") == []
+    made.save(tmp_path / "x", "vocab-merges")
+    ours = Tokenizer.load(tmp_path / "x")
+    assert (ours.format, ours.recipe.splitting) == ("vocab-merges", "gpt2")
+    assert ours.model.tokens == made.model.tokens and ours.model.merges == made.model.merges
+    assert ours.special_ids == {"<|endoftext|>": 50256}
+    files = [str(tmp_path / "x" / name) for name in (VOCAB, MERGES)]
+    assert_same(ours, implementations.ByteLevelBPETokenizer.from_file(*files))
+
+
+def test_ranks_are_written_as_merges(tmp_path: Path) -> None:
+    made = Tokenizer.load(shared_file("vocab/cl100k_base.tiktoken"))
+    lost = kinds(made.model, "vocab-merges")
+    assert lost == [
+        "the pattern cl100k (it is read with gpt2)",
+        "tokens that stay whole whatever merges say",
+    ]
+    made.save(tmp_path / "x", "vocab-merges", lossy=True)
+    ours = Tokenizer.load(tmp_path / "x", pattern="cl100k", special_tokens=made.special_ids)
+    for text in strings(100):
+        assert ours.encode_ids(text) == made.encode_ids(text)
+
+
+def test_words_with_a_suffix(tmp_path: Path) -> None:
+    bert = {"kind": "bert", "lowercase": False, "strip_accents": False}
+    made = trained("char-bpe", normalizers=(bert,))
+    assert kinds(made.model, "vocab-merges") == []
+    made.save(tmp_path / "x", "vocab-merges")
+    ours = Tokenizer.load(tmp_path / "x")
+    files = [str(tmp_path / "x" / name) for name in (VOCAB, MERGES)]
+    theirs = implementations.CharBPETokenizer.from_file(*files, unk_token="<unk>", suffix="</w>")
+    theirs._tokenizer.encode_special_tokens = True
+    assert_same(ours, theirs)
+    assert_same(made, theirs)
+
+
+def test_other_ways_to_name_the_files(tmp_path: Path) -> None:
+    made = trained("gpt2")
+    files = formats.write(made.model, "vocab-merges")
+    for before in ("", "my-", "gpt2_"):
+        for name, data in files.items():
+            (tmp_path / f"{before}{name}").write_bytes(data)
+        for name in files:
+            ours = Tokenizer.load(tmp_path / f"{before}{name}")
+            assert ours.model.tokens == made.model.tokens
+            assert ours.model.origin == ("vocab-merges", before[:-1])
+    (tmp_path / "merges.txt").unlink()
+    with pytest.raises(TokctlError, match=r"vocab\.json is no model file"):
+        Tokenizer.load(tmp_path / "vocab.json")
+
+
+def test_what_is_lost() -> None:
+    losses = {name: kinds(filled(RECIPES[name]), "vocab-merges") for name in ("gpt2", "llama3")}
+    assert losses["gpt2"] == []
+    pattern, template, whole = losses["llama3"]
+    assert pattern == "the pattern llama3 (it is read with gpt2)"
+    assert template.startswith("the post-processors template:<|begin_of_text|> $A")
+    assert whole == "tokens that stay whole whatever merges say"
+    qwen = kinds(filled(RECIPES["qwen"]), "vocab-merges")
+    assert qwen[0] == "the normalizers nfc (it is read with none)"
+    odd = filled(replace(RECIPES["gpt2"], special_tokens=("END",)))
+    assert kinds(odd, "vocab-merges") == ["the added token 'END' as it is found in text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("bert", "this is a wordpiece model"),
+        ("unigram", "this is a unigram model"),
+        ("llama2", "characters with </w>"),
+        ("end marker", "characters with </w>"),
+    ],
+)
+def test_what_has_no_such_files(name: str, why: str) -> None:
+    with pytest.raises(InexpressibleError, match=why):
+        formats.losses(filled(RECIPES[name]), "vocab-merges")
+
+
+def test_a_space_in_a_token() -> None:
+    bert = RECIPES["char-bpe"]
+    model = filled(replace(bert, pre_tokenizers=("split:x",)))
+    tokens = [b" " if token == b"a" else token.replace(b"a", b" ") for token in model.tokens]
+    with pytest.raises(InexpressibleError, match=r"no place for the merge of ' ' and 'b'"):
+        formats.write(replace(model, tokens=tokens), "vocab-merges")
+
+
+def pair(tmp_path: Path, vocab: Any, merges: str) -> Path:
+    (tmp_path / VOCAB).write_text(json.dumps(vocab))
+    (tmp_path / MERGES).write_text(merges, newline="")
+    return tmp_path
+
+
+BYTES = {character: place for place, character in enumerate(sorted(byte_level.BYTES))}
+
+
+def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
+    vocab = BYTES | {"bc": 256, "ab": 257, "<s>": 258, "[x]": 259, "<>": 260}
+    folder = pair(tmp_path, vocab, "#version: 0.2\r\na b\r\nb c\r\n#version again\n")
+    ours = Tokenizer.load(folder)
+    assert [merge[:3] for merge in ours.model.merges] == [
+        (BYTES["a"], BYTES["b"], 257),
+        (BYTES["b"], BYTES["c"], 256),
+    ]
+    assert ours.encode_ids("abc") == [257, BYTES["c"]]
+    assert ours.special_ids == {"<s>": 258, "[x]": 259}
+    theirs = implementations.ByteLevelBPETokenizer.from_file(
+        str(folder / VOCAB), str(folder / MERGES)
+    )
+    assert theirs.encode("abc").ids == [257, BYTES["c"]]
+    hints = Tokenizer.load(folder, special_tokens={"<>": 260, "<end>": 261})
+    assert hints.special_ids == {"<>": 260, "<end>": 261}
+    with pytest.raises(TokctlError, match="'<>' has the id 260 there, not 1"):
+        Tokenizer.load(folder, special_tokens={"<>": 1})
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "message"),
+    [
+        ({"a": 0, "b": 1, "ab": 2}, "a b\n", "so nothing says how a text is split"),
+        (BYTES, "a b\n", "merge 1 names 'ab', which is no token"),
+        (BYTES, "a b c\n", "merge 1 is no pair"),
+        (BYTES, "a\n", "merge 1 is no pair"),
+        (BYTES, "\n", "merge 1 is no pair"),
+        (BYTES | {"x": 1.5}, "", "no whole number"),
+        (BYTES | {"xx": 1 << 40}, "", "there are 257"),
+        (BYTES | {"xx": 3}, "", "two tokens of the vocabulary have the id 3"),
+    ],
+)
+def test_wrong_files(tmp_path: Path, vocab: Any, merges: str, message: str) -> None:
+    with pytest.raises(TokctlError, match=message) as caught:
+        Tokenizer.load(pair(tmp_path, vocab, merges))
+    assert str(tmp_path) in caught.value.message
+
+
+def test_a_pattern_for_what_has_none(tmp_path: Path) -> None:
+    folder = pair(tmp_path, {"a": 0, "b": 1, "ab": 2, "<unk>": 3}, "a b\n")
+    ours = Tokenizer.load(folder, pattern="whitespace")
+    assert ours.encode_ids("ab ba") == [2, 1, 0]
+
+
+FILES = formats.write(filled(RECIPES["gpt2"]), "vocab-merges")
+
+
+@given(st.data(), st.sampled_from(sorted(FILES)))
+def test_damaged_files(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    for other, content in FILES.items():
+        (folder / other).write_bytes(content)
+    (folder / name).write_bytes(data.draw(damaged(FILES[name])))
+    try:
+        model = formats.load(folder)
+    except TokctlError as error:
+        assert str(folder) in error.message
+    else:
+        assert formats.parse(formats.serialize(model), "y") == model

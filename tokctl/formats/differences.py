@@ -1,0 +1,94 @@
+"""What a vocabulary file leaves open: the model that is assumed of it, against the model that
+is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokctl.formats.contract import Loss
+from tokctl.pipeline import Part, text_of
+from tokctl.recipe import FilledRecipe
+
+#: Fields of a recipe that decide over ids and texts, and what they are called.
+_FLAGS = {
+    "unk_token": "the unknown token",
+    "unknown": "what is unknown: a",
+    "max_input_chars": "the longest word in characters:",
+    "byte_fallback": "byte fallback",
+    "fuse_unknown": "one unknown token for several characters",
+    "whole_words": "tokens that stay whole whatever merges say",
+}
+_PARTS = {
+    "normalizers": "the normalizers",
+    "pre_tokenizers": "the pattern",
+    "post_processors": "the post-processors",
+    "decoders": "the decoders",
+}
+
+
+def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
+    """What of the model is not in the files, given what they are read as."""
+    ours, theirs = model.recipe, assumed.recipe
+    for name, title in _PARTS.items():
+        mine, found = _meant(model, name), _meant(assumed, name)
+        if mine != found:
+            yield Loss(f"{title} {text_of(mine)} (it is read with {text_of(found)})")
+    if any(part.kind == "trim-offsets" for part in ours.post_processors):
+        yield Loss("offsets without spaces", minor=True)
+    for name, title in _FLAGS.items():
+        mine, found = getattr(ours, name), getattr(theirs, name)
+        if mine != found and not _is_idle(model, name):
+            yield Loss(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
+    yield from _added(model, assumed)
+
+
+def _is_idle(model: FilledRecipe, name: str) -> bool:
+    """Does the field decide over nothing?"""
+    recipe = model.recipe
+    if name == "unk_token":
+        # No byte is ever unknown, and the token is a special one all the same.
+        return recipe.units == "bytes"
+    if name == "max_input_chars" or name == "unknown":
+        return recipe.segmentation != "longest-match"
+    return recipe.units == "bytes" and name != "whole_words"
+
+
+def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
+    """The parts without those that say what goes without saying."""
+    recipe = model.recipe
+    parts: tuple[Part, ...] = getattr(recipe, name)
+    if name == "post_processors":
+        return tuple(part for part in parts if part.kind != "trim-offsets")
+    if name != "decoders":
+        return parts
+    kind, mark = recipe.marker
+    usual: dict[str, Any] = {}
+    if recipe.units == "bytes":
+        usual = {"kind": "byte-level"}
+    elif kind == "end-fused":
+        token = mark.encode()
+        inside = any(token in text.removesuffix(token) for text in model.tokens)
+        usual = {} if inside else {"kind": "bpe-suffix", "suffix": mark}
+    return () if [part.to_dict() for part in parts] == [_whole(usual)] else parts
+
+
+def _whole(usual: dict[str, Any]) -> dict[str, Any]:
+    from tokctl.pipeline import DECODERS
+
+    return DECODERS.from_dict(usual).to_dict() if usual else {}
+
+
+def _added(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
+    known = {token.text: token for token in assumed.added}
+    mine = list(model.added)
+    if not model.recipe.normalizers:
+        # Nothing is normalized, so every token is found in the text as it is.
+        mine = [token._replace(normalized=False, literal=False) for token in mine]
+    lost = [token.text for token in mine if known.get(token.text) != token]
+    if lost:
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        yield Loss(f"the added token {lost[0]!r}{more} as it is found in text")
+    listed = {token.text for token in model.added}
+    if new := [text for text in known if text not in listed]:
+        yield Loss(f"that {new[0]!r} is no special token")

@@ -1,0 +1,101 @@
+"""The vocabulary files of before `tokenizer.json`: `vocab.json`, `merges.txt`, `vocab.txt`.
+
+Lines are split and trimmed as Hugging Face `tokenizers` does (`BPE.read_file`,
+`WordPiece.read_file`): at line feeds alone, with a carriage return before them.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import Source, damaged
+
+#: What Unicode calls white space, which Rust's `trim_end` takes away.
+_WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+_WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+#: No vocabulary file comes near these; a larger one is read by mistake.
+LARGEST_FILE = 1 << 25
+_MOST_LINES = 1 << 20
+
+
+def lines(source: Source) -> list[str]:
+    """The lines of a text file; TokctlError where it is no UTF-8."""
+    _check_size(source)
+    if source.data.count(b"\n") > _MOST_LINES:
+        raise damaged(source.name, f"it has more than {_MOST_LINES} lines")
+    try:
+        text = source.data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged(source.name, f"it is no UTF-8 at byte {error.start}") from None
+    found = text.split("\n")
+    last = found.pop()
+    return [line.removesuffix("\r") for line in found] + ([last] if last else [])
+
+
+def _check_size(source: Source) -> None:
+    if source.size > LARGEST_FILE:
+        raise damaged(source.name, f"it has {source.size} bytes, too many for a vocabulary file")
+
+
+def vocab_json(source: Source) -> dict[str, int]:
+    """The ids by token of a `vocab.json`."""
+    _check_size(source)
+    vocabulary = source.document
+    if not isinstance(vocabulary, dict) or not vocabulary:
+        raise damaged(source.name, "it is no object of tokens and their ids")
+    if set(map(type, vocabulary.values())) != {int}:
+        raise damaged(source.name, "one of its ids is no whole number")
+    return vocabulary
+
+
+def is_vocab_json(source: Source) -> bool:
+    """Does it begin as an object of tokens and ids does?"""
+    import re
+
+    head = source.head.removeprefix(codecs.BOM_UTF8)
+    return re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]', head) is not None
+
+
+def merges_txt(source: Source) -> list[list[str]]:
+    """The merges of a `merges.txt`, in their order."""
+    found = [line.split(" ") for line in lines(source) if not line.startswith("#version")]
+    if set(map(len, found)) - {2}:
+        step = next(step for step, pair in enumerate(found, 1) if len(pair) != 2)
+        raise damaged(source.name, f"merge {step} is no pair of two tokens with a space between")
+    return found
+
+
+def vocab_txt(source: Source) -> dict[str, int]:
+    """The ids by token of a `vocab.txt`: the numbers of the lines, of equal ones the last."""
+    return {line.rstrip(_WHITE): id_ for id_, line in enumerate(lines(source))}
+
+
+def write_merges(pairs: list[tuple[str, str]]) -> bytes:
+    """A `merges.txt`; ValueError where a token would not be read again as it is."""
+    for pair in pairs:
+        text = "".join(pair)
+        if " " in text or "\n" in text or pair[1].endswith("\r") or "" in pair:
+            raise ValueError(f"the merge of {pair[0]!r} and {pair[1]!r}")
+        if pair[0].startswith("#version"):
+            raise ValueError(f"the merge of {pair[0]!r} and {pair[1]!r}")
+    return ("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in pairs)).encode()
+
+
+def write_vocab_txt(tokens: list[str]) -> bytes:
+    """A `vocab.txt`; ValueError where a line would not be read again as its token."""
+    for id_, token in enumerate(tokens):
+        if "\n" in token or token != token.rstrip(_WHITE):
+            raise ValueError(f"the token {token!r} (id {id_})")
+    return "".join(f"{token}\n" for token in tokens).encode()
+
+
+def no_such_class(name: str, known: str) -> TokctlError:
+    """The error for vocabulary files of a class that tokctl does not know."""
+    return TokctlError(
+        f"{name} has no tokenizer.json, and its tokenizer_class does not say how its vocabulary "
+        "is used",
+        f"load it with transformers and save it, which writes a tokenizer.json; known are {known}",
+    )

@@ -1,0 +1,190 @@
+"""`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write.
+
+They hold tokens with their ids and the merges in their order, and nothing of how a text is
+split. Where all of the 256 bytes have a token, they are byte-level, and the pattern is GPT-2's
+unless the caller names another. Where words end with `</w>`, they are what Hugging Face's
+`CharBPETokenizer` reads: BERT's normalizer without lower case, BERT's words, `<unk>`. Anything
+else has to be told what splits it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from tokctl import byte_level
+from tokctl.errors import TokctlError
+from tokctl.formats import merging
+from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Source
+from tokctl.formats.differences import differences
+from tokctl.formats.huggingface import reading, vocab_files
+from tokctl.formats.huggingface.component import Json, unless_damaged
+from tokctl.pipeline import PRE_TOKENIZERS
+from tokctl.recipe import FilledRecipe, Origin
+
+VOCAB, MERGES = "vocab.json", "merges.txt"
+_SUFFIX = "</w>"
+#: Tokens that stand for something although no merge makes them.
+_MARKS = (("<", ">"), ("[", "]"))
+_LONGEST_MARK = 40
+
+
+def is_one(source: Source) -> bool:
+    """Is it a folder with the two files, or one of them with the other beside it?"""
+    files = _pair(source)
+    if files is None:
+        return False
+    vocab, merges = files
+    return vocab_files.is_vocab_json(vocab) and not merges.is_json
+
+
+def _pair(source: Source) -> tuple[Source, Source] | None:
+    """The two files of a folder, or of one with a name like `NAME-vocab.json`."""
+    if source.path is None:
+        return None
+    if source.is_folder:
+        vocab, merges = source.beside(VOCAB), source.beside(MERGES)
+        return (vocab, merges) if vocab and merges else None
+    name = source.path.name
+    for own, other in ((VOCAB, MERGES), (MERGES, VOCAB)):
+        if not name.endswith(own):
+            continue
+        found = source.beside(name.removesuffix(own) + other)
+        if found is not None:
+            return (source, found) if own == VOCAB else (found, source)
+    return None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of the two files; TokctlError that names the one that is not whole."""
+    files = _pair(source)
+    assert files is not None
+    vocab, merges = files
+    with unless_damaged(source.name):
+        model = _model(vocab_files.vocab_json(vocab), vocab_files.merges_txt(merges), source.hints)
+        name = source.path.name if source.path and not source.is_folder else ""
+        name = name.removesuffix(VOCAB).removesuffix(MERGES).rstrip("-_.")
+        return replace(model, origin=Origin("vocab-merges", name))
+
+
+def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> FilledRecipe:
+    """The model that the files stand for."""
+    model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
+    document: Json = {"version": "1.0", "model": model}
+    if byte_level.BYTES.keys() <= vocabulary.keys():
+        document |= _byte_level()
+    elif any(token.endswith(_SUFFIX) for token in vocabulary):
+        document |= _words()
+        model |= {"end_of_word_suffix": _SUFFIX}
+        model |= {"unk_token": next((one for one in _UNKNOWN if one in vocabulary), None)}
+    elif hints.pattern is None:
+        raise TokctlError(
+            "its vocabulary has neither all 256 bytes nor words that end with </w>, so nothing "
+            "says how a text is split",
+            "name a pattern, or take the tokenizer.json that was made with it",
+        )
+    document["added_tokens"] = _special(hints, vocabulary, pairs)
+    filled = reading.read(document)
+    recipe = replace(filled.recipe, name="vocab-merges")
+    if hints.pattern is not None:
+        recipe = replace(recipe, pre_tokenizers=PRE_TOKENIZERS.steps(hints.pattern))
+    return replace(filled, recipe=recipe)
+
+
+_UNKNOWN = ("<unk>", "[UNK]")
+
+
+def _byte_level() -> Json:
+    spelling = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    return {"pre_tokenizer": spelling | {"use_regex": True}, "decoder": spelling}
+
+
+def _words() -> Json:
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": False,
+    }
+    return {
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "BPEDecoder", "suffix": _SUFFIX},
+    }
+
+
+def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
+    """The special tokens: those that the caller names, or those in angle or square brackets
+    that no merge makes and that are longer than a character."""
+    given = hints.special
+    if given is not None:
+        for text, id_ in given.items():
+            if vocabulary.get(text, id_) != id_:
+                raise TokctlError(f"{text!r} has the id {vocabulary[text]} there, not {id_}")
+        special = sorted(given.items(), key=lambda item: item[1])
+        return [_entry(text, id_) for text, id_ in special]
+    made = {"".join(pair) for pair in pairs}
+    found = [text for text in vocabulary if text not in made and _is_marked(text)]
+    return [_entry(text, vocabulary[text]) for text in found]
+
+
+def _is_marked(text: str) -> bool:
+    return 2 < len(text) <= _LONGEST_MARK and (text[0], text[-1]) in _MARKS
+
+
+def _entry(text: str, id_: int) -> Json:
+    return {"id": id_, "content": text, "special": True, "normalized": False}
+
+
+# -- writing --------------------------------------------------------------------------
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What is not in the two files, and is not assumed of them either."""
+    return list(_losses(model))
+
+
+def _losses(model: FilledRecipe) -> Iterator[Loss]:
+    near = _as_written(model)
+    write(near)
+    vocabulary, pairs = _contents(near)
+    yield from differences(near, _model(vocabulary, pairs, Hints()))
+    if model.training is not None or any(merge[3] for merge in model.merges):
+        yield Loss("what is known of its training", minor=True)
+    if model.companions:
+        yield Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)
+
+
+def write(model: FilledRecipe) -> Files:
+    """The two files. Ranks are written as the merges that they stand for."""
+    vocabulary, pairs = _contents(_as_written(model))
+    try:
+        merges = vocab_files.write_merges(pairs)
+    except ValueError as error:
+        raise InexpressibleError(f"merges.txt has no place for {error}") from None
+    return {VOCAB: orjson.dumps(vocabulary), MERGES: merges}
+
+
+def _contents(model: FilledRecipe) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    spelled = model.spelled
+    pairs = [(spelled[left], spelled[right]) for left, right, *_ in model.merges]
+    return {token: id_ for id_, token in enumerate(spelled)}, pairs
+
+
+def _as_written(model: FilledRecipe) -> FilledRecipe:
+    """The model by merges; `InexpressibleError` where it is no BPE."""
+    recipe = model.recipe
+    if recipe.algorithm != "bpe":
+        raise InexpressibleError(f"it holds merges, and this is a {recipe.algorithm} model")
+    if recipe.segmentation == "replay":
+        raise InexpressibleError("it merges by rank, and this model replays its merges")
+    near = merging.by_merges(model)
+    if near.is_ambiguous:
+        raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
+    if recipe.units != "bytes" and recipe.marker.text != _SUFFIX:
+        raise InexpressibleError("its tokens are bytes, or characters with </w> behind words")
+    return near
