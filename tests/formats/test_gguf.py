@@ -1,0 +1,279 @@
+"""Vocabularies of GGUF files: the ids of llama.cpp, and of the libraries where it agrees."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import shared_file
+from tests.exact.strings import strings
+from tests.formats.test_sentencepiece_model import sentences
+from tokctl import TokctlError, Tokenizer, formats, preset
+from tokctl.formats.gguf import pre_tokenizers
+from tokctl.recipe import Origin
+
+pytest.importorskip("gguf")
+spm = pytest.importorskip("sentencepiece")
+
+from tests.formats import gguf_files as files  # noqa: E402
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "gguf.json").read_text())
+VARIANTS: dict[str, dict[str, Any]] = {
+    "merged": {"remove_extra_whitespaces": True},
+    "bare": {"add_space_prefix": False},
+    "llama bare": {"add_space_prefix": False, "add_eos_token": True},
+    "cased": {"normalizer.lowercase": False},
+}
+
+
+def golden_values(name: str) -> dict[str, Any]:
+    """The keys of a model that has golden ids."""
+    kind, _, variant = name.partition(" ")
+    return {**files.tiny(kind), **VARIANTS.get(name, VARIANTS.get(variant, {}))}
+
+
+# -- what llama.cpp gives --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GOLDEN["models"])
+def test_the_ids_of_llama_cpp(name: str) -> None:
+    tokenizer = Tokenizer(files.model(golden_values(name)))
+    for text, (none, every, around) in GOLDEN["models"][name].items():
+        assert list(tokenizer.encode(text).ids) == none, text
+        assert list(tokenizer.encode(text, special="all").ids) == every, text
+        found = tokenizer.encode(text, special="all", add_special=True)
+        assert list(found.ids) == around, text
+
+
+@pytest.mark.parametrize("pre", GOLDEN["splits"])
+def test_the_splits_of_llama_cpp(pre: str) -> None:
+    tokenizer = Tokenizer(files.model(files.pairs(pre)))
+    names = tokenizer.tokens
+    for text, lengths in zip(GOLDEN["texts"], GOLDEN["splits"][pre], strict=True):
+        found = "".join(str(len(names[id_])) for id_ in tokenizer.encode(text).ids)
+        assert found == lengths, text
+
+
+def test_every_name_is_one_that_was_compared() -> None:
+    assert set(pre_tokenizers._SPLITTING) == {
+        pre_tokenizers._MEANT[name] for name in GOLDEN["splits"]
+    }
+    assert set(pre_tokenizers._MEANT.values()) == set(pre_tokenizers._SPLITTING)
+    names = pre_tokenizers._WHOLE | pre_tokenizers._BEGINS | pre_tokenizers._NO_DEFAULT
+    assert names <= pre_tokenizers._MEANT.keys()
+
+
+# -- what the first libraries give, where llama.cpp agrees -----------------------------
+
+
+def test_sentencepiece_bpe() -> None:
+    data = files.trained(
+        sentences(),
+        model_type="bpe",
+        vocab_size=340,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        user_defined_symbols=["<sep>"],
+    )
+    theirs = spm.SentencePieceProcessor(model_proto=data)
+    ours = Tokenizer(files.model(files.of_sentencepiece(data)))
+    for text in [*strings(300), "the cat  sat on Übermut\n"]:
+        if "▁" not in text and text.strip() and "<sep>" not in text:
+            assert list(ours.encode(text).ids) == theirs.encode(text), text
+            if "\0" not in text:
+                assert ours.decode(ours.encode(text).ids) == text
+
+
+@pytest.mark.parametrize("tidy", [False, True])
+def test_sentencepiece_unigram(tidy: bool) -> None:
+    data = files.trained(
+        sentences(),
+        model_type="unigram",
+        vocab_size=80,
+        normalization_rule_name="nmt_nfkc",
+        remove_extra_whitespaces=tidy,
+    )
+    theirs = spm.SentencePieceProcessor(model_proto=data)
+    ours = Tokenizer(files.model(files.of_sentencepiece(data)))
+    compared = 0
+    for text in [*strings(300), "the cat  sat on ﬁne noon "]:
+        if "▁" in text or not text.strip():
+            continue
+        normal = theirs.normalize(text)
+        # Of two equally good ways, sums of single and of double precision choose another.
+        if ours.decode(ours.encode(text).ids) and normal:
+            best = theirs.encode(text)
+            score = sum(map(theirs.get_score, best))
+            found = list(ours.encode(text).ids)
+            same = abs(sum(map(theirs.get_score, found)) - score) < 1e-3
+            assert found == best or (same and len(best) == len(found)), text
+            compared += found == best
+    assert compared > 100
+
+
+def test_gpt2() -> None:
+    path = shared_file("vocab/gpt2.tokenizer.json")
+    theirs = Tokenizer.load(path)
+    values = files.of_bytes(theirs, "gpt-2", bos_token_id=50256, eos_token_id=50256)
+    ours = Tokenizer(files.model(values))
+    for text in strings(300):
+        assert ours.encode(text).ids == theirs.encode(text).ids, text
+        found = ours.encode(text, special="all").ids
+        assert found == theirs.encode(text, special="all").ids
+        assert ours.decode(found) == text
+    assert ours.model.merges[0][:3] == theirs.model.merges[0][:3]
+    assert ours.special_ids == {"<|endoftext|>": 50256}
+
+
+# -- what a file says ------------------------------------------------------------------
+
+
+def test_what_comes_along() -> None:
+    values = {**files.pairs("llama-bpe"), "tokenizer.chat_template": "{{ messages }}"}
+    found = files.model(values)
+    assert found.origin == Origin("gguf", "A model (llama-bpe)")
+    assert found.companions == {"chat_template.jinja": "{{ messages }}"}
+    assert found.recipe.whole_words
+    assert not files.model(files.pairs("qwen2")).recipe.whole_words
+    assert files.model(files.tiny("llama")).origin == Origin("gguf", "A model")
+
+
+def test_around_two_texts() -> None:
+    tokenizer = Tokenizer(files.model({**files.tiny("llama"), "add_eos_token": True}))
+    names = [tokenizer.tokens[i] for i in tokenizer.encode("a", "b", add_special=True).ids]
+    assert names == ["<s>", "▁a", "</s>", "<s>", "▁", "b", "</s>"]
+
+
+def test_spellings_that_are_control_tokens() -> None:
+    """Whatever their type says; and those that are always shown."""
+    values = files.tiny("llama")
+    values["tokens"] = [*values["tokens"][:-2], "<|im_end|>", "<|channel|>"]
+    values["token_type"] = [*values["token_type"][:-2], 4, 3]
+    tokenizer = Tokenizer(files.model(values))
+    size = len(values["tokens"])
+    assert tokenizer.special_ids.keys() == {"<unk>", "<s>", "</s>", "<|im_end|>"}
+    assert size - 1 in tokenizer.encode("a<|channel|>").ids
+    assert size - 2 not in tokenizer.encode("a<|im_end|>").ids
+    assert size - 2 in tokenizer.encode("a<|im_end|>", special="all").ids
+
+
+def test_phi_3_takes_spaces_along() -> None:
+    """Behind control and user-defined tokens, but for a few: llama.cpp knows it by its name."""
+    values = files.tiny("llama")
+    values["tokens"] = [{"  ": "<x>", "\n\n": "<y>"}.get(text, text) for text in values["tokens"]]
+    phi = Tokenizer(files.model({**values, "general.name": "Phi-3 mini"}))
+    sep, a = phi.tokens.index("<sep>"), phi.tokens.index("▁a")
+    assert list(phi.encode("<sep> \n  a").ids) == [sep, a]
+    assert len(Tokenizer(files.model(values)).encode("<sep> \n  a").ids) > 2
+    assert list(phi.encode("</s> a<s>a", special="all").ids) == [2, a, 1, a]
+    with pytest.raises(TokctlError, match="white space"):
+        files.model({**files.tiny("llama"), "general.name": "Phi-3 mini"})
+
+
+def test_a_pattern_that_the_caller_knows() -> None:
+    values = files.pairs("unheard-of")
+    with pytest.raises(TokctlError, match="unheard-of") as caught:
+        files.model(values)
+    assert "pattern" in (caught.value.hint or "")
+    found = files.model(values, pattern="digits-individual,gpt2")
+    assert found.recipe.pre_tokenizers == files.model(files.pairs("smollm")).recipe.pre_tokenizers
+
+
+# -- what is refused -------------------------------------------------------------------
+
+
+def changed(kind: str, **more: Any) -> dict[str, Any]:
+    return {**(files.pairs(kind) if "-" in kind else files.tiny(kind)), **more}
+
+
+def with_tokens(kind: str, *tokens: tuple[str, int]) -> dict[str, Any]:
+    values = changed(kind)
+    values["tokens"] = [*values["tokens"], *(text for text, _ in tokens)]
+    values["token_type"] = [*values["token_type"], *(type_ for _, type_ in tokens)]
+    if "scores" in values:
+        values["scores"] = [*values["scores"], *(0.0 for _ in tokens)]
+    return values
+
+
+LLAMA = files.tiny("llama")["tokens"]
+REFUSED = {
+    "rwkv": ({"model": "rwkv"}, "rwkv"),
+    "no_vocab": ({"model": "no_vocab"}, "holds none"),
+    "whatever": ({"model": "whatever"}, "whatever"),
+    "superbpe": (changed("gpt-2", pre="superbpe"), "superbpe"),
+    "kimi": (changed("gpt-2", pre="kimi-k2"), "without merges"),
+    "a token twice": (with_tokens("llama", ("a", 1)), "'a' is there twice"),
+    "made by merging": (with_tokens("llama", ("aab", 3)), "'aab' is made of ordinary text"),
+    "one character": (with_tokens("llama", ("q", 3)), "'q' is made of ordinary text"),
+    "overlap": (with_tokens("llama", ("p>abc", 4)), "overlap"),
+    "bytes missing": (
+        changed("llama", tokens=["<x>" if t == "<0x41>" else t for t in LLAMA]),
+        "255 of the 256",
+    ),
+    "unigram with bytes": (with_tokens("t5", ("<0x41>", 6)), "tokens for bytes"),
+    "user-defined, not ASCII": (with_tokens("t5", ("<é>", 4)), "apart"),
+    "wordpiece with ▁": (with_tokens("bert", ("▁", 1)), "▁"),
+    "wordpiece control": (with_tokens("bert", ("mask", 3)), "'mask'"),
+    "no unknown": (changed("bert", unknown_token_id=6), "unknown token"),
+    "bos is ordinary": (changed("gpt-2", bos_token_id=65), "no control token"),
+    "gap tokens": (with_tokens("llama", ("<PRE>", 1), ("<fim_prefix>", 1)), "chance"),
+    "no merges": ({**changed("gpt-2"), "merges": [1, 2]}, "merges"),
+    "merge of one": (changed("gpt-2", merges=["ab"]), "merge 1"),
+    "merge of none": (changed("gpt-2", merges=["a b", "a bcd"]), "merge 2"),
+    "no such flag": (changed("llama", add_bos_token="yes"), "add_bos_token"),
+    "scores": (changed("llama", scores=[0.0]), "scores"),
+    "nan": (changed("llama", scores=[float("nan")] * 300), "no number"),
+    "type": (changed("llama", token_type=[9] * 300), "unknown type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    values, why = REFUSED[name]
+    with pytest.raises(TokctlError) as caught:
+        files.model(values, "some.gguf")
+    assert why in caught.value.message
+    assert "some.gguf" in caught.value.message
+
+
+def test_runs_of_spaces_are_no_overlap() -> None:
+    runs = [(" " * n, 4) for n in range(3, 30)]
+    tokenizer = Tokenizer(files.model(with_tokens("llama", *runs)))
+    draw = random.Random(5)
+    for _ in range(50):
+        count = draw.randint(1, 80)
+        found = [len(tokenizer.tokens[i]) for i in tokenizer.encode(" " * count + "a").ids[:-1]]
+        rest = count % 29
+        assert found[: count // 29] == [29] * (count // 29)
+        assert rest < 2 or found[count // 29] == rest
+
+
+def test_longest_tokens_first_within_bounds() -> None:
+    """Hundreds of thousands of control tokens are read in no time."""
+    values = with_tokens("llama", *((f"<|{n}|>", 3) for n in range(30_000)))
+    assert len(files.model(values).added) == 30_006
+
+
+def test_wordpiece_of_our_own() -> None:
+    ours = Tokenizer.train_on_counts(
+        {word: 3 for text in sentences() for word in text.split()},
+        vocab_size=60,
+        recipe=preset("bert"),
+    )
+    read = Tokenizer(files.model(files.of_wordpiece(ours)))
+    assert read.tokens == ours.tokens
+    for text in [*sentences()[:50], "The, CAT! xyz"]:
+        assert read.encode(text).ids == ours.encode(text).ids
+        again = read.encode(text, add_special=True).ids
+        assert again == ours.encode(text, add_special=True).ids
+
+
+def test_detected_by_content(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(files.written(files.tiny("bert")))
+    assert formats.read(path).format.name == "gguf"
