@@ -10,6 +10,7 @@ from tokctl.recipe import FilledRecipe
 
 def normalize(model: FilledRecipe, text: str) -> str:
     """For models without rules."""
+    given = text
     for part in model.recipe.normalizers:
         if part.kind == "strip-spaces":
             text = text.lstrip(" ") if part["left"] else text
@@ -18,6 +19,10 @@ def normalize(model: FilledRecipe, text: str) -> str:
             text = re.sub(" +", " ", text)
         elif part.kind == "prepend":
             text = part["text"] + text if text else text
+        elif part.kind == "dummy-space" and given.strip(" "):
+            text = text + " " if part["behind"] else " " + text
+        elif part.kind == "dummy-space":
+            text = text + " " * bool(text) if part["behind"] else " " * bool(text) + text
         elif part.kind == "replace":
             text = text.replace(part["pattern"], part["content"])
         else:
@@ -36,7 +41,7 @@ def encode(model: FilledRecipe, normalized: str) -> list[int]:
     done = 0
     for match in [*re.finditer(pattern, normalized), None]:
         stretch = normalized[done : match.start() if match else len(normalized)]
-        assert not model.recipe.pre_tokenizers
+        assert not model.recipe.pre_tokenizers or model.recipe.algorithm == "word"
         out += ids_of(model, segment(model, stretch))
         if match:
             out.append(ids[match[0]])
@@ -70,6 +75,8 @@ def ordinary(model: FilledRecipe) -> dict[str, int]:
 def segment(model: FilledRecipe, text: str) -> list[str]:
     known = ordinary(model)
     how = model.recipe.segmentation
+    if how == "lookup":
+        return re.findall("▁[^▁]*|^[^▁]+", text)
     if how == "symbols":
         return list(text)
     if how == "ranks":

@@ -30,7 +30,11 @@ FILES: dict[str, bytes] = {
     "their unigram": stripped(OURS["added"]),
     "sentencepiece": trained(model_type="bpe", normalization_rule_name="nmt_nfkc")[:9000],
     "sentencepiece, small": trained(model_type="unigram", user_defined_symbols=["<sep>"]),
+    "sentencepiece, words": trained(model_type="word", vocab_size=15),
 }
+for _kind in ("unigram", "bpe"):
+    _model = formats.parse(trained(model_type=_kind), "m")
+    FILES[f"sentencepiece vocab, {_kind}"] = formats.write(_model, "sentencepiece-vocab")[""]
 
 
 def tried(data: bytes) -> None:
@@ -55,6 +59,15 @@ def test_wrong_bytes(data: st.DataObject, name: str) -> None:
         place = data.draw(st.integers(0, len(content) - 1))
         content[place] = data.draw(st.integers(0, 255))
     tried(bytes(content))
+
+
+@given(st.data(), st.sampled_from(sorted(FILES)))
+def test_slices_twice(data: st.DataObject, name: str) -> None:
+    content = FILES[name]
+    start = data.draw(st.integers(0, len(content)))
+    end = data.draw(st.integers(start, len(content)))
+    at = data.draw(st.integers(0, len(content)))
+    tried(content[:at] + content[start:end] + content[at:])
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

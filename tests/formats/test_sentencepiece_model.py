@@ -74,6 +74,15 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "unigram, spaces kept": {"model_type": "unigram", "remove_extra_whitespaces": False},
     "unigram, controls": {"model_type": "unigram", "control_symbols": ["<2en>", "<2de>"]},
+    "word": {"model_type": "word", "vocab_size": 15},
+    "word, bytes": {"model_type": "word", "byte_fallback": True, "vocab_size": 270},
+    "char, bytes": {"model_type": "char", "byte_fallback": True, "vocab_size": 320},
+    "unigram, suffix": {"treat_whitespace_as_suffix": True},
+    "bpe, suffix, spaces kept": {
+        "model_type": "bpe",
+        "treat_whitespace_as_suffix": True,
+        "remove_extra_whitespaces": False,
+    },
     "unigram, other ids": {
         "model_type": "unigram",
         "pad_id": 0,
@@ -256,18 +265,61 @@ def test_many_pieces_are_read_in_linear_time() -> None:
         formats.parse(with_pieces(data, [*twice, "p39999"], NORMAL), "x")
 
 
-REFUSED = {
-    "words": ({"model_type": "word", "vocab_size": 15}, "one unknown token of all unknown words"),
-    "suffixes": ({"treat_whitespace_as_suffix": True}, "words end with ▁"),
-}
+UNUSED = 5
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name: str) -> None:
-    options, message = REFUSED[name]
-    with pytest.raises(TokctlError, match=message) as caught:
-        formats.parse(trained(**options), "m.model")
+def test_an_unused_piece_of_bpe_is_refused() -> None:
+    data = with_pieces(trained(model_type="bpe"), ["then"], UNUSED)
+    with pytest.raises(TokctlError, match="'then' is unused, and is taken apart again") as caught:
+        formats.parse(data, "m.model")
     assert caught.value.hint
+
+
+def test_spaces_that_stay_in_a_piece_are_refused() -> None:
+    data = with_pieces(trained(model_type="char"), ["a  b"], USER_DEFINED)
+    theirs = spm.SentencePieceProcessor(model_proto=data)
+    assert (theirs.normalize("a  b"), theirs.normalize("a  x")) == ("▁a▁▁b", "▁a▁x")
+    with pytest.raises(TokctlError, match="keeps spaces side by side") as caught:
+        formats.parse(data, "m.model")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("piece", "message"),
+    [(b"\0", "holds a NUL"), (b"a\0b", "holds a NUL"), (b"\xff", "not UTF-8"), (b"", "is empty")],
+)
+def test_pieces_that_are_none(piece: bytes, message: str) -> None:
+    proto = sentencepiece_proto.parse(trained(model_type="bpe"))
+    place = len(proto.pieces)
+    proto.pieces.add(piece=piece, score=-1.0)
+    data = sentencepiece_proto.serialized(proto)
+    if piece != b"\xff":
+        with pytest.raises(RuntimeError):
+            spm.SentencePieceProcessor(model_proto=data)
+    with pytest.raises(TokctlError, match=f"piece {place} .*{message}|piece {place} {message}"):
+        formats.parse(data, "m.model")
+
+
+def test_other_refusals() -> None:
+    proto = sentencepiece_proto.parse(trained(model_type="char"))
+    proto.trainer_spec.unk_surface = "▁".encode()
+    with pytest.raises(TokctlError, match="for an unknown piece, with a ▁"):
+        formats.parse(sentencepiece_proto.serialized(proto), "m.model")
+    proto.trainer_spec.ClearField("unk_surface")
+    proto.denormalizer_spec.precompiled_charsmap = b"x"
+    with pytest.raises(TokctlError, match="rules for denormalizing"):
+        formats.parse(sentencepiece_proto.serialized(proto), "m.model")
+
+
+def test_unknown_words_are_one_with_their_places() -> None:
+    data = trained(model_type="word", vocab_size=30)
+    ours, theirs = Tokenizer(formats.parse(data, "m")), spm.SentencePieceProcessor(model_proto=data)
+    text = "the zzz  yyy cat é 日本 on"
+    found = ours.encode(text)
+    assert found.ids == theirs.encode(text)
+    unknown = [span for id_, span in zip(found.ids, found.offsets, strict=True) if id_ == 0]
+    assert [text[start:end].strip() for start, end in unknown] == ["zzz  yyy", "é 日本"]
+    assert ours.encode_batch([text] * 3) == [found.ids] * 3
 
 
 def test_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:

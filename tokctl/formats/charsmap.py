@@ -1,4 +1,4 @@
-"""SentencePiece's compiled normalization rules: what they are called, if they are whole.
+"""SentencePiece's compiled normalization rules: read, and made of a recipe's normalizers.
 
 The blob is the size of a trie in bytes, the trie (Darts-clone's double array of 32-bit
 units), and the replacements, each ended by a zero byte (`src/normalizer.cc`).
@@ -6,8 +6,14 @@ units), and the replacements, each ended by a zero byte (`src/normalizer.cc`).
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import struct
+from collections.abc import Sequence
+
+from tokctl import _native
+from tokctl.pipeline import NORMALIZERS, Part, native_parts
+from tokctl.pipeline.native import CHARS_MAPS
 
 #: The rules that SentencePiece is built with, by their digest: the kinds of normalizers.
 NAMED = {
@@ -29,3 +35,55 @@ def check(blob: bytes) -> None:
         raise ValueError("its normalization rules are cut off")
     if size % 4 or size < 4:
         raise ValueError("its normalization rules have a trie of no whole units")
+
+
+def part_of(blob: bytes, keep: Sequence[str]) -> Part:
+    """The normalizer that these rules are, which leaves the texts `keep` alone.
+
+    Raises:
+        ValueError: they are damaged.
+    """
+    check(blob)
+    if kind := known(blob):
+        return NORMALIZERS.part(kind, keep=list(keep))
+    text = base64.b64encode(blob).decode()
+    part = NORMALIZERS.part("precompiled", rules=text, keep=list(keep))
+    try:
+        _native.normalize(native_parts([part]), b"")
+    except _native.CoreError as error:
+        raise ValueError(f"its normalization rules are wrong: {error.args[0]}") from None
+    return part
+
+
+def blob_of(part: Part) -> tuple[str, bytes] | None:
+    """Rules as SentencePiece compiles them, with the name that they have there; None for a
+    normalizer that is no such rules."""
+    if part.kind in CHARS_MAPS:
+        name = CHARS_MAPS[part.kind]
+        return name, _native.chars_map_named(name)
+    if part.kind == "precompiled":
+        return "user_defined", base64.b64decode(part["rules"])
+    return None
+
+
+def of_replacements(parts: Sequence[Part]) -> bytes | None:
+    """Rules that do what texts put in the place of others do, one after the other; None where
+    no rules do.
+
+    Each changes every character by itself where it looks for one character, so all of them
+    together do, too. One alone can look for any text: what is found first, from the left, is
+    what the longest rule finds.
+    """
+    patterns = {part["pattern"]: part["content"] for part in parts}
+    if len(parts) > 1:
+        if any(len(pattern) > 1 for pattern in patterns):
+            return None
+        for pattern in patterns:
+            text = pattern
+            for part in parts:
+                text = text.replace(part["pattern"], part["content"])
+            patterns[pattern] = text
+    try:
+        return _native.compile_chars_map(patterns)
+    except _native.CoreError:  # a NUL, or a text of over a thousand bytes
+        return None

@@ -1,4 +1,4 @@
-"""The fields of SentencePiece's model file that tokctl reads, as a protobuf message.
+"""The fields of SentencePiece's model file that tokctl reads and writes, as a protobuf message.
 
 From `src/sentencepiece_model.proto` of SentencePiece (proto2); all other fields are passed
 over. Texts are taken as bytes, so that one that is not UTF-8 can be named.
@@ -20,11 +20,21 @@ _SCHEMA = {
     },
     "TrainerSpec": {
         "model_type": (3, "TYPE_INT32", "1"),
+        "vocab_size": (4, "TYPE_INT32", "8000"),
         "treat_whitespace_as_suffix": (24, "TYPE_BOOL", "false"),
         "byte_fallback": (35, "TYPE_BOOL", "false"),
+        "unk_id": (40, "TYPE_INT32", "0"),
+        "bos_id": (41, "TYPE_INT32", "1"),
+        "eos_id": (42, "TYPE_INT32", "2"),
+        "pad_id": (43, "TYPE_INT32", "-1"),
         "unk_surface": (44, "TYPE_BYTES", None),
+        "unk_piece": (45, "TYPE_BYTES", None),
+        "bos_piece": (46, "TYPE_BYTES", None),
+        "eos_piece": (47, "TYPE_BYTES", None),
+        "pad_piece": (48, "TYPE_BYTES", None),
     },
     "NormalizerSpec": {
+        "name": (1, "TYPE_BYTES", None),
         "precompiled_charsmap": (2, "TYPE_BYTES", None),
         "add_dummy_prefix": (3, "TYPE_BOOL", "true"),
         "remove_extra_whitespaces": (4, "TYPE_BOOL", "true"),
@@ -57,13 +67,23 @@ def parse(data: bytes) -> Any:
     return proto
 
 
+def new() -> Any:
+    """A `ModelProto` to fill in; TokctlError where the package protobuf is missing."""
+    return _message()()
+
+
+def serialized(proto: Any) -> bytes:
+    """The bytes of a file: the same for the same message."""
+    return bytes(proto.SerializeToString(deterministic=True))
+
+
 @lru_cache(maxsize=1)
 def _message() -> Any:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError:
         raise TokctlError(
-            "reading a SentencePiece model needs the package protobuf",
+            "a SentencePiece model needs the package protobuf",
             "install it: pip install 'tokctl[sentencepiece]'",
         ) from None
     package = "tokctl.sentencepiece"

@@ -60,5 +60,9 @@ NORMALIZERS = Family(
             {"text": Option(str, may_be_empty=False)},
             main=("text",),
         ),
+        "dummy-space": Kind(
+            "SentencePiece's: a space before each text, or behind it, that is not only spaces",
+            {"behind": _FALSE},
+        ),
     },
 )

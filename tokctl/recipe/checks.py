@@ -87,12 +87,10 @@ def _check_segmentation(recipe: Recipe) -> None:
         else:
             message = f"{recipe.algorithm} can't be segmented by {recipe.segmentation}"
         raise TokctlError(message, f"choose one of: {', '.join(allowed)}")
-    if recipe.byte_fallback and (
-        recipe.units == "bytes" or recipe.algorithm not in ("bpe", "unigram")
-    ):
+    if recipe.byte_fallback and (recipe.units == "bytes" or recipe.algorithm == "wordpiece"):
         raise TokctlError(
-            "only bpe and unigram on characters can fall back to bytes",
-            "leave byte fallback out, or take one of these",
+            "only models of characters can fall back to bytes, and WordPiece can't",
+            "leave byte fallback out, or take another algorithm",
         )
     if recipe.units == "bytes" and recipe.algorithm != "bpe":
         raise TokctlError(

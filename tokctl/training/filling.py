@@ -178,6 +178,8 @@ def _by_frequency(
     old = options.extend
     whole = whole_pre_tokens(recipe)
     special = [token.encode() for token in recipe.special_tokens]
+    if recipe.byte_fallback:
+        special += BYTE_TOKENS
     first = old.tokens if old else special
     tokens, found, exhausted = _native.train_by_frequency(
         counts,

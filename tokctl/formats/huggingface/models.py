@@ -82,6 +82,8 @@ def _unigram(recipe: Recipe, unk_id: int | None) -> Json:
 def _word(recipe: Recipe, _unk_id: int | None) -> Json:
     if recipe.fuse_unknown:
         raise InexpressibleError("its WordLevel makes an unknown token of every unknown word")
+    if recipe.byte_fallback:
+        raise InexpressibleError("its WordLevel does not fall back to bytes")
     return {"type": "WordLevel", "unk_token": recipe.unk_token}
 
 

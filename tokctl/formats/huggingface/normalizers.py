@@ -150,6 +150,10 @@ def _prepend(part: Part) -> Json:
     return {"type": "Prepend", "prepend": part["text"]}
 
 
+def _dummy_space(_part: Part) -> Json:
+    raise InexpressibleError("it puts no space before a text that normalizing leaves nothing of")
+
+
 _WRITERS: dict[str, Writer] = {
     **{kind: lambda part: {"type": _BARE[part.kind]} for kind in _BARE},
     **dict.fromkeys(_REPLACEMENTS, _replacement),
@@ -161,6 +165,7 @@ _WRITERS: dict[str, Writer] = {
     "strip-spaces": _strip_spaces,
     "replace": _replace,
     "prepend": _prepend,
+    "dummy-space": _dummy_space,
 }
 
 

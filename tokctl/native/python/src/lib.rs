@@ -36,6 +36,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::train_by_frequency, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::alphabet_of, module)?)?;
+    module.add_function(wrap_pyfunction!(normalizers::chars_map_named, module)?)?;
+    module.add_function(wrap_pyfunction!(normalizers::compile_chars_map, module)?)?;
     module.add_function(wrap_pyfunction!(text::normalize, module)?)?;
     module.add_function(wrap_pyfunction!(text::normalize_aligned, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;

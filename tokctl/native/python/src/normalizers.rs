@@ -2,8 +2,8 @@
 //! kind and its options.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use tokctl_core::normalize::{Chain, CharsMap, Normalizer};
+use pyo3::types::{PyBytes, PyDict, PyString};
+use tokctl_core::normalize::{self, Chain, CharsMap, CharsMapRules, Normalizer};
 use tokctl_core::pattern::Search;
 
 use crate::errors::{invalid, to_python};
@@ -97,6 +97,9 @@ fn normalizer(py: Python<'_>, part: &Part<'_>) -> PyResult<Normalizer> {
             }
         }
         "prepend" => Normalizer::Prepend(part.text("text")?),
+        "dummy-space" => Normalizer::DummySpace {
+            behind: part.flag("behind", false)?,
+        },
         kind => return Err(invalid(format!("no normalizer is called {kind}"))),
     })
 }
@@ -137,4 +140,23 @@ fn chars_map(part: &Part<'_>) -> PyResult<CharsMap> {
         }
         None => Ok(rules),
     }
+}
+
+/// The `precompiled_charsmap` of these rules: pairs of a text and what it becomes.
+#[pyfunction]
+pub fn compile_chars_map(py: Python<'_>, rules: CharsMapRules) -> PyResult<Bound<'_, PyBytes>> {
+    let blob = py
+        .detach(|| normalize::compile(&rules))
+        .map_err(to_python)?;
+    Ok(PyBytes::new(py, &blob))
+}
+
+/// The `precompiled_charsmap` of SentencePiece's rules of this name.
+#[pyfunction]
+pub fn chars_map_named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let blob = py
+        .detach(|| normalize::compile_named(name))
+        .ok_or_else(|| invalid(format!("no rules of SentencePiece are called {name}")))?
+        .map_err(to_python)?;
+    Ok(PyBytes::new(py, &blob))
 }

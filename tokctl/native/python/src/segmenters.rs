@@ -43,7 +43,12 @@ pub fn segmenter(name: &str, given: Given) -> Result<Segmenter> {
         "merges" | "replay" | "symbols" | "ranks" => merging(name, given).map(Segmenter::Merges),
         "longest-match" => longest_match(given).map(Segmenter::LongestMatch),
         "viterbi" => unigram(given).map(Segmenter::Unigram),
-        "lookup" => Ok(Segmenter::Words(words(&given, given.unknown_id))),
+        "lookup" => {
+            let mut words = words(&given, given.unknown_id);
+            words.byte_ids = given.byte_ids;
+            words.fuse_unknown = given.fuse_unknown;
+            Ok(Segmenter::Words(words))
+        }
         _ => Err(invalid(format!("no segmentation is called {name}"))),
     }
 }

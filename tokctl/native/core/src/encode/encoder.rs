@@ -103,9 +103,33 @@ impl Encoder {
             }
             None => {
                 let at_start = at_start && start == 0;
-                self.normalized_ids(&text[start..end], at_start, work, out)
+                let first = out.len();
+                self.normalized_ids(&text[start..end], at_start, work, out)?;
+                self.fuse(out, first);
+                Ok(())
             }
         })
+    }
+
+    /// The id that pre-tokens side by side are one token of.
+    pub(super) fn fused(&self) -> Option<u32> {
+        match &self.segmenter {
+            Segmenter::Words(words) => words.fused(),
+            _ => None,
+        }
+    }
+
+    /// Makes one of unknown words side by side, from the place `first` on.
+    fn fuse(&self, out: &mut Vec<u32>, first: usize) {
+        let Some(unknown) = self.fused() else { return };
+        let mut kept = first;
+        for at in first..out.len() {
+            if out[at] != unknown || kept == first || out[kept - 1] != unknown {
+                out[kept] = out[at];
+                kept += 1;
+            }
+        }
+        out.truncate(kept);
     }
 
     /// May a text be normalized and split in blocks? Without normalizers it is not copied
@@ -127,6 +151,7 @@ impl Encoder {
     ) -> Result<()> {
         // Normalized text whose last pre-token may go on in the next block.
         let mut waiting: Vec<u8> = Vec::new();
+        let first = out.len();
         let (mut from, mut split) = (0, false);
         while from < stretch.len() {
             let to = safe_cut(stretch, from + BLOCK).unwrap_or(stretch.len());
@@ -150,6 +175,7 @@ impl Encoder {
             }
             from = to;
         }
+        self.fuse(out, first);
         Ok(())
     }
 
@@ -205,5 +231,41 @@ impl Encoder {
             });
         }
         watch.result()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::Words;
+    use crate::pretokenize::{Behaviour, Scanner, Split, Step};
+
+    #[test]
+    fn unknown_words_side_by_side_are_one() {
+        let mut words = Words::new([(&b" a"[..], 4)].into_iter(), Some(0));
+        words.fuse_unknown = true;
+        let split = Split::literal(" ", Behaviour::MergedWithNext, false);
+        let steps = vec![Step {
+            rewrite: None,
+            scanner: Scanner::Split(split),
+        }];
+        let splitting = PreTokenizer::new(steps);
+        let encoder = Encoder::new(Chain::default(), splitting, Segmenter::Words(words));
+        for (text, expected) in [
+            ("", vec![]),
+            ("x y a z", vec![(0, 0, 3), (4, 3, 5), (0, 5, 7)]),
+            (" a a", vec![(4, 0, 2), (4, 2, 4)]),
+            ("x", vec![(0, 0, 1)]),
+        ] {
+            let mut ids = vec![0];
+            encoder
+                .ids(text.as_bytes(), None, &mut ids, &|| false)
+                .unwrap();
+            let tokens = encoder.tokens(text.as_bytes(), None, &|| false).unwrap();
+            let found: Vec<_> = tokens.iter().map(|t| (t.id, t.start, t.end)).collect();
+            assert_eq!(found, expected, "{text}");
+            let alone: Vec<_> = expected.iter().map(|token| token.0).collect();
+            assert_eq!(ids[1..], alone, "{text}");
+        }
     }
 }

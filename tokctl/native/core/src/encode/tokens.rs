@@ -82,10 +82,15 @@ impl Encoder {
                     Ok(())
                 }
                 Part::Stretch(splits, origin) => {
+                    let first = out.tokens.len();
                     self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
                         out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
                         Ok(())
-                    })
+                    })?;
+                    if let Some(unknown) = self.fused() {
+                        out.fuse(unknown, first);
+                    }
+                    Ok(())
                 }
             })
         })?;
@@ -196,6 +201,19 @@ impl Placed {
             end,
             pre_token,
         });
+    }
+
+    /// Makes one of unknown words side by side, with the number of the first.
+    fn fuse(&mut self, unknown: u32, first: usize) {
+        let later = self.tokens.split_off(first);
+        for token in later {
+            match self.tokens[first..].last_mut() {
+                Some(before) if (before.id, token.id) == (unknown, unknown) => {
+                    before.end = token.end;
+                }
+                _ => self.tokens.push(token),
+            }
+        }
     }
 
     fn segments(

@@ -1,4 +1,6 @@
-//! The word model: a pre-token is a token as a whole, or unknown.
+//! The word model: a pre-token is a token as a whole, or unknown; an unknown one can become
+//! the tokens of its bytes. Unknown words side by side can be one token: see
+//! `Encoder::fused`.
 
 use hashbrown::HashMap;
 
@@ -9,6 +11,9 @@ use crate::model::NO_ID;
 pub struct Words {
     ids: HashMap<Box<[u8]>, u32>,
     unknown_id: u32,
+    /// Tokens of the 256 bytes; [`NO_ID`] where one has none.
+    pub byte_ids: Option<Box<[u32; 256]>>,
+    pub fuse_unknown: bool,
 }
 
 impl Words {
@@ -17,7 +22,14 @@ impl Words {
         Words {
             ids: tokens.map(|(token, id)| (token.into(), id)).collect(),
             unknown_id: unknown_id.unwrap_or(NO_ID),
+            byte_ids: None,
+            fuse_unknown: false,
         }
+    }
+
+    /// The token that unknown words side by side are one of.
+    pub fn fused(&self) -> Option<u32> {
+        (self.fuse_unknown && self.unknown_id != NO_ID).then_some(self.unknown_id)
     }
 
     #[inline]
@@ -26,8 +38,19 @@ impl Words {
     }
 
     pub fn segment(&self, pre_token: &[u8], out: &mut Vec<Segment>) {
+        let id = self.id(pre_token);
+        if let (None, Some(ids)) = (id, &self.byte_ids) {
+            let id = |&byte: &u8| ids[usize::from(byte)];
+            if pre_token.iter().all(|byte| id(byte) != NO_ID) {
+                out.extend(pre_token.iter().map(|byte| Segment {
+                    id: id(byte),
+                    length: 1,
+                }));
+                return;
+            }
+        }
         out.push(Segment {
-            id: self.id(pre_token).unwrap_or(self.unknown_id),
+            id: id.unwrap_or(self.unknown_id),
             length: pre_token.len() as u32,
         });
     }
@@ -49,5 +72,19 @@ mod tests {
             let found: Vec<_> = out.iter().map(|s| (s.id, s.length)).collect();
             assert_eq!(found, [(5, 2), (expected, 1), (4, 1)]);
         }
+    }
+
+    #[test]
+    fn an_unknown_word_is_its_bytes_where_all_have_tokens() {
+        let mut words = Words::new([(&b"a"[..], 4)].into_iter(), Some(0));
+        let mut ids = [NO_ID; 256];
+        (ids[usize::from(b'b')], ids[usize::from(b'c')]) = (7, 8);
+        words.byte_ids = Some(Box::new(ids));
+        let mut out = Vec::new();
+        for word in [&b"a"[..], b"bc", b"bd"] {
+            words.segment(word, &mut out);
+        }
+        let found: Vec<_> = out.iter().map(|s| (s.id, s.length)).collect();
+        assert_eq!(found, [(4, 1), (7, 1), (8, 1), (0, 2)]);
     }
 }

@@ -23,10 +23,30 @@ impl Chain {
         self.0.iter().flat_map(Normalizer::passes)
     }
 
+    /// A pass over a text that nothing may be left of: one that asks what was there is told.
+    fn settled<'n>(&self, pass: Pass<'n>, given: &[u8], now: &[u8]) -> Pass<'n> {
+        match pass {
+            Pass::DummySpace { behind, .. } => Pass::DummySpace {
+                behind,
+                alone: now.is_empty() && !self.is_blank(given),
+            },
+            pass => pass,
+        }
+    }
+
+    /// Is this text nothing but spaces, or what SentencePiece's rules make spaces of?
+    fn is_blank(&self, given: &[u8]) -> bool {
+        match self.0.first() {
+            Some(Normalizer::CharsMap(rules)) => rules.makes_only_spaces(given),
+            _ => given.iter().all(|&byte| byte == b' '),
+        }
+    }
+
     /// The normalized text; borrowed where nothing changes.
     pub fn apply<'t>(&self, text: &'t [u8], edges: Edges) -> Result<Cow<'t, [u8]>> {
         let mut current = Cow::Borrowed(text);
         for pass in self.passes() {
+            let pass = self.settled(pass, text, &current);
             let mut sink = Bytes::new(&current);
             pass.run(&current, edges, &mut sink)?;
             if let Cow::Owned(changed) = sink.finish() {
@@ -46,6 +66,7 @@ impl Chain {
                 Some(before) => Places::new(&before.text, Some(&before.places))?,
             };
             let old = current.as_ref().map_or(text, |before| &before.text);
+            let pass = self.settled(pass, text, old);
             pass.run(old, edges, &mut sink)?;
             if let Some(changed) = sink.finish() {
                 current = Some(changed);

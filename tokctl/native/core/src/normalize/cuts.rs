@@ -56,7 +56,10 @@ fn allows(normalizer: &Normalizer, cut: Cut) -> bool {
         Normalizer::CollapseSpaces
         | Normalizer::Strip { .. }
         | Normalizer::StripSpaces { .. }
-        | Normalizer::Prepend(_) => cut.left >= Left::Solid,
+        | Normalizer::Prepend(_)
+        | Normalizer::DummySpace { behind: false } => cut.left >= Left::Solid,
+        // The last part may be nothing but spaces, and the text not.
+        Normalizer::DummySpace { behind: true } => false,
         Normalizer::Replace { pattern, .. } => match pattern {
             Search::Literal(literal) => cut.right && !reaches_over_a_space(literal),
             Search::Pattern(_) => false,
@@ -111,7 +114,8 @@ fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
         Normalizer::CollapseSpaces
         | Normalizer::Strip { .. }
         | Normalizer::StripSpaces { .. }
-        | Normalizer::Prepend(_) => Cut { left: solid, ..cut },
+        | Normalizer::Prepend(_)
+        | Normalizer::DummySpace { .. } => Cut { left: solid, ..cut },
         Normalizer::Replace { pattern, content } => match pattern {
             Search::Literal(literal) => after_literal(literal, content, cut),
             Search::Pattern(_) => Cut {

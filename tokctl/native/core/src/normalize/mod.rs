@@ -19,7 +19,7 @@ mod spaces;
 
 pub use aligned::Aligned;
 pub use chain::Chain;
-pub use chars_map::CharsMap;
+pub use chars_map::{compile, compile_named, CharsMap, CharsMapRules};
 
 use crate::error::Result;
 use crate::pattern::Search;
@@ -91,6 +91,12 @@ pub enum Normalizer {
     },
     /// Puts this before a text that is not empty.
     Prepend(String),
+    /// SentencePiece's dummy space: before the text, or behind it, unless the text as given
+    /// is nothing but spaces (`Normalizer::Normalize` of its normalizer.cc). So a text that
+    /// its rules leave nothing of gets one, too.
+    DummySpace {
+        behind: bool,
+    },
 }
 
 /// One pass over the text; a normalizer is one or several.
@@ -109,6 +115,11 @@ enum Pass<'n> {
     CharsMap(&'n CharsMap),
     Replace(&'n Search, &'n str),
     Prepend(&'n str),
+    DummySpace {
+        behind: bool,
+        /// Also where nothing is left of the text?
+        alone: bool,
+    },
 }
 
 impl Normalizer {
@@ -143,6 +154,10 @@ impl Normalizer {
             &Normalizer::StripSpaces { left, right } => Pass::Strip(left, right, Blank::Space),
             Normalizer::Replace { pattern, content } => Pass::Replace(pattern, content),
             Normalizer::Prepend(prefix) => Pass::Prepend(prefix),
+            &Normalizer::DummySpace { behind } => Pass::DummySpace {
+                behind,
+                alone: false,
+            },
         };
         [Some(one), None, None, None, None].into_iter().flatten()
     }
@@ -170,6 +185,16 @@ impl Pass<'_> {
                     sink.lead(prefix);
                 }
                 sink.keep(text);
+            }
+            Pass::DummySpace { behind, alone } => {
+                let put = alone || !text.is_empty();
+                if put && edges.start && !behind {
+                    sink.lead(" ");
+                }
+                sink.keep(text);
+                if put && edges.end && behind {
+                    sink.put(' ', 1);
+                }
             }
         }
         Ok(())

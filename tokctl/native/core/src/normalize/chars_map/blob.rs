@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 
 /// Bytes of a key; SentencePiece's own rules have far shorter ones.
-const LONGEST_KEY: usize = 1024;
+pub(super) const LONGEST_KEY: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Blob {

@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 
-use super::sections::Sections;
+use super::expand::Made;
 
 /// The rules, with the clean-up of Google's machine translation (`nmt`) and case folding
 /// (`cf`).
@@ -42,52 +42,16 @@ const START: u32 = 0;
 
 impl Builtin {
     pub fn new(nmt: bool, cf: bool) -> Self {
-        let mut tables = Sections::read();
-        // Sequences go by what NFKC makes of a character, whatever the other rules say.
-        let mut folded: HashMap<char, char> = HashMap::new();
-        let mut inside: Vec<char> = hangul().collect();
-        inside.extend(tables.sequences.iter().flat_map(|(key, _)| key.chars()));
-        inside.sort_unstable();
-        inside.dedup();
-        folded.extend(inside.iter().map(|&character| (character, character)));
-        for (&key, value) in &tables.characters {
-            let mut value = value.chars();
-            if let (Some(one), None) = (value.next(), value.next()) {
-                if inside.binary_search(&one).is_ok() {
-                    folded.insert(key, one);
-                }
-            }
-        }
-        if nmt {
-            for (key, value) in tables.nmt {
-                match value {
-                    Some(value) => tables.characters.insert(key, value),
-                    None => tables.characters.remove(&key),
-                };
-            }
-        }
-        let case = match cf {
-            true => tables.case,
-            false => HashMap::new(),
-        };
-        let fold = |text: &str| -> String {
-            let folded = text.chars().map(|c| case.get(&c).copied().unwrap_or(c));
-            folded.collect()
-        };
+        let made = Made::new(nmt, cf);
         let mut rules = Builtin::empty();
-        for (&key, value) in &tables.characters {
-            rules.add_character(key, &fold(value));
+        for (&key, value) in &made.characters {
+            rules.add_character(key, value);
         }
-        for (&key, &value) in &case {
-            if !tables.characters.contains_key(&key) {
-                rules.add_character(key, value.encode_utf8(&mut [0; 4]));
-            }
-        }
-        for (&key, &to) in &folded {
+        for (&key, &to) in &made.folded {
             rules.character(key).folded = Some(to);
         }
-        for (key, value) in &tables.sequences {
-            rules.add_sequence(key, &fold(value));
+        for (key, value) in &made.sequences {
+            rules.add_sequence(key, value);
         }
         rules
     }
@@ -250,13 +214,6 @@ impl Found<'_> {
             }
         }
     }
-}
-
-/// The conjoining jamo (Unicode, 3.12).
-fn hangul() -> impl Iterator<Item = char> {
-    ('\u{1100}'..='\u{1112}')
-        .chain('\u{1161}'..='\u{1175}')
-        .chain('\u{11A8}'..='\u{11C2}')
 }
 
 fn jamo(character: char, first: u32, count: u32) -> Option<u32> {

@@ -7,9 +7,13 @@
 
 mod blob;
 mod builtin;
+mod compile;
+mod darts;
+mod expand;
 mod graphemes;
 mod kept;
 mod sections;
+mod tails;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +23,8 @@ use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Found};
 use kept::Kept;
+
+pub use compile::{compile, compile_named, Rules as CharsMapRules};
 
 /// A set of rules, and how they are applied.
 #[derive(Debug, Clone)]
@@ -85,6 +91,24 @@ impl CharsMap {
             false => Some(Arc::new(Kept::new(texts)?)),
         };
         Ok(self)
+    }
+
+    /// Do the rules make nothing but spaces of this text, one of each text that they, or no
+    /// rule, stand for?
+    pub(super) fn makes_only_spaces(&self, text: &[u8]) -> bool {
+        let Ok(mut rest) = std::str::from_utf8(text) else {
+            return false;
+        };
+        let kept = |text: &str| self.kept.as_ref()?.longest(text.as_bytes());
+        while !rest.is_empty() {
+            let length = match (kept(rest), self.rules.longest(rest)) {
+                (None, Some((length, Found::Text(" ")))) => length,
+                (Some(1), _) | (None, None) if rest.starts_with(' ') => 1,
+                _ => return false,
+            };
+            rest = &rest[length..];
+        }
+        true
     }
 
     pub(super) fn run(&self, text: &[u8], sink: &mut impl Sink) {

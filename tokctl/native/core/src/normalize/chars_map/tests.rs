@@ -136,3 +136,72 @@ fn what_is_kept_is_kept_from_rules_that_begin_inside() {
         assert_eq!(std::str::from_utf8(&found).unwrap(), expected);
     }
 }
+
+/// By the reader of ours: every rule is there, and nothing else.
+#[test]
+fn compiled_rules_are_the_rules() {
+    let mut state = 7u64;
+    let mut draw = |most: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % most
+    };
+    for size in [1, 2, 40, 3000] {
+        let mut rules = CharsMapRules::new();
+        for _ in 0..size {
+            let key: String = (0..1 + draw(4))
+                .filter_map(|_| char::from_u32(0x3B1 + draw(60) as u32 * 7))
+                .collect();
+            rules.insert(key, format!("{}", draw(30)));
+        }
+        let blob = compile(&rules).expect("sound rules");
+        let read = Blob::new(&blob).expect("a sound blob");
+        for (key, value) in &rules {
+            let found: Vec<_> = read.prefixes(key).collect();
+            let expected: Vec<_> = key
+                .char_indices()
+                .map(|(at, character)| at + character.len_utf8())
+                .filter_map(|end| Some((end, &rules.get(&key[..end])?[..])))
+                .collect();
+            assert_eq!(found, expected);
+            assert_eq!(found.last(), Some(&(key.len(), &value[..])));
+            let other = format!("{key}!");
+            assert_eq!(read.prefixes(&other).count(), found.len());
+        }
+    }
+    assert_eq!(compile(&CharsMapRules::new()), Ok(Vec::new()));
+    assert!(compile_named("nfkd").is_none());
+}
+
+#[test]
+fn a_dummy_space_asks_what_the_text_was() {
+    let rules = CharsMap::named("nmt_nfkc", false).expect("rules of this name");
+    for behind in [false, true] {
+        let space = Normalizer::DummySpace { behind };
+        let strip = Normalizer::StripSpaces {
+            left: true,
+            right: true,
+        };
+        let tidy = Chain::new(vec![Normalizer::CharsMap(rules.clone()), strip, space]);
+        for (text, expected) in [("", ""), ("\u{3000} ", ""), ("\u{1} ", " "), ("a ", "a ")] {
+            let expected = match (behind, expected) {
+                (false, "a ") => " a",
+                _ => expected,
+            };
+            let found = tidy
+                .apply(text.as_bytes(), Edges::WHOLE)
+                .expect("no failure");
+            assert_eq!(
+                String::from_utf8_lossy(&found),
+                expected,
+                "{text:?} {behind}"
+            );
+            let aligned = tidy.apply_aligned(text.as_bytes(), Edges::WHOLE);
+            let aligned = aligned.expect("no failure").unwrap_or_default();
+            assert_eq!(aligned.text, found.as_ref(), "{text:?}");
+            assert_eq!(aligned.places.len(), found.len());
+        }
+        assert_eq!(tidy.cuts_before_space(), !behind);
+    }
+}

@@ -1,0 +1,182 @@
+"""SentencePiece's `.vocab`: the pieces and their scores, as `spm_train` lists them beside a model.
+
+A line is a piece, a tab and the score, with six digits. What the file leaves open is taken as
+SentencePiece trains by default: its rules nmt_nfkc, spaces tidied, a space before the text; and
+where that does not say what a piece is, the file is refused. A `.model` beside it is not looked
+at: it says all of this, and can be read itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.formats import sentencepiece_proto
+from tokctl.formats.contract import Files, Loss, Source, damaged
+from tokctl.formats.sentencepiece import reading, writing
+from tokctl.formats.sentencepiece.reading import BYTE, CONTROL, NORMAL, UNKNOWN
+from tokctl.formats.sentencepiece.spaces import MARK
+from tokctl.recipe import FilledRecipe, Origin
+from tokctl.recipe.symbols import BYTE_TOKENS
+
+_NUMBER = rb"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+#: A piece can hold what ends a line, so a line ends behind a score.
+_LINE = re.compile(rb"(.+?)\t(" + _NUMBER + rb")\r?(?:\n|\Z)", re.DOTALL)
+#: How the file begins: lines without a tab in the piece.
+_START = re.compile(rb"(?:[^\t\n\0]{1,400}\t" + _NUMBER + rb"\r?\n){1,3}")
+_UNKNOWN = b"<unk>"
+_CONTROLS = (b"<s>", b"</s>", b"<pad>")
+_NUMBERS = {name: number for number, name in reading.ALGORITHMS.items()}
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with pieces and their scores?"""
+    return _START.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where it does not say enough."""
+    try:
+        special = source.hints.special or {}
+        return _filled(source.data, {text.encode(): id_ for text, id_ in special.items()})
+    except ValueError as error:
+        raise damaged(source.name, str(error)) from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What the `.model` can't hold, and what is not as SentencePiece trains by default."""
+    proto, found = writing.message(model)
+    there = reading.filled(proto, None)
+    try:
+        here = _filled(_lines(proto), {})
+    except (ValueError, TokctlError):
+        return [*found, Loss("what type each piece is, which can't be told here by its score")]
+    for name, what in (
+        ("algorithm", "that it is another algorithm than its scores look like"),
+        ("normalizers", "the normalizers, which are not SentencePiece's defaults"),
+        ("decoders", "what is written for an unknown token, and how ids become text"),
+        ("special_tokens", "which pieces are special tokens"),
+    ):
+        if getattr(there.recipe, name) != getattr(here.recipe, name):
+            found.append(Loss(what))
+    if there.tokens != here.tokens:
+        found.append(Loss("pieces that hold what ends a line"))
+    elif there.added != here.added and there.recipe.special_tokens == here.recipe.special_tokens:
+        found.append(Loss("which pieces are user-defined"))
+    if there.scores != here.scores:
+        # Only sums of scores, or their order, decide anything.
+        ranks = there.recipe.algorithm == "bpe" and _order(there) == _order(here)
+        minor = ranks or there.recipe.algorithm in ("word", "char")
+        found.append(Loss("more than six digits of a score", minor))
+    return found
+
+
+def _order(model: FilledRecipe) -> list[int]:
+    places = {score: at for at, score in enumerate(sorted(set(model.scores)))}
+    return [places[score] for score in model.scores]
+
+
+def write(model: FilledRecipe) -> Files:
+    """The file that `spm_train` would write beside the `.model`."""
+    return {"": _lines(writing.message(model)[0])}
+
+
+def _lines(proto: Any) -> bytes:
+    # As a C++ stream writes a float: six digits, without zeros at the end.
+    return b"".join(b"%s\t%s\n" % (p.piece, b"%g" % p.score) for p in proto.pieces)
+
+
+def _filled(data: bytes, special: dict[bytes, int]) -> FilledRecipe:
+    listed = _pieces(data)
+    types = _types(listed, special)
+    proto = sentencepiece_proto.new()
+    for (piece, score), kind in zip(listed, types, strict=True):
+        proto.pieces.add(piece=piece, score=score, type=kind)
+    proto.trainer_spec.model_type = _NUMBERS[_algorithm(listed, types)]
+    proto.trainer_spec.byte_fallback = BYTE in types
+    proto.normalizer_spec.precompiled_charsmap = _native.chars_map_named("nmt_nfkc")
+    return reading.filled(proto, Origin("sentencepiece-vocab"))
+
+
+def _pieces(data: bytes) -> list[tuple[bytes, float]]:
+    found = []
+    at = 0
+    while at < len(data):
+        # `search` would pass over what is between two lines.
+        line = _LINE.match(data, at)
+        if line is None:
+            raise ValueError(f"line {_number(data, at)} is no piece and its score")
+        score = float(line[2])
+        if not math.isfinite(score):
+            raise ValueError(f"the score of line {_number(data, at)} is too large")
+        found.append((line[1], score))
+        at = line.end()
+    return found
+
+
+def _number(data: bytes, at: int) -> int:
+    """Of the line that begins there."""
+    return data.count(b"\n", 0, at) + 1
+
+
+def _types(listed: list[tuple[bytes, float]], special: dict[bytes, int]) -> list[int]:
+    """What each piece is: by its name, or, where its score shows that it was not learned, by
+    what the caller says."""
+    names = {piece for piece, _ in listed}
+    if _UNKNOWN not in names:
+        raise TokctlError(
+            "it has no piece <unk>, and does not say which one stands for unknown characters",
+            "read the .model that belongs to it",
+        )
+    whole = all(token in names for token in BYTE_TOKENS)
+    types = []
+    for piece, _ in listed:
+        if piece == _UNKNOWN:
+            types.append(UNKNOWN)
+        elif piece in _CONTROLS or piece in special:
+            types.append(CONTROL)
+        elif whole and piece in _BYTES:
+            types.append(BYTE)
+        else:
+            types.append(NORMAL)
+    _check_learned(listed, types)
+    return types
+
+
+_BYTES = frozenset(BYTE_TOKENS)
+
+
+def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
+    """TokctlError for a piece of score 0 that may be a control or a user-defined one. The first
+    piece that BPE learns has it, too; it stands behind all of these."""
+    plain = [at for at, kind in enumerate(types) if kind == NORMAL]
+    zero = [at for at in plain if listed[at][1] == 0]
+    learned = [at for at in plain if listed[at][1] < 0]
+    if zero and learned and zero[-1] < learned[0] and listed[learned[0]][1] == -1:
+        zero.pop()
+    if zero:
+        name = listed[zero[0]][0].decode(errors="replace")
+        raise TokctlError(
+            f"its piece {name!r} has the score 0: a control piece or a user-defined one, and the "
+            "file does not say which",
+            "read the .model that belongs to it, or name the special tokens",
+        )
+
+
+def _algorithm(listed: list[tuple[bytes, float]], types: list[int]) -> str:
+    """By what only one training makes: BPE scores 0, -1, -2, …; every piece of a character model
+    is one, and every piece of a word model begins a word."""
+    plain = [entry for entry, kind in zip(listed, types, strict=True) if kind == NORMAL]
+    texts = [piece.decode(errors="replace") for piece, _ in plain]
+    if plain and all(score == -at for at, (_, score) in enumerate(plain)):
+        return "bpe"
+    if all(len(text) == 1 for text in texts):
+        return "char"
+    if all(text.startswith(MARK) for text in texts):
+        return "word"
+    return "unigram"

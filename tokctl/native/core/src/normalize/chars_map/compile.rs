@@ -1,0 +1,68 @@
+//! Rules to a `precompiled_charsmap`, as SentencePiece compiles them
+//! (`Builder::CompileCharsMap` of its builder.cc).
+
+use std::collections::BTreeMap;
+
+use super::blob::LONGEST_KEY;
+use super::darts::double_array;
+use super::expand::rules_of;
+use super::NAMES;
+use crate::error::{Error, Result};
+
+/// SentencePiece looks at so many rules at one place, and takes no more.
+const MOST_PREFIXES: usize = 31;
+
+/// Keys and what they become.
+pub type Rules = BTreeMap<String, String>;
+
+/// The `precompiled_charsmap` of these rules; no bytes for no rules.
+pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
+    let invalid = |what: &str| Err(Error::Invalid(format!("a rule {what}")));
+    if rules.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut places: BTreeMap<&str, u32> = rules.values().map(|value| (&value[..], 0)).collect();
+    let mut values = Vec::new();
+    for (value, place) in &mut places {
+        *place = values.len() as u32;
+        values.extend_from_slice(value.as_bytes());
+        values.push(0);
+    }
+    if values.len() >= 1 << 31 {
+        return invalid("has far too long a value");
+    }
+    // The keys that the present one begins with; in order, so those before it.
+    let mut prefixes: Vec<&str> = Vec::new();
+    for (key, value) in rules {
+        if key.is_empty() || key.len() > LONGEST_KEY {
+            return invalid("is for no text, or for far too long a one");
+        }
+        if key.contains('\0') || value.contains('\0') {
+            return invalid("holds a NUL");
+        }
+        while prefixes
+            .last()
+            .is_some_and(|&prefix| !key.starts_with(prefix))
+        {
+            prefixes.pop();
+        }
+        prefixes.push(key);
+        if prefixes.len() > MOST_PREFIXES {
+            return invalid("begins with too many others");
+        }
+    }
+    let keys = rules
+        .iter()
+        .map(|(key, value)| (key.as_bytes(), places.get(&value[..]).copied().unwrap_or(0)));
+    let units = double_array(keys);
+    let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
+    blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+    blob.extend(values);
+    Ok(blob)
+}
+
+/// The `precompiled_charsmap` of SentencePiece's own rules of this name.
+pub fn compile_named(name: &str) -> Option<Result<Vec<u8>>> {
+    let &(_, nmt, cf) = NAMES.iter().find(|known| known.0 == name)?;
+    Some(compile(&rules_of(nmt, cf)))
+}

@@ -1,0 +1,215 @@
+//! Double arrays as Darts-clone builds them, unit for unit, so that rules of ours are the
+//! very bytes that SentencePiece writes.
+//!
+//! The keys, in order, are put into a graph where equal tails are one ("Details::DawgBuilder"
+//! of darts.h); the graph is laid out depth first, each set of siblings at the first place
+//! where it fits among the last 4,096 units ("Details::DoubleArrayBuilder"). A set that
+//! several nodes share is laid out once where their units can point to it.
+
+use super::tails::{Branch, Graph};
+
+/// Units that the layout is still free to use: 16 blocks of 256.
+const OPEN: usize = 16 * BLOCK;
+const BLOCK: usize = 256;
+
+/// What is known of a unit while it is open. The free ones form a ring.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    before: usize,
+    after: usize,
+    taken: bool,
+    /// Siblings begin here: no other set may.
+    is_base: bool,
+}
+
+struct Layout<'g> {
+    graph: &'g Graph,
+    units: Vec<u32>,
+    slots: Vec<Slot>,
+    /// The first free unit; the number of units where there is none.
+    head: usize,
+    /// Where a shared set begins, by number; 0: nowhere yet.
+    bases: Vec<usize>,
+}
+
+/// The units of a double array for keys in ascending order, none empty or with a NUL, with
+/// their values (below 2^31).
+pub(super) fn double_array<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> Vec<u32> {
+    let (graph, top) = Graph::new(keys);
+    let mut layout = Layout {
+        units: Vec::new(),
+        slots: vec![Slot::default(); OPEN],
+        head: 0,
+        bases: vec![0; graph.sets.len()],
+        graph: &graph,
+    };
+    layout.take(0);
+    layout.slot(0).is_base = true;
+    layout.set_offset(0, 1);
+    if !graph.sets[top as usize].is_empty() {
+        layout.place_all(top);
+    }
+    let blocks = layout.units.len() / BLOCK;
+    for block in blocks.saturating_sub(OPEN / BLOCK)..blocks {
+        layout.close_block(block);
+    }
+    layout.units
+}
+
+impl Layout<'_> {
+    fn slot(&mut self, unit: usize) -> &mut Slot {
+        &mut self.slots[unit % OPEN]
+    }
+
+    fn is_taken(&self, unit: usize) -> bool {
+        self.slots[unit % OPEN].taken
+    }
+
+    fn set_offset(&mut self, unit: usize, offset: usize) {
+        let kept = self.units[unit] & (1 << 31 | 1 << 8 | 0xFF);
+        let offset = offset as u32;
+        self.units[unit] = kept
+            | match offset < 1 << 21 {
+                true => offset << 10,
+                false => offset << 2 | 1 << 9,
+            };
+    }
+
+    /// Lays out the graph from the top: every node's set before those below it, depth first.
+    fn place_all(&mut self, top: u32) {
+        let graph = self.graph;
+        // What is left to do of each set on the way: its siblings, and where it begins.
+        let mut open = Vec::new();
+        if let Some(base) = self.place(top, 0) {
+            open.push((graph.sets[top as usize].iter(), base));
+        }
+        while let Some((siblings, base)) = open.last_mut() {
+            let Some(branch) = siblings.next() else {
+                open.pop();
+                continue;
+            };
+            if branch.label != 0 {
+                let unit = *base ^ usize::from(branch.label);
+                if let Some(base) = self.place(branch.below, unit) {
+                    open.push((graph.sets[branch.below as usize].iter(), base));
+                }
+            }
+        }
+    }
+
+    /// Puts a set below a unit: where it begins, or None where it stands there already.
+    fn place(&mut self, number: u32, unit: usize) -> Option<usize> {
+        let graph = self.graph;
+        let (set, shared) = (&graph.sets[number as usize], graph.shared[number as usize]);
+        let base = self.bases[number as usize];
+        if shared && base != 0 && reaches(unit ^ base) {
+            if set[0].label == 0 {
+                self.units[unit] |= 1 << 8;
+            }
+            self.set_offset(unit, unit ^ base);
+            return None;
+        }
+        let base = self.find_base(set, unit);
+        self.set_offset(unit, unit ^ base);
+        for branch in set {
+            let child = base ^ usize::from(branch.label);
+            self.take(child);
+            if branch.label == 0 {
+                self.units[unit] |= 1 << 8;
+                self.units[child] = branch.below | 1 << 31;
+            } else {
+                self.units[child] = self.units[child] & !0xFF | u32::from(branch.label);
+            }
+        }
+        self.slot(base).is_base = true;
+        if shared {
+            self.bases[number as usize] = base;
+        }
+        Some(base)
+    }
+
+    /// The first place where all siblings of a set are free.
+    fn find_base(&self, set: &[Branch], unit: usize) -> usize {
+        let behind = self.units.len() | (unit & 0xFF);
+        if self.head >= self.units.len() {
+            return behind;
+        }
+        let mut free = self.head;
+        loop {
+            let base = free ^ usize::from(set[0].label);
+            let rest = &set[1..];
+            if !self.slots[base % OPEN].is_base
+                && reaches(unit ^ base)
+                && rest
+                    .iter()
+                    .all(|branch| !self.is_taken(base ^ usize::from(branch.label)))
+            {
+                return base;
+            }
+            free = self.slots[free % OPEN].after;
+            if free == self.head {
+                return behind;
+            }
+        }
+    }
+
+    fn take(&mut self, unit: usize) {
+        if unit >= self.units.len() {
+            self.grow();
+        }
+        let Slot { before, after, .. } = *self.slot(unit);
+        if unit == self.head {
+            self.head = match after == unit {
+                true => self.units.len(),
+                false => after,
+            };
+        }
+        self.slot(before).after = after;
+        self.slot(after).before = before;
+        self.slot(unit).taken = true;
+    }
+
+    /// One more block; the oldest open one is closed.
+    fn grow(&mut self) {
+        let (start, end) = (self.units.len(), self.units.len() + BLOCK);
+        if end > OPEN {
+            self.close_block(end / BLOCK - 1 - OPEN / BLOCK);
+        }
+        self.units.resize(end, 0);
+        for unit in start..end {
+            *self.slot(unit) = Slot {
+                before: unit.wrapping_sub(1),
+                after: unit + 1,
+                ..Slot::default()
+            };
+        }
+        // The new units come last in the ring, before its head.
+        let head = self.head;
+        let (first, last) = match head == start {
+            true => (end - 1, start),
+            false => (self.slot(head).before, head),
+        };
+        self.slot(start).before = first;
+        self.slot(end - 1).after = last;
+        self.slot(first).after = start;
+        self.slot(last).before = end - 1;
+    }
+
+    /// Gives the free units of a block labels by which nothing is ever found there.
+    fn close_block(&mut self, block: usize) {
+        let all = block * BLOCK..(block + 1) * BLOCK;
+        let unused = all.clone().find(|&unit| !self.slot(unit).is_base);
+        let unused = unused.unwrap_or(0);
+        for unit in all {
+            if !self.is_taken(unit) {
+                self.take(unit);
+                self.units[unit] = self.units[unit] & !0xFF | (unit ^ unused) as u32 & 0xFF;
+            }
+        }
+    }
+}
+
+/// Can a unit hold this offset? Those of 2^21 and more are held without their low byte.
+fn reaches(offset: usize) -> bool {
+    offset & 0xFF == 0 || offset & 0xFF << 21 == 0
+}
