@@ -4,10 +4,9 @@ By merges, the pairs of a list merge, the first of the list first. By ranks (tik
 SentencePiece's BPE) any two neighbours that spell a token merge, the token of the lowest
 rank first: its id, or its place in the order of the scores.
 
-Wherever a token is made by ranks, no merge before has crossed its ends, so inside it the
-very merges were made that its own text would see: it is always made of the same two
-parts (`Merging::splits` in the core). These pairs in the order of the ranks are the merges
-that do the same. Turned round, merges are ranks where these pairs are the very merges.
+Either way each token has one pair that it is ever made of: the one that its own text ends
+with (`Merging::made` in the core says why). Two models with the same such pairs in the same
+order make the same tokens of every text.
 """
 
 from __future__ import annotations
@@ -19,10 +18,39 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.recipe import FilledRecipe, Merge
+from tokctl.recipe.symbols import BYTE_TOKENS
 from tokctl.segmenting import encoder
 
 #: A merge without what a training counted.
 _PLAIN = (0, 0, 0)
+
+#: Left, right, token.
+Triple = tuple[int, int, int]
+
+
+def made(model: FilledRecipe) -> list[Triple]:
+    """The merges that are ever made, in their order.
+
+    Raises:
+        InexpressibleError: this can't be told of the model.
+    """
+    recipe = model.recipe
+    if recipe.marker.kind != "none":
+        raise InexpressibleError("its words have a marker, and ranks know none")
+    if recipe.segmentation == "replay":
+        raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
+    apart = model.apart
+    tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
+    try:
+        found = encoder(model).made(tokens)
+    except _native.CoreError as error:
+        raise TokctlError(error.args[0]) from None
+    if model.scores:
+        levels = [model.scores[token] for *_, token in found]
+        if len(set(levels)) != len(levels):
+            # Pairs of both merge from the left, as they come: no order of merges does that.
+            raise InexpressibleError("it merges by scores, and several of these are equal")
+    return found
 
 
 def by_merges(model: FilledRecipe) -> FilledRecipe:
@@ -30,19 +58,12 @@ def by_merges(model: FilledRecipe) -> FilledRecipe:
     Models that are not segmented by ranks come back as they are.
 
     Raises:
-        InexpressibleError: two tokens share a rank, so that pairs of both merge from the
-            left as they come; no order of merges does that. Or a token can be made of
-            tokens of higher rank alone, so that it has more than one pair.
+        InexpressibleError: two tokens share a rank.
     """
     if model.recipe.segmentation != "ranks":
         return model
-    splits = _splits(model)
-    if model.scores:
-        made = [model.scores[token] for *_, token in splits]
-        if len(set(made)) != len(made):
-            raise InexpressibleError("it merges by scores, and several of these are equal")
+    merges = [Merge(*triple, *_PLAIN) for triple in made(model)]
     recipe = replace(model.recipe, segmentation="merges")
-    merges = [Merge(*split, *_PLAIN) for split in splits]
     return replace(model, recipe=recipe, merges=merges, scores=[])
 
 
@@ -59,42 +80,36 @@ def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
         return model
     if model.recipe.segmentation == "symbols":
         raise InexpressibleError("the model does not merge, and ranks would")
-    merges = by_merges(model).merges
+    merges = made(model)
+    _check_bytes(model, merges)
     recipe = replace(model.recipe, segmentation="ranks")
     scores = _scores(model, merges) if scored else []
     ranked = replace(model, recipe=recipe, merges=[], scores=scores)
-    if why := _difference(model, [merge[:3] for merge in merges], _splits(ranked)):
+    if why := _difference(model, merges, made(ranked)):
         raise InexpressibleError(why)
     return ranked
 
 
-def _scores(model: FilledRecipe, merges: list[Merge]) -> list[float]:
+def _check_bytes(model: FilledRecipe, merges: list[Triple]) -> None:
+    """InexpressibleError where tokens of bytes that no text spells (`<0x41>`) merge."""
+    if not model.recipe.byte_fallback or len(merges) == len(model.merges):
+        return
+    bytes_ = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
+    if any(merge.left in bytes_ or merge.right in bytes_ for merge in model.merges):
+        raise InexpressibleError("it merges the tokens of bytes of unknown characters")
+
+
+def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
     """Scores by which the merges come in their order: 0 where no merge makes the token."""
     scores = [0.0] * len(model.tokens)
-    for rank, merge in enumerate(merges):
-        scores[merge.token] = float(-rank)
+    for rank, (*_, token) in enumerate(merges):
+        scores[token] = float(-rank)
     return scores
 
 
-def _splits(model: FilledRecipe) -> list[tuple[int, int, int]]:
-    apart = model.apart
-    tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
-    try:
-        splits, late = encoder(model).splits(tokens)
-    except _native.CoreError as error:
-        raise TokctlError(error.args[0]) from None
-    if late:
-        raise InexpressibleError(
-            f"by ranks, {model.spelled[late[0]]!r} is made of tokens that come later than it"
-        )
-    return splits
-
-
-def _difference(
-    model: FilledRecipe, merges: list[tuple[int, ...]], splits: list[tuple[int, int, int]]
-) -> str | None:
+def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple]) -> str | None:
     """Where the model's merges and those that ranks stand for part; None where they are equal."""
-    for step, (merge, split) in enumerate(zip_longest(merges, splits), 1):
+    for step, (merge, split) in enumerate(zip_longest(merges, ranked), 1):
         if merge == split:
             continue
         names = model.spelled
@@ -104,9 +119,8 @@ def _difference(
                 f"by ranks {names[left]!r} and {names[right]!r} make {names[token]!r}, and the "
                 "model does not merge them"
             )
-        token = merge[2]
         return (
-            f"merge {step} makes {names[token]!r}, which by its rank comes at another place "
+            f"merge {step} makes {names[merge[2]]!r}, which by its rank comes at another place "
             "in the order"
         )
     return None

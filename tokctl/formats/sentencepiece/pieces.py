@@ -20,10 +20,6 @@ from tokctl.formats.sentencepiece.reading import (
 from tokctl.pipeline import AddedToken
 from tokctl.recipe import FilledRecipe
 from tokctl.recipe.symbols import BYTE_TOKENS
-from tokctl.segmenting import encoder
-
-#: The highest rank, for "all merges".
-_ALL = 2**32 - 1
 
 
 class Piece(NamedTuple):
@@ -41,39 +37,24 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         InexpressibleError: there are no scores that do the same.
     """
     losses: list[Loss] = []
-    if model.recipe.segmentation == "replay":
-        raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
     # Tokens of bytes are never found in text there, nor made of others.
     model = replace(model, recipe=replace(model.recipe, precision="single"))
-    made = _made(model)
-    idle = [id_ for id_, way in made.items() if way is None]
+    made = {token for *_, token in merging.made(model)}
+    idle = [
+        id_
+        for id_, token in enumerate(model.tokens)
+        if id_ not in made and id_ not in model.apart and len(token.decode()) > 1
+    ]
     if idle and model.recipe.whole_words:
         name = model.spelled[idle[0]]
         losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
     if model.recipe.segmentation == "merges":
         model = _without(model, idle)
-        used = sorted({way for way in made.values() if way is not None})
-        # Wherever a token is made, it is made of the two parts that its own text is made of:
-        # no merge before has crossed its ends (see `merging`). The others are never made.
-        model = replace(model, merges=[model.merges[rank] for rank in used])
     recipe = replace(model.recipe, whole_words=False)
     model = merging.by_ranks(replace(model, recipe=recipe), scored=True)
     if not model.scores or any(score != _single(score) for score in model.scores):
         model = replace(model, scores=_scores(model))
     return model, losses
-
-
-def _made(model: FilledRecipe) -> dict[int, int | None]:
-    """The rank of the merge that makes a token's own text the token, by id; None where no
-    merge does. Tokens of one character are left out."""
-    native = encoder(model)
-    found: dict[int, int | None] = {}
-    for id_, token in enumerate(model.tokens):
-        if id_ in model.apart or len(token.decode()) < 2:
-            continue
-        ids, _, ranks = native.replay(token, _ALL)
-        found[id_] = ranks[-1] if ids == [id_] and ranks else None
-    return found
 
 
 def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Splits, Token, Unigram};
+use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Token, Unigram};
 use tokctl_core::measure;
 use tokctl_core::model::NO_ID;
 use tokctl_core::normalize::Edges;
@@ -253,13 +253,12 @@ impl Encoder {
         ))
     }
 
-    /// The merges that ranks stand for, as (left, right, token) by rank, of these tokens, and
-    /// the tokens that merges of higher rank may make.
-    fn splits(&self, py: Python<'_>, tokens: Vec<(Vec<u8>, u32)>) -> PyResult<Splits> {
+    /// The merges that are ever made, as (left, right, token) by rank, of these tokens.
+    fn made(&self, py: Python<'_>, tokens: Vec<(Vec<u8>, u32)>) -> PyResult<Vec<(u32, u32, u32)>> {
         let Segmenter::Merges(merging) = self.0.segmenter() else {
             return Err(invalid("this encoder has no merges".into()));
         };
-        detached(py, |interrupt| merging.splits(&tokens, interrupt))
+        detached(py, |interrupt| merging.made(&tokens, interrupt))
     }
 
     /// The `n` best segmentations of one pre-token, best first: ids, lengths, score.

@@ -45,9 +45,6 @@ pub struct Merging {
     pub in_parts: bool,
 }
 
-/// Merges as (left, right, token), and tokens that merges of higher rank may make.
-pub type Splits = (Vec<(u32, u32, u32)>, Vec<u32>);
-
 struct Node {
     id: u32,
     length: u32,
@@ -67,7 +64,14 @@ impl Merging {
             out.push(Segment { id, length });
             return Ok(());
         }
-        self.merge(pre_token, self.unknown, NO_RANK, out, |_| {}, interrupt)
+        self.merge(
+            pre_token,
+            self.unknown,
+            NO_RANK,
+            out,
+            |_, _, _| {},
+            interrupt,
+        )
     }
 
     /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
@@ -84,52 +88,51 @@ impl Merging {
             None,
             steps,
             &mut segments,
-            |rank| ranks.push(rank),
+            |rank, _, _| ranks.push(rank),
             interrupt,
         )?;
         Ok((segments, ranks))
     }
 
-    /// The merges that ranks stand for, as (left, right, token) by rank: the two tokens that
-    /// the merges of lower rank leave of a token's own text; and the tokens that two others
-    /// spell, but of which the merges of lower rank leave another number.
+    /// The merges that are ever made, as (left, right, token) in the order of their ranks: of
+    /// each token the one that its own text ends with. Tokens that their own text does not
+    /// become are not listed: no text makes them by merging.
     ///
-    /// Where there is no such token and no two share a rank, these merges alone do what the
-    /// ranks do. Wherever a token is made, no merge before that has crossed its ends, so
-    /// inside it the very merges were made that its text alone would see: the pair is always
-    /// the same. And ranks never fall: a merge that made a token of lower rank possible would
-    /// have had it there before.
-    pub fn splits(&self, tokens: &[(Vec<u8>, u32)], interrupt: Interrupt) -> Result<Splits> {
-        let ranks = self.merges.ranks_of_tokens();
+    /// Wherever a token is made, no merge before has crossed its ends. The merges inside it
+    /// were each the best there was, so they are those that its text alone would see: the
+    /// last of them is always of the same pair. Where no two tokens share a rank, these
+    /// merges alone do what all merges, or all ranks, do.
+    pub fn made(
+        &self,
+        tokens: &[(Vec<u8>, u32)],
+        interrupt: Interrupt,
+    ) -> Result<Vec<(u32, u32, u32)>> {
         let mut found: Vec<(u32, (u32, u32, u32))> = Vec::new();
-        let mut late = Vec::new();
         let mut parts = Vec::new();
         for (text, id) in tokens {
-            let Some(&rank) = ranks.get(id) else {
-                continue;
-            };
             parts.clear();
             check_length(text)?;
-            self.merge(text, None, rank, &mut parts, |_| {}, interrupt)?;
-            match parts[..] {
-                [left, right] if self.merges.rank(left.id, right.id) == rank => {
-                    found.push((rank, (left.id, right.id, *id)));
+            let mut last = None;
+            let done = |rank, left, right| last = Some((rank, (left, right, *id)));
+            self.merge(text, None, NO_RANK, &mut parts, done, interrupt)?;
+            if let ([whole], Some(merge)) = (&parts[..], last) {
+                if whole.id == *id {
+                    found.push(merge);
                 }
-                _ => late.push(*id),
             }
         }
         found.sort_unstable();
-        Ok((found.into_iter().map(|(_, merge)| merge).collect(), late))
+        Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
-    /// Makes the merges of rank below `limit` and tells `done` of each.
+    /// Makes the merges of rank below `limit` and tells `done` of each: rank, left, right.
     fn merge(
         &self,
         pre_token: &[u8],
         unknown: Option<u32>,
         limit: u32,
         out: &mut Vec<Segment>,
-        done: impl FnMut(u32),
+        done: impl FnMut(u32, u32, u32),
         interrupt: Interrupt,
     ) -> Result<()> {
         let first = out.len();
@@ -162,7 +165,7 @@ impl Merging {
         out: &mut Vec<Segment>,
         first: usize,
         limit: u32,
-        mut done: impl FnMut(u32),
+        mut done: impl FnMut(u32, u32, u32),
     ) {
         let mut all_ranks = [NO_RANK; SHORT];
         let mut pairs = (out.len() - first).saturating_sub(1);
@@ -175,9 +178,9 @@ impl Merging {
             let Some((at, &rank)) = best.filter(|(_, &rank)| rank < limit) else {
                 return;
             };
-            done(rank);
             let left = first + at;
             let right = out.remove(left + 1);
+            done(rank, out[left].id, right.id);
             out[left].id = self.merges.token(rank, out[left].id, right.id);
             out[left].length += right.length;
             ranks.copy_within(at + 1.., at);
@@ -197,7 +200,7 @@ impl Merging {
         out: &mut Vec<Segment>,
         first: usize,
         limit: u32,
-        mut done: impl FnMut(u32),
+        mut done: impl FnMut(u32, u32, u32),
         interrupt: Interrupt,
     ) -> Result<()> {
         let check = || match interrupt() {
@@ -234,7 +237,7 @@ impl Merging {
             if present != rank {
                 continue;
             }
-            done(rank);
+            done(rank, node.id, right.id);
             let (before, gone, after) = (node.before, node.after, right.after);
             let length = right.length;
             let token = self.merges.token(rank, node.id, right.id);

@@ -24,7 +24,7 @@ pub use encoder::Encoder;
 pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
 pub use matchers::Matchers;
-pub use merge::{MergeOrder, Merging, Splits};
+pub use merge::{MergeOrder, Merging};
 pub use parts::can_cut;
 pub use random::Rng;
 use segmenter::check_length;
