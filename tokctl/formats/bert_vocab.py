@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tokctl.formats.contract import Files, InexpressibleError, Loss, Source
+from tokctl.formats.contract import LARGEST_VOCABULARY, Files, InexpressibleError, Loss, Source
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
 from tokctl.formats.huggingface.class_pipelines import with_ids
@@ -29,7 +29,7 @@ def is_one(source: Source) -> bool:
     begin with ##?"""
     if source.is_folder or source.is_json or b"\0" in source.head or b"\n" not in source.head:
         return False
-    if source.size > vocab_files.LARGEST_FILE:
+    if source.size > LARGEST_VOCABULARY:
         return False
     # No token has a space in it; the last line of the head may be cut off.
     if any(b" " in line.strip() for line in source.head.splitlines()[:-1]):

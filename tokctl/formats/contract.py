@@ -21,6 +21,8 @@ from tokctl.errors import TokctlError
 
 #: No vocabulary comes near this; a larger file is read by mistake.
 LARGEST_FILE = 1 << 27
+#: The same of formats that hold a vocabulary and no more: a million tokens are half of it.
+LARGEST_VOCABULARY = 1 << 25
 #: As much of a file as its format is told by.
 HEAD = 1 << 12
 
@@ -106,6 +108,12 @@ class Source:
         """The whole content; TokctlError where it can't be read, or is no model's size."""
         return self._whole() if self._given is None else self._given
 
+    def within(self, most: int) -> bytes:
+        """The whole content; TokctlError, before it is read, where that is more bytes."""
+        if self.size > most:
+            raise _too_large(self.name, most)
+        return self.data
+
     @cached_property
     def document(self) -> Any:
         """The content as JSON; TokctlError where it is none."""
@@ -144,19 +152,19 @@ class Source:
         try:
             with self.path.open("rb") as file:
                 if self.path.is_file() and self.path.stat().st_size > LARGEST_FILE:
-                    raise _too_large(self.name)
+                    raise _too_large(self.name, LARGEST_FILE)
                 data = file.read(LARGEST_FILE + 1)
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
         if len(data) > LARGEST_FILE:
-            raise _too_large(self.name)
+            raise _too_large(self.name, LARGEST_FILE)
         return data
 
 
-def _too_large(name: str) -> TokctlError:
+def _too_large(name: str, most: int) -> TokctlError:
     return TokctlError(
         f"{name} is too large for a model file",
-        f"tokctl reads model files of up to {LARGEST_FILE >> 20} MiB",
+        f"tokctl reads files of this format of up to {most >> 20} MiB",
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import sentencepiece_proto
-from tokctl.formats.contract import Files, Loss, Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, damaged
 from tokctl.formats.sentencepiece import reading, writing
 from tokctl.formats.sentencepiece.reading import BYTE, CONTROL, NORMAL, UNKNOWN
 from tokctl.formats.sentencepiece.spaces import MARK
@@ -39,9 +39,10 @@ def is_one(source: Source) -> bool:
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where it does not say enough."""
+    data = source.within(LARGEST_VOCABULARY)
     try:
         special = source.hints.special or {}
-        return _filled(source.data, {text.encode(): id_ for text, id_ in special.items()})
+        return _filled(data, {text.encode(): id_ for text, id_ in special.items()})
     except ValueError as error:
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:

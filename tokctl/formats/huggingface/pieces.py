@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
-from tokctl.formats.contract import Source
+from tokctl.formats.contract import LARGEST_VOCABULARY, Source
 from tokctl.formats.huggingface.component import Json
 
 _UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4
@@ -36,7 +36,7 @@ class Pieces(NamedTuple):
 
 def read(source: Source, model: str) -> Pieces:
     """The pieces for a model of the type `BPE` or `Unigram`."""
-    proto = sentencepiece_proto.parse(source.data)
+    proto = sentencepiece_proto.parse(source.within(LARGEST_VOCABULARY))
     try:
         texts = [bytes(piece.piece).decode() for piece in proto.pieces]
     except UnicodeDecodeError:

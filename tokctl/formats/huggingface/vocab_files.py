@@ -9,25 +9,24 @@ from __future__ import annotations
 import codecs
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 
 #: What Unicode calls white space, which Rust's `trim_end` takes away.
 _WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
 _WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
-#: No vocabulary file comes near these; a larger one is read by mistake.
-LARGEST_FILE = 1 << 25
+#: No vocabulary file comes near this; a larger one is read by mistake.
 _MOST_LINES = 1 << 20
 
 
 def lines(source: Source) -> list[str]:
     """The lines of a text file; TokctlError where it is no UTF-8."""
-    _check_size(source)
-    if source.data.count(b"\n") > _MOST_LINES:
+    data = source.within(LARGEST_VOCABULARY)
+    if data.count(b"\n") > _MOST_LINES:
         raise damaged(source.name, f"it has more than {_MOST_LINES} lines")
     try:
-        text = source.data.decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise damaged(source.name, f"it is no UTF-8 at byte {error.start}") from None
     found = text.split("\n")
@@ -35,14 +34,9 @@ def lines(source: Source) -> list[str]:
     return [line.removesuffix("\r") for line in found] + ([last] if last else [])
 
 
-def _check_size(source: Source) -> None:
-    if source.size > LARGEST_FILE:
-        raise damaged(source.name, f"it has {source.size} bytes, too many for a vocabulary file")
-
-
 def vocab_json(source: Source) -> dict[str, int]:
     """The ids by token of a `vocab.json`."""
-    _check_size(source)
+    source.within(LARGEST_VOCABULARY)
     vocabulary = source.document
     if not isinstance(vocabulary, dict) or not vocabulary:
         raise damaged(source.name, "it is no object of tokens and their ids")

@@ -22,7 +22,7 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
-from tokctl.formats.contract import Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE, Spaces, decoders, normalizers
 from tokctl.pipeline import PRE_TOKENIZERS, AddedToken
 from tokctl.recipe import FilledRecipe, Origin, Recipe, user_defined_score
@@ -49,8 +49,9 @@ def is_one(source: Source) -> bool:
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where it is not whole."""
+    data = source.within(LARGEST_VOCABULARY)
     try:
-        return filled(sentencepiece_proto.parse(source.data), Origin("sentencepiece"))
+        return filled(sentencepiece_proto.parse(data), Origin("sentencepiece"))
     except ValueError as error:
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:

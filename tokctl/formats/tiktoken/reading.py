@@ -8,7 +8,7 @@ import re
 
 from tokctl.errors import TokctlError
 from tokctl.formats import holes
-from tokctl.formats.contract import Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
 from tokctl.pipeline import PRE_TOKENIZERS
@@ -33,7 +33,7 @@ def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where there is none."""
     beside = _sidecar(source)
     encoding = _encoding(source, beside)
-    ranks = _ranks(source.data, source.name)
+    ranks = _ranks(source.within(LARGEST_VOCABULARY), source.name)
     total = len(ranks) + len(encoding.special)
     if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
         raise damaged(
@@ -118,11 +118,16 @@ def fill(ranks: dict[bytes, int], encoding: Encoding) -> FilledRecipe:
     return FilledRecipe(recipe, tokens, added_tokens=added, origin=origin)
 
 
+_LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
+
+
 def _ranks(data: bytes, name: str) -> dict[bytes, int]:
     """The ranks, in any order; TokctlError that names the line where one is none."""
     ranks: dict[bytes, int] = {}
     places: dict[int, int] = {}
-    for number, line in enumerate(data.splitlines(), 1):
+    # Line by line: a file that is wrong from the start is not taken apart first.
+    for number, found in enumerate(_LINES.finditer(data), 1):
+        line = found[1]
         if not line:
             continue  # as tiktoken does
         try:
