@@ -31,7 +31,7 @@ def tried(case: bytes, folder: Path) -> None:
 
 def read(case: bytes, folder: Path) -> formats.FilledRecipe:
     """The model of a case; several files are a folder, and companions stand beside a file."""
-    hints = Hints(pattern="gpt2")
+    hints = Hints(pattern="qwen2")
     if CUT not in case:
         return formats.parse(case, "case", hints)
     files = parted(case)

@@ -12,7 +12,6 @@ import math
 import re
 from typing import Any
 
-from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import sentencepiece_proto
 from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, damaged
@@ -100,8 +99,7 @@ def _filled(data: bytes, special: dict[bytes, int]) -> FilledRecipe:
         proto.pieces.add(piece=piece, score=score, type=kind)
     proto.trainer_spec.model_type = _NUMBERS[_algorithm(listed, types)]
     proto.trainer_spec.byte_fallback = BYTE in types
-    proto.normalizer_spec.precompiled_charsmap = _native.chars_map_named("nmt_nfkc")
-    return reading.filled(proto, Origin("sentencepiece-vocab"))
+    return reading.filled(proto, Origin("sentencepiece-vocab"), default="nmt_nfkc")
 
 
 def _pieces(data: bytes) -> list[tuple[bytes, float]]:

@@ -58,9 +58,15 @@ def read(source: Source) -> FilledRecipe:
         raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
 
 
-def filled(proto: Any, origin: Origin | None) -> FilledRecipe:
-    """The model of a message; ValueError where it makes no sense, TokctlError where tokctl
-    can't run it."""
+def filled(proto: Any, origin: Origin | None, default: str | None = None) -> FilledRecipe:
+    """The model of a message.
+
+    default: the kind of rules that it has where the message holds none.
+
+    Raises:
+        ValueError: it makes no sense.
+        TokctlError: tokctl can't run it.
+    """
     trained = proto.trainer_spec
     algorithm = ALGORITHMS.get(trained.model_type)
     if algorithm is None:
@@ -85,6 +91,8 @@ def filled(proto: Any, origin: Origin | None) -> FilledRecipe:
     keep = [text for text, kind in zip(texts, types, strict=True) if kind == USER_DEFINED]
     blob = bytes(proto.normalizer_spec.precompiled_charsmap)
     rules = (charsmap.part_of(blob, keep),) if blob else ()
+    if not blob and default is not None:
+        rules = (NORMALIZERS.part(default, keep=keep),)
     spaces = Spaces.of(proto)
     _check_kept_spaces(spaces, keep)
     added = _added(algorithm, texts, types)
