@@ -24,7 +24,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE, Spaces, decoders, normalizers
-from tokctl.pipeline import PRE_TOKENIZERS, AddedToken
+from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS, AddedToken
 from tokctl.recipe import FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.recipe.symbols import BYTE_TOKENS
 
