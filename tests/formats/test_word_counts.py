@@ -152,3 +152,11 @@ def test_any_bytes(data: bytes, at: int) -> None:
             assert error.message.startswith("x: line") or "2^63" in error.message
         else:
             assert all(word for word in found)
+
+
+@pytest.mark.parametrize(
+    "data", [b"The\t131\n Project\t73\n", b"a\t1\n" * 3000, b"\xef\xbb\xbf\t1"]
+)
+def test_counts_are_no_pieces_with_scores(data: bytes) -> None:
+    with pytest.raises(TokctlError, match="holds word counts"):
+        formats.parse(data, "c.tsv")

@@ -14,7 +14,8 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import HEAD, Files, InexpressibleError, Loss, Source
 from tokctl.recipe import FilledRecipe
 
-_LINES = re.compile(rb"(?:[^\n]+\t[0-9]{1,19}\r?\n)+")
+#: SentencePiece's pieces, which look alike, begin with a score of 0 or below.
+_LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")
 
 
 def is_one(source: Source) -> bool:
