@@ -189,7 +189,7 @@ def test_the_lowest_id_that_two_tokens_have_is_found_at_once() -> None:
 @pytest.mark.parametrize(
     ("vocab", "message"),
     [
-        ({"a": 0, "b": 2, "ab": 9999}, "a token with the id 9999, and there are 3"),
+        ({"a": 0, "b": 2, "ab": 99999}, "of the ids up to 99999, only 3 have a token"),
         ({"a": 0, "b": 1, "ab": 1}, "two tokens of the vocabulary have the id 1"),
         ({"a": 0, "b": -1, "ab": 1}, "has the id -1"),
         ({"a": 0, "b": 1.0, "ab": 2}, "no whole number"),
