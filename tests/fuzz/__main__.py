@@ -7,7 +7,9 @@ command with `--case FILE` runs it alone. `test_readers.py` should then have it 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import pkgutil
 import random
 import subprocess
 import sys
@@ -51,6 +53,11 @@ def fuzz(name: str, seconds: int) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["tokctl"]):
+        # The readers are imported when they are needed, which would be too late.
+        from tokctl import formats
+
+        for module in pkgutil.walk_packages(formats.__path__, "tokctl.formats."):
+            importlib.import_module(module.name)
         from tests.fuzz.mutations import mutated
         from tests.fuzz.seeds import seeds
         from tests.fuzz.target import tried
