@@ -13,7 +13,7 @@ from dataclasses import replace
 from tokctl.formats.contract import LARGEST_VOCABULARY, Files, InexpressibleError, Loss, Source
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
-from tokctl.formats.huggingface.class_pipelines import with_ids
+from tokctl.formats.huggingface.class_pipelines import Given, with_ids
 from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.component import Fields, Json, unless_damaged
 from tokctl.formats.huggingface.folder import CONFIG, parsed
@@ -50,7 +50,8 @@ def read(source: Source) -> FilledRecipe:
 def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
     cased = any(letter in vocabulary for letter in _LETTERS)
     known = {name: text for name, text in _BERT.roles.items() if text in vocabulary}
-    built = _BERT.build(Fields(CONFIG, {"do_lower_case": not cased} | config), _BERT.roles)
+    fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
+    built = _BERT.build(Given(fields, _BERT.roles, vocabulary, []))
     built["model"]["vocab"] = vocabulary
     if {"cls_token", "sep_token"} <= known.keys():
         built["post_processor"] = with_ids(built["post_processor"], vocabulary)

@@ -7,7 +7,7 @@ Each is the components of a document that a class replaces. Definitions:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import Fields, Json
@@ -51,10 +51,26 @@ def around(bos: str | None, eos: str | None) -> Json:
     return template(single, pair)
 
 
+class Given(NamedTuple):
+    """What a class builds its pipeline of.
+
+    Attributes:
+        config: `tokenizer_config.json`.
+        roles: the special tokens by role.
+        vocab: the vocabulary as it stands in a document.
+        rules: the precompiled rules of the file's normalizer, in a list; or none.
+    """
+
+    config: Fields
+    roles: Mapping[str, str]
+    vocab: Any
+    rules: list[Json]
+
+
 # -- BPE on bytes -----------------------------------------------------------------------
 
 
-def _bpe(**options: Any) -> Json:
+def bpe(**options: Any) -> Json:
     plain = {
         "type": "BPE",
         "dropout": None,
@@ -68,7 +84,7 @@ def _bpe(**options: Any) -> Json:
     return plain | options
 
 
-def _byte_level(prefix: bool = False, *, regex: bool = True) -> Json:
+def byte_level(prefix: bool = False, *, regex: bool = True) -> Json:
     return {
         "type": "ByteLevel",
         "add_prefix_space": prefix,
@@ -77,50 +93,54 @@ def _byte_level(prefix: bool = False, *, regex: bool = True) -> Json:
     }
 
 
-def gpt2(config: Fields, _roles: Mapping[str, str]) -> Json:
+def gpt2(given: Given) -> Json:
+    config = given.config
     return {
-        "model": _bpe(),
+        "model": bpe(),
         "normalizer": None,
-        "pre_tokenizer": _byte_level(config.flag("add_prefix_space", False)),
-        "decoder": _byte_level(),
+        "pre_tokenizer": byte_level(config.flag("add_prefix_space", False)),
+        "decoder": byte_level(),
     }
 
 
-def gpt_neox(config: Fields, roles: Mapping[str, str]) -> Json:
+def gpt_neox(given: Given) -> Json:
     # It makes the template anew, and a tokenizer.json makes it forget add_bos_token.
     nfc = {"type": "NFC"}
-    return gpt2(config, roles) | {"normalizer": nfc, "post_processor": around(None, None)}
+    return gpt2(given) | {"normalizer": nfc, "post_processor": around(None, None)}
 
 
-def roberta(config: Fields, roles: Mapping[str, str]) -> Json:
+def roberta(given: Given) -> Json:
+    config, roles = given.config, given.roles
     cls, sep = roles["cls_token"], roles["sep_token"]
     processor = template(f"{cls}:0 $A:0 {sep}:0", f"{cls}:0 $A:0 {sep}:0 {sep}:0 $B:0 {sep}:0")
     if config.flag("trim_offsets", True):
-        trim = _byte_level(config.flag("add_prefix_space", False))
+        trim = byte_level(config.flag("add_prefix_space", False))
         processor = {"type": "Sequence", "processors": [trim, processor]}
-    return gpt2(config, roles) | {"post_processor": processor}
+    return gpt2(given) | {"post_processor": processor}
 
 
-def qwen2(config: Fields, _roles: Mapping[str, str]) -> Json:
+def qwen2(given: Given) -> Json:
+    config = given.config
     split = {
         "type": "Split",
         "pattern": {"Regex": PATTERNS["qwen2"]},
         "behavior": "Isolated",
         "invert": False,
     }
-    spelling = _byte_level(config.flag("add_prefix_space", False), regex=False)
+    spelling = byte_level(config.flag("add_prefix_space", False), regex=False)
     return {
-        "model": _bpe(),
+        "model": bpe(),
         "normalizer": {"type": "NFC"},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, spelling]},
-        "decoder": _byte_level(),
+        "decoder": byte_level(),
     }
 
 
 # -- BPE on characters --------------------------------------------------------------------
 
 
-def llama(config: Fields, _roles: Mapping[str, str]) -> Json:
+def llama(given: Given) -> Json:
+    config = given.config
     prefix = config.flag("add_prefix_space", True)
     scheme = "always" if config.flag("legacy", False) else "first"
     steps: list[Json] = [
@@ -131,21 +151,21 @@ def llama(config: Fields, _roles: Mapping[str, str]) -> Json:
     if prefix:
         steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {
-        "model": _bpe(fuse_unk=True, byte_fallback=True),
+        "model": bpe(fuse_unk=True, byte_fallback=True),
         "normalizer": None,
-        "pre_tokenizer": _metaspace(scheme if prefix else "never", split=False),
+        "pre_tokenizer": metaspace(scheme if prefix else "never", split=False),
         "decoder": {"type": "Sequence", "decoders": steps},
     }
 
 
-def gemma(_config: Fields, roles: Mapping[str, str]) -> Json:
+def gemma(given: Given) -> Json:
     steps: list[Json] = [
         {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
         {"type": "ByteFallback"},
         {"type": "Fuse"},
     ]
     return {
-        "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=roles["unk_token"]),
+        "model": bpe(fuse_unk=True, byte_fallback=True, unk_token=given.roles["unk_token"]),
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
         "pre_tokenizer": {
             "type": "Split",
@@ -157,14 +177,15 @@ def gemma(_config: Fields, roles: Mapping[str, str]) -> Json:
     }
 
 
-def _metaspace(scheme: str, *, split: bool = True) -> Json:
+def metaspace(scheme: str, *, split: bool = True) -> Json:
     return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
 
 
 # -- WordPiece ----------------------------------------------------------------------------
 
 
-def bert(config: Fields, roles: Mapping[str, str]) -> Json:
+def bert(given: Given) -> Json:
+    config, roles = given.config, given.roles
     cls, sep = roles["cls_token"], roles["sep_token"]
     return {
         "model": {
@@ -189,52 +210,55 @@ def bert(config: Fields, roles: Mapping[str, str]) -> Json:
 # -- Unigram ------------------------------------------------------------------------------
 
 
-def _unigram(unk_id: int, scheme: str, normalizers: list[Json]) -> Json:
-    """`normalizers` without the rules of the file, which come last."""
-    steps = [{"type": "WhitespaceSplit"}, _metaspace(scheme)]
+def unigram(unk_id: int, scheme: str, normalizers: list[Json]) -> Json:
+    steps = [{"type": "WhitespaceSplit"}, metaspace(scheme)]
     return {
         "model": {"type": "Unigram", "unk_id": unk_id, "byte_fallback": False},
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
-        "decoder": _metaspace(scheme),
+        "decoder": metaspace(scheme),
     }
 
 
-def _quotes() -> list[Json]:
+def quotes() -> list[Json]:
     return [
         {"type": "Replace", "pattern": {"String": quote}, "content": '"'} for quote in ("``", "''")
     ]
 
 
-def _accents(config: Fields, *, kept: bool, lower: bool) -> list[Json]:
+def accents(config: Fields, *, kept: bool, lower: bool) -> list[Json]:
     steps = [] if kept else [{"type": "NFKD"}, {"type": "StripAccents"}]
     return steps + [{"type": "Lowercase"}] * config.flag("do_lower_case", lower)
 
 
-def t5(_config: Fields, _roles: Mapping[str, str]) -> Json:
+def t5(given: Given) -> Json:
     processor = template("$A:0 </s>:0", "$A:0 </s>:0 $B:0 </s>:0")
-    return _unigram(2, "always", []) | {"post_processor": processor}
+    return unigram(2, "always", given.rules) | {"post_processor": processor}
 
 
-def albert(config: Fields, _roles: Mapping[str, str]) -> Json:
+def albert(given: Given) -> Json:
+    config = given.config
     # The file's own template comes after that of the class.
-    steps = _quotes() + _accents(config, kept=config.flag("keep_accents", False), lower=True)
+    steps = quotes() + accents(config, kept=config.flag("keep_accents", False), lower=True)
     scheme = "always" if config.flag("add_prefix_space", True) else "never"
-    return _unigram(1, scheme, steps)
+    return unigram(1, scheme, steps + given.rules)
 
 
-def xlnet(config: Fields, roles: Mapping[str, str]) -> Json:
+def xlnet(given: Given) -> Json:
+    config, roles = given.config, given.roles
     cls, sep = roles["cls_token"], roles["sep_token"]
-    steps = _quotes() + _accents(config, kept=False, lower=False)
+    steps = quotes() + accents(config, kept=False, lower=False)
     processor = template(f"$A:0 {sep}:0 {cls}:2", f"$A:0 {sep}:0 $B:1 {sep}:1 {cls}:2")
-    return _unigram(config.number("unk_id", 0), "always", steps) | {"post_processor": processor}
+    made = unigram(config.number("unk_id", 0), "always", steps + given.rules)
+    return made | {"post_processor": processor}
 
 
-def xlm_roberta(config: Fields, roles: Mapping[str, str]) -> Json:
+def xlm_roberta(given: Given) -> Json:
+    config, roles = given.config, given.roles
     bos, eos = roles["bos_token"], roles["eos_token"]
     processor = template(f"{bos}:0 $A:0 {eos}:0", f"{bos}:0 $A:0 {eos}:0 {eos}:0 $B:0 {eos}:0")
     scheme = "always" if config.flag("add_prefix_space", True) else "never"
-    return _unigram(3, scheme, []) | {"post_processor": processor}
+    return unigram(3, scheme, given.rules) | {"post_processor": processor}
 
 
 def sentinels(config: Fields) -> list[str]:

@@ -7,14 +7,17 @@ the post-processor out of the file, and makes the rest itself, by the fields of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tokctl.formats.huggingface import class_pipelines as pipelines
+from tokctl.formats.huggingface import languages
+from tokctl.formats.huggingface import more_pipelines as more
+from tokctl.formats.huggingface import unigram_pipelines as unigrams
 from tokctl.formats.huggingface.component import Fields, Json
 
 #: The pipeline of a class: the components of a document that it replaces.
-Build = Callable[[Fields, Mapping[str, str]], Json]
+Build = Callable[[pipelines.Given], Json]
 
 
 class Class(NamedTuple):
@@ -27,6 +30,9 @@ class Class(NamedTuple):
             names tokens; their ids are filled in when all tokens are known.
         vocab_files: what it reads where there is no `tokenizer.json`.
         extra: its extra special tokens where the configuration names none.
+        mask: the flags of its mask where the files give none.
+        kept: whether `tokenizer.json` stands, but for what `build` gives.
+        again: whether it adds its special tokens once more, as special ones.
     """
 
     model: str
@@ -34,7 +40,13 @@ class Class(NamedTuple):
     build: Build
     vocab_files: tuple[str, ...] = ()
     extra: Callable[[Fields], list[str]] = lambda _config: []
+    mask: Json | None = None
+    again: bool = False
+    kept: bool = False
 
+
+#: A mask that takes the space before it along.
+_STRIPPING: Json = {"lstrip": True, "special": True}
 
 _PAIR = ("vocab.json", "merges.txt")
 _END = "<|endoftext|>"
@@ -53,6 +65,12 @@ _BERT_ROLES = {
     "pad_token": "[PAD]",
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
+}
+_CLS_SEP = _BERT_ROLES | {
+    "bos_token": "[CLS]",
+    "eos_token": "[SEP]",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
 }
 _ENDS = {"bos_token": _END, "eos_token": _END, "unk_token": _END}
 _LLAMA_ROLES = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -86,8 +104,7 @@ CLASSES = {
     ),
     "AlbertTokenizer": Class(
         "Unigram",
-        _BERT_ROLES
-        | {"bos_token": "[CLS]", "eos_token": "[SEP]", "unk_token": "<unk>", "pad_token": "<pad>"},
+        _CLS_SEP,
         pipelines.albert,
         ("spiece.model",),
     ),
@@ -97,38 +114,136 @@ CLASSES = {
         pipelines.xlnet,
         ("spiece.model",),
         extra=lambda _config: ["<eop>", "<eod>"],
+        mask=_STRIPPING,
     ),
     "XLMRobertaTokenizer": Class(
         "Unigram", _FAIRSEQ, pipelines.xlm_roberta, ("sentencepiece.bpe.model",)
     ),
 }
+_COHERE_ROLES = {
+    "bos_token": "<BOS_TOKEN>",
+    "eos_token": "<|END_OF_TURN_TOKEN|>",
+    "unk_token": "<UNK>",
+    "sep_token": "<SEP>",
+    "pad_token": "<PAD>",
+    "cls_token": "<CLS>",
+    "mask_token": "<MASK_TOKEN>",
+}
+_INFILLING = {
+    "prefix_token": "▁<PRE>",
+    "middle_token": "▁<MID>",
+    "suffix_token": "▁<SUF>",
+    "eot_token": "▁<EOT>",
+    "fill_token": "<FILL_ME>",
+}
+CLASSES |= {
+    "BarthezTokenizer": Class("Unigram", _FAIRSEQ, unigrams.barthez, mask=_STRIPPING),
+    "BigBirdTokenizer": Class(
+        "Unigram",
+        _CLS_SEP | {"bos_token": "<s>", "eos_token": "</s>"},
+        unigrams.big_bird,
+        mask=_STRIPPING,
+    ),
+    "BlenderbotTokenizer": Class("BPE", _FAIRSEQ, more.blenderbot, mask=_STRIPPING),
+    "CamembertTokenizer": Class(
+        "Unigram",
+        _FAIRSEQ,
+        unigrams.camembert,
+        extra=lambda _config: ["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"],
+        mask=_STRIPPING,
+    ),
+    "CodeGenTokenizer": Class("BPE", _ENDS, pipelines.gpt2),
+    "CodeLlamaTokenizer": Class(
+        "BPE",
+        _LLAMA_ROLES | _INFILLING,
+        more.code_llama,
+        extra=lambda _config: list(_INFILLING.values()),
+    ),
+    "CohereTokenizer": Class("BPE", _COHERE_ROLES, more.cohere, again=True),
+    "ConvBertTokenizer": Class("WordPiece", _BERT_ROLES, more.kept_but_for_template, kept=True),
+    "DPRContextEncoderTokenizer": Class("WordPiece", _BERT_ROLES, more.dpr),
+    "DPRQuestionEncoderTokenizer": Class("WordPiece", _BERT_ROLES, more.dpr),
+    "DebertaTokenizer": Class(
+        "BPE", _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}, more.deberta
+    ),
+    "DebertaV2Tokenizer": Class(
+        "Unigram", _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}, unigrams.deberta_v2
+    ),
+    "FNetTokenizer": Class("Unigram", _CLS_SEP, lambda _given: {}, kept=True),
+    "FunnelTokenizer": Class(
+        "WordPiece", _FAIRSEQ | {"sep_token": "<sep>", "cls_token": "<cls>"}, more.funnel
+    ),
+    "HerbertTokenizer": Class(
+        "BPE",
+        {role: text for role, text in _FAIRSEQ.items() if role not in ("bos_token", "eos_token")},
+        more.herbert,
+    ),
+    "MBartTokenizer": Class(
+        "Unigram",
+        _FAIRSEQ,
+        unigrams.mbart,
+        extra=lambda _config: list(languages.MBART),
+        mask=_STRIPPING,
+    ),
+    "MBart50Tokenizer": Class(
+        "Unigram",
+        {role: text for role, text in _FAIRSEQ.items() if role != "bos_token"},
+        unigrams.mbart50,
+        extra=lambda _config: list(languages.MBART50),
+        mask=_STRIPPING,
+    ),
+    "MPNetTokenizer": Class(
+        "WordPiece", _FAIRSEQ | {"unk_token": "[UNK]"}, more.mpnet, mask=_STRIPPING
+    ),
+    "NllbTokenizer": Class(
+        "BPE",
+        _FAIRSEQ,
+        more.nllb,
+        extra=lambda _config: list(languages.NLLB),
+        mask=_STRIPPING | {"normalized": True},
+    ),
+    "OpenAIGPTTokenizer": Class("BPE", {"unk_token": "<unk>"}, more.openai_gpt),
+    "PegasusTokenizer": Class(
+        "Unigram",
+        {
+            "eos_token": "</s>",
+            "unk_token": "<unk>",
+            "pad_token": "<pad>",
+            "mask_token": "<mask_2>",
+        },
+        unigrams.pegasus,
+        extra=unigrams.pegasus_masks,
+    ),
+    "Qwen3_5Tokenizer": Class(
+        "BPE", {"eos_token": _END, "unk_token": _END, "pad_token": _END}, more.qwen3_5
+    ),
+    "ReformerTokenizer": Class(
+        "BPE", {"eos_token": "</s>", "unk_token": "<unk>"}, more.reformer, again=True
+    ),
+    "RemBertTokenizer": Class("Unigram", _CLS_SEP, unigrams.rembert, again=True),
+    "Siglip2Tokenizer": Class("BPE", _GEMMA_ROLES, more.siglip2),
+    "UdopTokenizer": Class(
+        "Unigram",
+        {
+            "eos_token": "</s>",
+            "unk_token": "<unk>",
+            "sep_token": "</s>",
+            "pad_token": "<pad>",
+        },
+        unigrams.udop,
+    ),
+    "WhisperTokenizer": Class("BPE", _ENDS, more.whisper),
+    "XGLMTokenizer": Class(
+        "Unigram",
+        {role: text for role, text in _FAIRSEQ.items() if role != "mask_token"},
+        unigrams.xglm,
+        extra=lambda _config: [f"<madeupword{place}>" for place in range(7)],
+    ),
+}
 #: Other names of the same classes.
 for _kind, _names in {
     "BertTokenizer": "DistilBert Electra LayoutLM Lxmert MobileBert SqueezeBert",
+    "LlamaTokenizer": "Phi3",
     "RobertaTokenizer": "Bart LED Longformer Mvp",
 }.items():
     CLASSES.update({f"{_name}Tokenizer": CLASSES[_kind] for _name in _names.split()})
-#: Models of `config.json` whose class stands there where no other is named.
-BY_MODEL = {
-    "bert": "BertTokenizer",
-    "distilbert": "BertTokenizer",
-    "electra": "BertTokenizer",
-    "gpt2": "GPT2Tokenizer",
-    "gpt_neo": "GPT2Tokenizer",
-    "gptj": "GPT2Tokenizer",
-    "gpt_neox": "GPTNeoXTokenizer",
-    "olmo": "GPTNeoXTokenizer",
-    "roberta": "RobertaTokenizer",
-    "bart": "RobertaTokenizer",
-    "qwen2": "Qwen2Tokenizer",
-    "qwen2_moe": "Qwen2Tokenizer",
-    "qwen3": "Qwen2Tokenizer",
-    "qwen3_moe": "Qwen2Tokenizer",
-    "t5": "T5Tokenizer",
-    "mt5": "T5Tokenizer",
-    "gemma": "GemmaTokenizer",
-    "gemma2": "GemmaTokenizer",
-    "albert": "AlbertTokenizer",
-    "xlnet": "XLNetTokenizer",
-    "xlm-roberta": "XLMRobertaTokenizer",
-}

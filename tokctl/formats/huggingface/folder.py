@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Source, damaged
-from tokctl.formats.huggingface import pieces, vocab_files
-from tokctl.formats.huggingface.class_pipelines import around, template, with_ids
-from tokctl.formats.huggingface.classes import BY_MODEL, CLASSES, Class
+from tokctl.formats.huggingface import class_choice, pieces, vocab_files
+from tokctl.formats.huggingface.class_pipelines import Given, around, template, with_ids
+from tokctl.formats.huggingface.classes import CLASSES, Class
 from tokctl.formats.huggingface.component import Fields, Json
 from tokctl.formats.huggingface.folder_tokens import (
     ROLES,
     Named,
     Vocabulary,
     add_all,
+    again,
     configured,
     listed,
     token,
@@ -24,6 +25,7 @@ from tokctl.formats.huggingface.folder_tokens import (
 
 TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
+TEKKEN = "tekken.json"
 TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
 #: Files of which AutoTokenizer can make a tokenizer where there is no `tokenizer.json`.
 VOCABULARIES = (
@@ -118,31 +120,6 @@ def folder(source: Source, texts: dict[str, str]) -> Folder:
     return Folder(source.name, read(CONFIG) or {}, read(SPECIAL_MAP), read(ADDED), model)
 
 
-def class_of(files: Folder, document: Json | None) -> tuple[str, Class | None]:
-    """The class that AutoTokenizer takes, without `Fast`, and what it builds; None where it
-    takes `tokenizer.json` as it is, or tokctl does not know better."""
-    config = files.config
-    given = config.get("tokenizer_class") or files.model_config.get("tokenizer_class")
-    name = str(given).removesuffix("Fast") if given else ""
-    model = files.model_config.get("model_type")
-    if not name and isinstance(model, str):
-        name = BY_MODEL.get(model, "")
-    if name == "LlamaTokenizer" and document is not None and _has_byte_level(document):
-        return "TokenizersBackend", None
-    return name, CLASSES.get(name)
-
-
-def _has_byte_level(value: Any, depth: int = 0) -> bool:
-    """Is there a component ByteLevel?"""
-    if depth > 12 or not isinstance(value, (dict, list)):
-        return False
-    if isinstance(value, list):
-        return any(_has_byte_level(one, depth + 1) for one in value)
-    if value.get("type") == "ByteLevel":
-        return True
-    return any(_has_byte_level(one, depth + 1) for key, one in value.items() if key != "model")
-
-
 def document(source: Source, files: Folder) -> tuple[Json, str]:
     """The document that stands for what AutoTokenizer makes of the folder, and the name of
     its class."""
@@ -152,7 +129,11 @@ def document(source: Source, files: Folder) -> tuple[Json, str]:
         given = own.document
         if not isinstance(given, dict) or not isinstance(given.get("model"), dict):
             raise damaged(own.name, "it has no model in it")
-    name, known = class_of(files, given)
+    tekken = source.beside(TEKKEN) is not None
+    name = class_choice.chosen(files.config, files.model_config, given, tekken=tekken)
+    known = CLASSES.get(name)
+    if given is not None and (error := class_choice.refused(name, source.name)):
+        raise error
     if given is None and (known is None or not known.vocab_files):
         raise vocab_files.no_such_class(
             source.name, ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
@@ -161,8 +142,8 @@ def document(source: Source, files: Folder) -> tuple[Json, str]:
     fields = Fields("tokenizer_config", config)
     named = Named(config, known.roles if known else {}, known.extra(fields) if known else [])
     mask = named.roles.get("mask_token")
-    if name == "XLNetTokenizer" and isinstance(mask, str):
-        named.roles["mask_token"] = {"content": mask, "lstrip": True}
+    if known and known.mask and isinstance(mask, str):
+        named.roles["mask_token"] = {"content": mask, **known.mask}
     if given is None:
         assert known is not None
         made = _from_files(source, name, known, fields, named)
@@ -174,13 +155,15 @@ def document(source: Source, files: Folder) -> tuple[Json, str]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the added tokens are no list of objects")
     vocabulary = _vocabulary(made["model"])
-    if known is None:
+    if known is None or (known.kept and given is not None):
         vocabulary.add(list(map(token, entries)))
     add_all(vocabulary, listed(config, named, files.added, entries), named)
     if name == "Qwen2Tokenizer":
         # It adds them once more, without flags.
         texts = dict.fromkeys((*named.texts.values(), *map(_text, named.extra)))
         vocabulary.add(list(map(token, texts)))
+    if known and known.again:
+        vocabulary.add(again(vocabulary, config, named))
     made["added_tokens"] = sorted(vocabulary.added.values(), key=lambda entry: entry["id"])
     if given is None and name in _AROUND and config.keys() & {"add_bos_token", "add_eos_token"}:
         made["post_processor"] = _around(fields, named)
@@ -214,18 +197,17 @@ def _vocabulary(model: Json) -> Vocabulary:
 def _rebuilt(given: Json, name: str, known: Class, fields: Fields, named: Named) -> Json:
     """The document with the pipeline of a class around the vocabulary."""
     inner = given["model"]
-    if inner.get("type", known.model) != known.model:
+    if inner.get("type", known.model) != known.model and not known.kept:
         raise TokctlError(
             f"its class {name} has a {known.model} model, and its tokenizer.json {inner['type']}",
             "set tokenizer_class in tokenizer_config.json to PreTrainedTokenizerFast, and "
             "tokenizer.json counts as it is",
         )
-    made = {**given, **known.build(fields, named.texts)}
+    vocab, rules = inner.get("vocab"), _rules(given.get("normalizer"))
+    made = {**given, **known.build(Given(fields, named.texts, vocab, rules))}
     made["model"] = {**made["model"], "vocab": inner.get("vocab")}
     if known.model == "BPE":
         made["model"]["merges"] = inner.get("merges")
-    if known.model == "Unigram":
-        made["normalizer"]["normalizers"] += _rules(given.get("normalizer"))
     return made
 
 
@@ -241,7 +223,7 @@ def _rules(normalizer: Any) -> list[Json]:
 def _from_files(source: Source, name: str, known: Class, fields: Fields, named: Named) -> Json:
     """The document of a class around its vocabulary files. What these list as special, `named`
     gets."""
-    made = {"version": "1.0", **known.build(fields, named.texts)}
+    rules: list[Json] = []
     files = [source.beside(file) for file in known.vocab_files]
     if None in files:
         raise damaged(source.name, f"{known.vocab_files[files.index(None)]} is missing")
@@ -260,8 +242,7 @@ def _from_files(source: Source, name: str, known: Class, fields: Fields, named: 
             content = pieces.fairseq(content, named.texts)
         if name != "XLNetTokenizer":
             content.pop("unk_id", None)
-        if known.model == "Unigram":
-            made["normalizer"]["normalizers"] += taken.rules
+        rules = taken.rules
     elif others:
         content = {
             "vocab": vocab_files.vocab_json(first),
@@ -269,6 +250,8 @@ def _from_files(source: Source, name: str, known: Class, fields: Fields, named: 
         }
     else:
         content = {"vocab": vocab_files.vocab_txt(first)}
+    given = Given(fields, named.texts, content["vocab"], rules)
+    made = {"version": "1.0", **known.build(given)}
     made["model"] |= content
     if name == "AlbertTokenizer":
         made["post_processor"] = template(
@@ -294,4 +277,4 @@ def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
     return {"type": "Sequence", "decoders": steps}
 
 
-__all__ = ["ROLES", "Folder", "class_of", "companions", "document", "folder", "is_carried"]
+__all__ = ["ROLES", "Folder", "companions", "document", "folder", "is_carried"]

@@ -78,13 +78,17 @@ class Named:
 
     def __init__(self, config: Json, roles: Mapping[str, str], extra: Sequence[Any]) -> None:
         self.roles: dict[str, Any] = {role: roles[role] for role in ROLES if role in roles}
+        more = {role: text for role, text in roles.items() if role not in ROLES}
         for role in ROLES:
             if role in config:
                 self.roles[role] = config[role]
+        self.roles |= more
         for name, value in config.items():
             if name.endswith("_token") and name not in ROLES and isinstance(value, (str, dict)):
                 self.roles[name] = value
-        found = config.get("extra_special_tokens") or config.get("additional_special_tokens")
+        found = config.get("extra_special_tokens")
+        if not found and "additional_special_tokens" in config:
+            found = config["additional_special_tokens"]
         if isinstance(found, dict):
             self.roles |= found
             found = None
@@ -162,6 +166,17 @@ def add_all(vocabulary: Vocabulary, found: dict[int, Json], named: Named) -> Non
             entry["special"] = True
     vocabulary.add(new)
     _check_ids(vocabulary, found)
+
+
+def again(vocabulary: Vocabulary, config: Json, named: Named) -> list[Json]:
+    """The special tokens as `_post_init` adds them once more: those of the files with their
+    flags, those of the class without."""
+    found = []
+    for role, value in named.roles.items():
+        one = token(value)
+        there = vocabulary.added.get(one["content"], one) if role in config else one
+        found.append({**there, "special": True})
+    return found + [token(one, special=True) for one in named.extra]
 
 
 def _check_ids(vocabulary: Vocabulary, found: dict[int, Json]) -> None:
