@@ -17,6 +17,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.exact.pipeline_peers import texts, training_text
 from tests.formats.models import RECIPES, with_added
+from tests.fuzz.seeds import seeds
 from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.formats.saving import save
@@ -128,6 +129,18 @@ def special_in_the_middle(folder: Path) -> Tokenizer:
     return Tokenizer(FilledRecipe(recipe, tokens, merges, added_tokens=added))
 
 
+def read_only(name: str, number: int) -> Callable[[Path], Tokenizer]:
+    """A small model of a format that tokctl reads and does not write."""
+
+    def make(_folder: Path) -> Tokenizer:
+        found = seeds(name)
+        if not found:
+            pytest.skip("the library that makes such files is not installed")
+        return Tokenizer(formats.parse(found[number], name))
+
+    return make
+
+
 MODELS: dict[str, Callable[[Path], Tokenizer]] = {
     **{name: by_preset(name) for name in ("gpt2", "cl100k", "llama3", "bert", "llama2", "t5")},
     **{name: by_default(name) for name in ("wordpiece", "unigram", "word", "char")},
@@ -141,6 +154,8 @@ MODELS: dict[str, Callable[[Path], Tokenizer]] = {
     "added tokens, bytes": with_added_tokens("gpt2"),
     "added tokens, unigram": with_added_tokens("unigram that they load"),
     "special in the middle": special_in_the_middle,
+    **{f"gguf {number}": read_only("gguf", number) for number in range(4)},
+    "tekken": read_only("tekken", 0),
     "gpt2.tokenizer.json": shared("gpt2.tokenizer.json"),
     "cl100k_base.tiktoken": shared("cl100k_base.tiktoken"),
     "sentencepiece-unigram-en.model": shared("sentencepiece-unigram-en.model"),

@@ -11,7 +11,8 @@ import pytest
 
 from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import READERS, seeds
-from tests.fuzz.target import tried
+from tests.fuzz.target import read, tried
+from tokctl import Tokenizer
 
 CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))
 
@@ -33,3 +34,10 @@ def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
             raise
         slowest = max(slowest, time.process_time() - begun)
     print(f"{CASES:,} cases, the slowest {slowest:.2f} s of CPU time")
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name != "word-counts"])
+def test_what_they_start_from_is_whole(name: str, tmp_path: Path) -> None:
+    """A case that is refused at once would lead nowhere."""
+    for case in seeds(name):
+        Tokenizer(read(case, tmp_path))
