@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
@@ -81,6 +82,7 @@ def compile_pattern(name: str) -> Any:
     pattern = name.removeprefix("regex:")
     if not pattern:
         raise TokctlError("the pattern is empty", "give one behind the colon: regex:\\w+|\\W+")
+    check_size(pattern)
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
@@ -88,6 +90,44 @@ def compile_pattern(name: str) -> Any:
             f"the pattern {pattern!r} does not compile: {error}",
             "patterns are those of Python's regex package; quote them for the shell",
         ) from None
+
+
+#: A pattern is compiled to as many copies of a part as a quantifier counts, and quantifiers
+#: multiply: no more parts than these, which are a tenth of a second and of a hundred megabytes.
+_MOST_PARTS = 100_000
+#: In characters, as it is written.
+_LONGEST = 100_000
+#: What is open at the end goes on to the end, so that every pattern is read in linear time.
+_PART = re.compile(
+    r"\\[pPNgk]\{[^}]{0,99}\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|\\?\Z)|\{(\d*)(?:,(\d*))?\}|.",
+    re.DOTALL,
+)
+
+
+def check_size(pattern: str) -> None:
+    """TokctlError, before it is compiled, for a pattern that would fill the memory."""
+    if len(pattern) > _LONGEST:
+        raise TokctlError(
+            f"the pattern {pattern[:40]!r}… has {len(pattern):,} characters",
+            f"it can have {_LONGEST:,}; replacements and added tokens find many texts at once",
+        )
+    outer: list[int] = []
+    total = last = 0
+    for part in _PART.finditer(pattern):
+        if part[0] == "(":
+            outer.append(total + last)
+            total = last = 0
+        elif part[0] == ")":
+            total, last = outer.pop() if outer else 0, total + last
+        elif part[1] is None:
+            total, last = total + last, 1
+        else:
+            last *= max(int(number[:9] or 1) for number in (part[1], part[2] or ""))
+        if total + last > _MOST_PARTS:
+            raise TokctlError(
+                f"the pattern {pattern!r:.80} is too large to compile",
+                f"its quantifiers make more than {_MOST_PARTS:,} parts of it: count less",
+            )
 
 
 def split(name: str, text: bytes) -> list[tuple[int, int]]:

@@ -93,6 +93,18 @@ def gguf(*, values: int = 1, key: bytes = b"a", kind: int = 9, rest: bytes = b""
     return start + struct.pack("<Q", len(key)) + key + struct.pack("<I", kind) + rest
 
 
+def splitting(pattern: str) -> bytes:
+    """A tokenizer.json that splits a text by a pattern."""
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": pattern},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    model = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
+    return json.dumps({"version": "1.0", "pre_tokenizer": split, "model": model}).encode()
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "nothing but zeros": lambda: b"\0" * 100,
     "gguf: 2^60 values": lambda: gguf(values=1 << 60, kind=4, rest=b"\0" * 4),
@@ -104,6 +116,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "json: brackets": lambda: b'{"model": ' + b"[" * 10_000_000,
     "json: braces": lambda: b'{"model": ' * 1_000_000,
     "json: digits": lambda: b'{"model": {"vocab": ' + b"9" * 10_000_000 + b"}}",
+    "pattern: 10^9 letters": lambda: splitting("(?:(?:a{1000}){1000}){1000}"),
+    "pattern: 2^20 groups": lambda: splitting("(?:a)" * (1 << 20)),
+    "pattern: open classes": lambda: splitting("[" * 90_000),
     "protobuf: 2^31 bytes": lambda: b"\n\xff\xff\xff\xff\x07\n",
     "protobuf: empty pieces": lambda: b"\n\x02\n\x00" * 1_000_000,
     "ranks: a rank of a million digits": lambda: b"IQ== " + b"9" * 1_000_000 + b"\n",

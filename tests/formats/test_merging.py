@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tokctl import Tokenizer, byte_level, formats
 from tokctl.formats import InexpressibleError, merging
+from tokctl.pipeline import AddedToken
 from tokctl.presets import preset
 from tokctl.recipe import FilledRecipe
 
@@ -87,6 +88,20 @@ def test_what_ranks_would_do_otherwise_is_refused() -> None:
     assert merging.by_ranks(turned, scored=True).scores[-2:] == [-1.0, 0.0]
 
 
+def test_merges_of_special_tokens_are_refused() -> None:
+    """Merges make a special token of ordinary text, too; ranks never do."""
+    ours = Tokenizer.train_on_counts({"ab": 2}, vocab_size=258).model
+    at = ours.tokens.index(b"ab")
+    recipe = ours.recipe.with_special_tokens(["ab"])
+    special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken("ab", at)))
+    assert Tokenizer(special).encode_ids("ab") == [at]
+    with pytest.raises(InexpressibleError, match="merge 1 takes or makes the special token 'ab'"):
+        formats.losses(special, "tiktoken")
+    for scored in (False, True):
+        with pytest.raises(InexpressibleError, match="the special token 'ab'"):
+            merging.by_ranks(special, scored=scored)
+
+
 def test_gpt2_as_ranks_is_the_file_that_openai_publishes() -> None:
     model = formats.load(shared_file("vocab/gpt2.tokenizer.json"))
     ranks = merging.by_ranks(model, scored=False)
@@ -105,3 +120,32 @@ def test_cl100k_loads_in_hugging_face() -> None:
     ids = Tokenizer(model).encode_ids(text)
     assert theirs.encode(text).ids == ids
     assert Tokenizer(formats.parse(written, "x")).encode_ids(text) == ids
+
+
+def test_a_merge_of_a_special_token_that_is_not_spelled_in_stand_ins() -> None:
+    """A byte-level file spells the special token ` x` as it is, and the merge makes `Ġx`."""
+    ours = Tokenizer.train_on_counts({" x": 2}, vocab_size=258).model
+    at = ours.tokens.index(b" x")
+    recipe = ours.recipe.with_special_tokens([" x"])
+    special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken(" x", at)))
+    again = formats.parse(formats.serialize(special), "x")
+    assert Tokenizer(again).encode_ids("a x") == Tokenizer(special).encode_ids("a x")
+    with pytest.raises(InexpressibleError, match="by their spelling"):
+        formats.losses(special, "huggingface")
+
+
+def test_a_merge_of_a_special_token_behind_all_others() -> None:
+    """It stands in the model's own vocabulary, as the merge needs it."""
+    ours = Tokenizer.train_on_counts({"ab": 2}, vocab_size=258).model
+    at = ours.tokens.index(b"ab")
+    assert at == len(ours.tokens) - 1
+    recipe = ours.recipe.with_special_tokens(["ab"])
+    special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken("ab", at)))
+    for name in ("tokctl", "huggingface"):
+        written = formats.write(special, name)[""]
+        ids = Tokenizer(special).encode_ids("xab")
+        assert ids[1:] == [at]
+        assert Tokenizer(formats.parse(written, "x")).encode_ids("xab") == ids
+        theirs = hf.Tokenizer.from_str(written.decode())
+        theirs.encode_special_tokens = True
+        assert theirs.encode("xab", add_special_tokens=False).ids == ids

@@ -162,6 +162,7 @@ def test_any_pattern_is_written_as_here_or_refused(pattern: str, some: list[str]
         ("a{2000}", "not read alike"),
         ("a{3,2}", "not read alike"),
         ("[b-a]|[^b]", "does not compile"),
+        (r"(?:\p{L}{1000}){1000}|(?s:.)", "too large to compile"),
         ("(?:a*)*b", "not read alike"),
         ("(?P<x>a)", "not read alike"),
         ("(" * 60 + "a" + ")" * 60, "deep"),

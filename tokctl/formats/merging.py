@@ -40,6 +40,7 @@ def made(model: FilledRecipe) -> list[Triple]:
     if recipe.segmentation == "replay":
         raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
     apart = model.apart
+    _check_apart(model)
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
     try:
         found = encoder(model).made(tokens)
@@ -51,6 +52,16 @@ def made(model: FilledRecipe) -> list[Triple]:
             # Pairs of both merge from the left, as they come: no order of merges does that.
             raise InexpressibleError("it merges by scores, and several of these are equal")
     return found
+
+
+def _check_apart(model: FilledRecipe) -> None:
+    """InexpressibleError where merges take or make a special token, as ranks never do."""
+    bytes_ = {id_ for id_ in model.apart if model.tokens[id_] in BYTE_TOKENS}
+    apart = model.apart - bytes_
+    for step, merge in enumerate(model.merges if apart else [], 1):
+        if found := apart & {*merge[:3]}:
+            name = model.spelled[min(found)]
+            raise InexpressibleError(f"merge {step} takes or makes the special token {name!r}")
 
 
 def by_merges(model: FilledRecipe) -> FilledRecipe:

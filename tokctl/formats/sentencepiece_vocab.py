@@ -21,11 +21,12 @@ from tokctl.formats.sentencepiece.spaces import MARK
 from tokctl.recipe import FilledRecipe, Origin
 from tokctl.recipe.symbols import BYTE_TOKENS
 
-_NUMBER = rb"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
+_AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 #: A piece can hold what ends a line, so a line ends behind a score.
-_LINE = re.compile(rb"(.+?)\t(" + _NUMBER + rb")\r?(?:\n|\Z)", re.DOTALL)
+_LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?(?:\n|\Z)", re.DOTALL)
 #: How the file begins: lines without a tab in the piece.
-_START = re.compile(rb"(?:[^\t\n\0]{1,400}\t" + _NUMBER + rb"\r?\n){1,3}")
+#: No score is above 0, and no count below it.
+_START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
 _UNKNOWN = b"<unk>"
 _CONTROLS = (b"<s>", b"</s>", b"<pad>")
 _NUMBERS = {name: number for number, name in reading.ALGORITHMS.items()}
@@ -51,7 +52,11 @@ def read(source: Source) -> FilledRecipe:
 def losses(model: FilledRecipe) -> list[Loss]:
     """What the `.model` can't hold, and what is not as SentencePiece trains by default."""
     proto, found = writing.message(model)
-    there = reading.filled(proto, None)
+    try:
+        there = reading.filled(proto, None)
+    except (ValueError, TokctlError) as error:
+        # What the `.model` can't hold, either, is among the losses.
+        return found or [Loss(f"what the .model says: {error}")]
     try:
         here = _filled(_lines(proto), {})
     except (ValueError, TokctlError):

@@ -105,6 +105,14 @@ class FilledRecipe(Value):
         """Are tokens spelled alike, or a merge's token not as its two sides?"""
         if len(set(self.spelled)) != len(self.spelled):
             return True
+        if self.recipe.units == "bytes":
+            ids = list(self.apart)
+            stand_ins = byte_level.spell_all([self.tokens[id_] for id_ in ids])
+            odd = {
+                id_ for id_, text in zip(ids, stand_ins, strict=True) if text != self.spelled[id_]
+            }
+            if odd and any(odd & {*merge[:3]} for merge in self.merges):
+                return True
         tokens = tails = self.tokens
         if self.recipe.marker.kind == "continuation":
             mark = self.recipe.marker.text.encode()

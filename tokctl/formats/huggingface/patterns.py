@@ -52,8 +52,9 @@ def native(pattern: str) -> str:
     meaning into it. (Oniguruma with its Ruby syntax is what they compile it with.)"""
     import regex
 
-    from tokctl.pretokenizers import compile_pattern
+    from tokctl.pretokenizers import check_size, compile_pattern
 
+    check_size(pattern)
     if not _is_portable(pattern):
         pieces = regex.findall(_THEIR_PIECES, pattern, regex.VERBOSE)
         for piece in pieces:
@@ -72,9 +73,10 @@ def _short(pattern: str) -> str:
     return repr(pattern if len(pattern) <= 60 else pattern[:60] + "…")
 
 
-#: One escape, one class, one group's opening or one character at a time.
+#: One escape, one class, one group's opening or one character at a time. A class without an
+#: end goes on to the end: else each `[` would look for one.
 _THEIR_PIECES = (
-    r"\\[pP]\{\^?\w+\} | \\x\{[0-9A-Fa-f]{1,8}\} | \\. | \[(?:\\.|\[:\^?\w+:\]|[^\]\\])+\]"
+    r"\\[pP]\{\^?\w+\} | \\x\{[0-9A-Fa-f]{1,8}\} | \\. | \[(?:\\.|\[:\^?\w+:\]|[^\]\\])+(?:\]|\Z)"
     r"| \(\?[a-z-]+[:)] | \{\d+(?:,\d*)?\}\+ | (?s:.)"
 )
 #: In Ruby's syntax these match at every line, as they do here with the flag.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from tokctl.formats.contract import Loss
 from tokctl.formats.sentencepiece.spaces import MARK, Spaces, decoders
@@ -15,20 +16,25 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
     recipe = model.recipe
     texts = [token.decode(errors="replace") for token in model.tokens]
     unk_token, found = recipe.unk_token or "<unk>", list(recipe.decoders)
-    falls_back = recipe.byte_fallback
+    falls_back, words = recipe.byte_fallback, recipe.algorithm == "word"
     surface = unk_token
     if found and found[0].kind == "replace" and found[0]["pattern"] == unk_token:
         surface = found[0]["content"]
-        exact = decoders(spaces, texts, unk_token, surface, byte_fallback=falls_back)
-        if found == list(exact) and not found[0]["regex"]:
+        exact = decoders(spaces, texts, unk_token, surface, byte_fallback=falls_back, words=words)
+        if found == list(exact) and not found[0]["regex"] and MARK not in surface:
             return surface, []
+    if MARK in surface:
+        # There it would stay as it is.
+        what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
+        return surface.replace(MARK, " "), [Loss(what)]
     lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
     plain = (text for id_, text in enumerate(texts) if id_ not in model.special_ids.values())
-    return surface, [] if _reads_alike(found, spaces, plain, falls_back) else lost
+    alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
+    return surface, [] if alike else lost
 
 
 def _reads_alike(
-    parts: list[Part], spaces: Spaces, texts: Iterable[str], byte_fallback: bool
+    parts: list[Part], spaces: Spaces, texts: Iterable[str], *, byte_fallback: bool, words: bool
 ) -> bool:
     """Do these decoders give the texts of pieces that a text was segmented into?
 
@@ -38,6 +44,11 @@ def _reads_alike(
     kinds = [part.kind for part in parts if part.kind != "fuse"]
     if byte_fallback != ("byte-fallback" in kinds):
         return False
+    apart = list(takewhile(lambda kind: kind != "fuse", (part.kind for part in parts)))
+    if byte_fallback and "byte-fallback" not in apart:
+        return False
+    if byte_fallback and kinds[-1] != "byte-fallback" and (words or MARK not in texts):
+        return False  # the mark may be among the bytes, and stays there
     kinds = [kind for kind in kinds if kind != "byte-fallback"]
     if not kinds:
         return not spaces.escape and not spaces.strips and not any(MARK in t for t in texts)
@@ -50,7 +61,7 @@ def _reads_alike(
         return (
             part["replacement"] == MARK
             and first == spaces.strips
-            and (not first or (begins and single))
+            and (not first or (begins and single and "metaspace" in apart))
         )
     spaced = [part for part in parts if part.kind == "replace"]
     if len(spaced) != 1 or (spaced[0]["pattern"], spaced[0]["content"]) != (MARK, " "):

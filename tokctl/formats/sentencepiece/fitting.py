@@ -190,11 +190,11 @@ def _joined_words(model: FilledRecipe) -> Loss | None:
     mark = MARK.encode()
     recipe = model.recipe
     splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
-    if not splits or recipe.algorithm not in ("unigram", "bpe"):
+    if not splits or recipe.algorithm == "word":
         return None
     ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.apart)
     joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
-    if joined is not None:
+    if joined is not None and recipe.algorithm != "char":
         return Loss(f"that words are split, which its piece {model.spelled[joined]!r} joins")
     if mark not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
         return Loss(f"that words are split: {MARK} has no token, and is one with its neighbours")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import InexpressibleError, Loss
+from tokctl.formats.sentencepiece.missing import made_of_missing
 from tokctl.formats.sentencepiece.reading import (
     BYTE,
     CONTROL,
@@ -18,7 +19,7 @@ from tokctl.formats.sentencepiece.reading import (
     USER_DEFINED,
 )
 from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe
+from tokctl.recipe import FilledRecipe, user_defined_score
 from tokctl.recipe.symbols import BYTE_TOKENS
 
 
@@ -48,13 +49,28 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     if idle and model.recipe.whole_words:
         name = model.spelled[idle[0]]
         losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
-    if model.recipe.segmentation == "merges":
-        model = _without(model, idle)
+    if model.recipe.segmentation != "merges":
+        idle = _of_missing(model)
+    if idle:
+        names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
+        more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+        losses.append(
+            Loss(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
+        )
+    model = _without(model, idle)
     recipe = replace(model.recipe, whole_words=False)
     model = merging.by_ranks(replace(model, recipe=recipe), scored=True)
     if not model.scores or any(score != _single(score) for score in model.scores):
         model = replace(model, scores=_scores(model))
     return model, losses
+
+
+def _of_missing(model: FilledRecipe) -> list[int]:
+    """The tokens that are made there, of characters without a token."""
+    texts = {token.decode(): id_ for id_, token in enumerate(model.tokens)}
+    normal = {text: id_ for text, id_ in texts.items() if id_ not in model.apart}
+    kept = {token.text for token in model.added if not token.special}
+    return [normal[text] for text in made_of_missing(normal, normal.keys() | kept)]
 
 
 def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
@@ -137,8 +153,11 @@ def _types(model: FilledRecipe) -> list[int]:
     for id_ in model.user_defined:
         types[id_] = USER_DEFINED
     kept = {text.encode() for part in model.recipe.normalizers for text in _kept(part)}
+    algorithm = model.recipe.algorithm
     for id_, text in enumerate(model.tokens):
-        if model.recipe.algorithm in ("unigram", "word") and text in kept:
+        if text in kept and (
+            algorithm == "word" or (algorithm == "unigram" and _is_best(model, id_))
+        ):
             types[id_] = USER_DEFINED
     for id_ in _of_one_byte(model):
         types[id_] = USER_DEFINED
@@ -147,6 +166,11 @@ def _types(model: FilledRecipe) -> list[int]:
         if token.text == model.recipe.unk_token and token.special:
             types[token.id] = UNKNOWN
     return types
+
+
+def _is_best(model: FilledRecipe, id_: int) -> bool:
+    """Does a Unigram model take this token before all others, as user-defined pieces are?"""
+    return model.scores[id_] == user_defined_score(model.tokens[id_])
 
 
 def _of_one_byte(model: FilledRecipe) -> list[int]:

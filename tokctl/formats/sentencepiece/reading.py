@@ -23,6 +23,7 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece_proto
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
+from tokctl.formats.sentencepiece.missing import made_of_missing
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE, Spaces, decoders, normalizers
 from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS, AddedToken
 from tokctl.recipe import FilledRecipe, Origin, Recipe, user_defined_score
@@ -108,7 +109,12 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
         fuse_unknown=True,
         precision="single",
         decoders=decoders(
-            spaces, texts, unk_token, _surface(trained), byte_fallback=trained.byte_fallback
+            spaces,
+            texts,
+            unk_token,
+            _surface(trained),
+            byte_fallback=trained.byte_fallback,
+            words=algorithm == "word",
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
@@ -155,6 +161,20 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
             f"its piece {texts[types.index(UNUSED)]!r} is unused, and is taken apart again "
             "where merges make it",
             "use the model without a restricted vocabulary",
+        )
+    if algorithm == "bpe":
+        _check_characters(texts, types)
+
+
+def _check_characters(texts: list[str], types: list[int]) -> None:
+    kinds = list(zip(texts, types, strict=True))
+    normal = [text for text, kind in kinds if kind == NORMAL]
+    characters = {text for text, kind in kinds if kind in (NORMAL, USER_DEFINED)}
+    if found := made_of_missing(normal, characters):
+        character = next(one for one in found[0] if one not in characters)
+        raise TokctlError(
+            f"its piece {found[0]!r} is made of {character!r}, which is no piece itself",
+            f"add the piece {character!r} to the model",
         )
 
 

@@ -87,12 +87,13 @@ def decoders(
     surface: str = UNKNOWN_SURFACE,
     *,
     byte_fallback: bool,
+    words: bool = False,
 ) -> tuple[Part, ...]:
-    """How pieces, of which these are all, become text again."""
+    """How pieces, of which these are all, become text again. words: each is a whole word."""
     part = DECODERS.part
     texts = list(texts)
     parts = [part("replace", pattern=unk_token, content=surface)]
-    if byte_fallback and MARK not in texts:
+    if byte_fallback and (words or MARK not in texts):
         # The mark may be among the bytes, as that of a word without a token: there it stays.
         prepend = "always" if spaces.strips else "never"
         spaced = part("metaspace", prepend=prepend)
@@ -102,7 +103,7 @@ def decoders(
     parts.append(part("fuse"))
     if spaces.strips:
         # Before ▁ is a space: what stands for an unknown piece starts with one, too.
-        twice = any(piece.startswith(MARK * 2) for piece in texts)
+        twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
         parts.append(part("strip", content=MARK, start=_ALL if spaces.tidy and not twice else 1))
     parts.append(part("replace", pattern=MARK, content=" "))
     return tuple(parts)

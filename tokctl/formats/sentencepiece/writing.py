@@ -82,12 +82,13 @@ def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
         found.append(Loss("its fallback to bytes, which do not all have tokens"))
     if not recipe.fuse_unknown and not complete and recipe.unk_token is not None:
         found.append(Loss("that every unknown character, or word, is an unknown token of its own"))
+    looks_up = recipe.algorithm in ("unigram", "word") or recipe.whole_words
+    if complete and recipe.precision == "double" and looks_up:
+        found.append(Loss("that the text <0x41> becomes the token of that byte"))
     if recipe.algorithm == "unigram" and recipe.precision == "double":
         found.append(
             Loss("sums of log probabilities in double precision: near-ties can be split otherwise")
         )
-        if complete:
-            found.append(Loss("that the text <0x41> becomes the token of that byte"))
     return found
 
 
