@@ -80,7 +80,20 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
         steps = [{"kind": "markers", "marker": kind, "text": text}]
     special = set(model.special_ids.values())
     flags = [id_ in special for id_ in range(len(model.tokens))]
-    return _native.Decoder(steps, model.tokens, flags)
+    return _native.Decoder(steps, _decoded(model), flags)
+
+
+def _decoded(model: FilledRecipe) -> list[bytes]:
+    """Each token as decoders get it. An added token whose spelling is normalized comes out as
+    it is found (`simple_id_to_token` in Hugging Face's `added_vocabulary.rs`)."""
+    normalizers = native_parts(model.recipe.normalizers)
+    found = [token for token in model.added if token.normalized and not token.literal]
+    if not normalizers or not found:
+        return model.tokens
+    tokens = list(model.tokens)
+    for token in found:
+        tokens[token.id] = _native.normalize(normalizers, token.text.encode())
+    return tokens
 
 
 def matchers(

@@ -115,6 +115,36 @@ def a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(where, listed)
 
 
+def test_the_model_beside_a_folder_is_not_written_over(models: Models) -> None:
+    Path("m.json").write_bytes(models["bytes"].read_bytes())
+    assert tokctl("convert", "m.json", "--to", "huggingface-folder").code == 0
+    done = tokctl("convert", "m")
+    hint = "name a new file, or this one, with -o: -o m.json"
+    assert done == (2, b"", error("m.json exists already", hint))
+    assert Path("m.json").read_bytes() == models["bytes"].read_bytes()
+    assert tokctl("convert", "m", "-o", "m.json").code == 0
+
+
+def test_a_folder_of_another_format(models: Models, text: Path) -> None:
+    Path("m.json").write_bytes(models["bytes"].read_bytes())
+    assert tokctl("convert", "m.json", "--to", "huggingface-folder").code == 0
+    asked = ("--to", "vocab-merges", "-o", "m", "--lossy", "--verify", str(text))
+    done = tokctl("convert", "m.json", *asked)
+    assert done.code == 2
+    assert "error: the folder m holds tokenizer.json, which would count" in done.err
+    assert "vocab.json" not in names(Path("m"))
+
+
+def test_what_nobody_reads_is_not_verified(text: Path) -> None:
+    made = tokctl("train", "--algo", "word", "--vocab", "20", "-o", "words.json", str(text))
+    assert made.code == 0
+    asked = ("--to", "word-counts", "-o", "w.tsv", "--lossy", "--verify", str(text))
+    done = tokctl("convert", "words.json", *asked)
+    assert done.code == 2 and not Path("w.tsv").exists()
+    message = "nobody reads a model from word counts, so there is nothing to verify"
+    assert done.err.endswith(error(message, "leave --verify out"))
+
+
 def test_files_that_belong_together(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     a_folder(monkeypatch)
     done = tokctl("convert", models["bytes"], "--to", "two", "-o", "a.two")

@@ -98,6 +98,15 @@ def test_what_came_along_stays(tmp_path: Path) -> None:
     assert (tmp_path / "old" / TEMPLATE).read_bytes() == b"{{ tools }}"
 
 
+def test_added_tokens_of_another_model_are_in_the_way(tmp_path: Path) -> None:
+    model = Tokenizer(filled(RECIPES["gpt2"]))
+    model.save(tmp_path / "x", "huggingface-folder")
+    model.save(tmp_path / "x", "huggingface-folder")  # its own files are not
+    (tmp_path / "x" / "added_tokens.json").write_text('{"<new>": 7}')
+    with pytest.raises(TokctlError, match=r"holds added_tokens\.json, which would count"):
+        model.save(tmp_path / "x", "huggingface-folder")
+
+
 def test_roles_of_tokens_that_are_gone(tmp_path: Path) -> None:
     path = folder(tmp_path, "gpt2", {"eos_token": "<|endoftext|>", "pad_token": "<pad>"})
     model = formats.load(path)

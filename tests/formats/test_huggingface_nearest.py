@@ -30,6 +30,13 @@ def changed(name: str, **fields: Any) -> FilledRecipe:
     return filled(replace(RECIPES[name], **fields))
 
 
+def with_listed(name: str, token: AddedToken) -> FilledRecipe:
+    """The model with one of its tokens found before it segments."""
+    model = filled(RECIPES[name])
+    recipe = RECIPES[name].with_special_tokens([token.text] if token.special else [])
+    return replace(model, recipe=recipe, added_tokens=(*model.added, token))
+
+
 #: What is lost of a model, by the words that say so; and the key of the document that shows it.
 CASES: dict[str, tuple[FilledRecipe, str]] = {
     "single precision": (
@@ -50,6 +57,14 @@ CASES: dict[str, tuple[FilledRecipe, str]] = {
     "no unknown token": (
         changed("chars", unk_token=None, special_tokens=()),
         "that a character without a token is an error",
+    ),
+    "found inside words": (
+        with_listed("unigram", AddedToken("abc", 5, single_word=True)),
+        "special tokens that no text can spell (abc)",
+    ),
+    "found as given alone": (
+        with_listed("unigram that they load", AddedToken("a", 1, special=False)),
+        "special tokens that no text can spell (a)",
     ),
     "case folding": (
         filled(RECIPES["unigram with case folding"]),
@@ -85,6 +100,7 @@ def test_it_is_named_and_the_nearest_is_written(case: str) -> None:
     assert again.tokens == model.tokens
     # What was lost once is not lost again, but for what the file leaves open.
     open_still = ("no unknown token", "special tokens in text", "a mark inside")
+    open_still += ("found inside words",)
     assert case in open_still or not [what for what in major(again) if words in what]
 
 
@@ -107,12 +123,67 @@ def test_what_is_lost_of_no_text_is_minor() -> None:
         ("notebook-bpe", "no word marker that is a symbol of its own"),
         ("end marker", "no word marker that is a symbol of its own"),
         ("notebook-wordpiece", "need an unknown token"),
+        ("graphemes", "need an unknown token"),
     ],
 )
 def test_what_has_nothing_near_it(name: str, why: str) -> None:
+    recipe = RECIPES[name]
+    if recipe.segmentation == "lookup":
+        recipe = replace(recipe, unk_token=None)
     for ask in (formats.losses, formats.write):
         with pytest.raises(InexpressibleError, match=why):
-            ask(filled(RECIPES[name]), "huggingface")
+            ask(filled(recipe), "huggingface")
+
+
+def test_bytes_without_an_unknown_token() -> None:
+    """Its Unigram asks for the unknown token before it falls back to bytes."""
+    fields = {"byte_fallback": True, "unk_token": None, "special_tokens": ("<s>",)}
+    model = changed("unigram that they load", **fields)
+    (lost,) = major(model)
+    assert "the bytes of unknown characters" in lost
+    assert Tokenizer(model).encode_ids("z")
+    with pytest.raises(Exception, match="`unk_id` is missing"):
+        written(model).encode("z")
+    assert formats.obstacle(model)
+
+
+def test_a_special_token_that_a_merge_makes_stays_in_the_vocabulary() -> None:
+    """`abc` has the highest id: behind the vocabulary, its merge would name no token."""
+    model = with_listed("gpt2", AddedToken("abc", 258))
+    assert major(model) == []
+    for again in (written(model), Tokenizer(formats.parse(formats.serialize(model), "x"))):
+        assert again.encode("ab").ids == [257]
+        assert again.encode("abc").ids == [258]
+
+
+def test_the_lowest_score_is_not_that_of_an_added_token() -> None:
+    """It would decide there how bad an unknown character is."""
+    model = with_listed("unigram", AddedToken("a", 1))
+    assert model.scores[1] == min(model.scores)
+    model = replace(model, recipe=replace(model.recipe, normalizers=()))
+    assert major(model) == []
+    ours, theirs = Tokenizer(model), written(model)
+    again = Tokenizer(formats.parse(formats.write(model, "huggingface")[""], "x"))
+    for text in ("abcz", "zab", "bzc"):
+        assert ours.encode_ids(text, special="all") == theirs.encode(text).ids
+        assert again.encode_ids(text, special="all") == theirs.encode(text).ids
+
+
+def test_normalized_tokens_are_decoded_as_they_are_found() -> None:
+    model = filled(replace(RECIPES["gpt2"], normalizers=("lowercase",)))
+    tokens = [
+        AddedToken(text, 259 + at, False, normalized=True) for at, text in enumerate(("Ä!", "B!"))
+    ]
+    model = replace(
+        model,
+        tokens=[*model.tokens, "Ä!".encode(), b"B!"],
+        added_tokens=(*model.added, tokens[0]._replace(literal=True, normalized=False), tokens[1]),
+    )
+    assert major(model) == []
+    ids = [66, 260, 66]
+    assert Tokenizer(model).decode(ids) == written(model).decode(ids)
+    assert Tokenizer(model).decode([260]) == "b!"
+    assert Tokenizer(model).decode([259]) == "Ä!"
 
 
 def test_literal_tokens() -> None:

@@ -104,6 +104,26 @@ def test_what_is_lost() -> None:
     assert kinds(odd, "vocab-merges") == ["the added token 'END' as it is found in text"]
 
 
+@pytest.mark.parametrize("text", ["▁", "x y", "東京"])
+def test_special_tokens_that_spell_no_bytes(text: str, tmp_path: Path) -> None:
+    model = filled(replace(RECIPES["gpt2"], special_tokens=(text,)))
+    assert kinds(model, "vocab-merges") == []
+    Tokenizer(model).save(tmp_path / "x", "vocab-merges")
+    again = Tokenizer.load(tmp_path / "x")
+    assert again.special_ids == {text: 0}
+    assert again.encode_ids(f"abc{text}", special="all") == [len(model.tokens) - 1, 0]
+
+
+def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
+    """There `tokenizer.json` would be read, and not what is written."""
+    model = Tokenizer(filled(RECIPES["gpt2"]))
+    model.save(tmp_path / "x", "huggingface-folder")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
+    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would count"):
+        model.save(tmp_path / "x", "vocab-merges")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()} == before
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [

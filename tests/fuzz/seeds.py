@@ -158,4 +158,4 @@ def seeds(name: str) -> list[bytes]:
     return found + list(_MORE.get(name, lambda: iter(()))())
 
 
-READERS = [known.name for known in FORMATS if known.reads]
+READERS = [known.name for known in FORMATS]

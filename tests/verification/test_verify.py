@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer, default_recipe, preset
-from tokctl.pipeline import DECODERS
+from tokctl.pipeline import DECODERS, NORMALIZERS
 from tokctl.pretokenizers import PATTERNS
 from tokctl.sources import Document
 from tokctl.verification import PEERS, peers, verify
@@ -106,6 +106,27 @@ def test_a_difference_in_what_is_put_around() -> None:
     (difference,) = verify(model, other, ["low"]).differences
     assert (difference.what, difference.column) == ("ids", 1)
     assert difference.before[0] == (0, "<s>") and difference.found[0] != (0, "<s>")
+
+
+def test_tokens_that_only_others_put_around() -> None:
+    from tokctl.pipeline import POST_PROCESSORS
+
+    recipe = replace(default_recipe("bpe"), special_tokens=("<s>",))
+    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    around = replace(recipe, post_processors=POST_PROCESSORS.steps("template:<s> $A"))
+    other = Tokenizer(replace(model.model, recipe=around))
+    (difference,) = verify(model, other, ["low\nlower"]).differences
+    assert (difference.what, difference.line, difference.column) == ("ids", 1, 1)
+    assert difference.found[0] == (0, "<s>")
+
+
+def test_the_end_of_a_single_line() -> None:
+    recipe = default_recipe("bpe")
+    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    spaces = NORMALIZERS.part("replace", pattern="\n", content=" ")
+    other = Tokenizer(replace(model.model, recipe=replace(recipe, normalizers=(spaces,))))
+    (difference,) = verify(model, other, ["low\n"]).differences
+    assert (difference.line, difference.column) == (1, 4)
 
 
 def test_another_text_for_the_same_ids() -> None:

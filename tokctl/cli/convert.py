@@ -92,15 +92,16 @@ def convert(
         from tokctl.tokenizer import Tokenizer
 
         tokenizer = Tokenizer(pruned(before.model, prune))
-    planned = converting.plan(world, tokenizer.model, form, lossy=lossy)
-    paths = planned.paths(target, form)
-    converting.check_paths(world, paths, inputs)
-    found = None
-    if texts:
-        found = converting.verified(world, tokenizer, planned.files, target, form, texts)
     from tokctl import formats
     from tokctl.formats import saving
 
+    planned = converting.plan(world, tokenizer.model, form, lossy=lossy)
+    paths = planned.paths(target, form)
+    converting.check_paths(world, paths, inputs)
+    saving.check_neighbours(planned.files, target, form)
+    found = None
+    if texts:
+        found = converting.verified(world, tokenizer, planned.files, target, form, texts)
     saving.write(planned.files, target, form)
     why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
     if why:

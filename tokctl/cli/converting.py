@@ -84,9 +84,11 @@ def target_of(model: str, form: Format, prune: int | None) -> str:
     target = f"{stem}{form.suffix}"
     if _is_same(target, model):
         return f"{stem}.{form.name}{form.suffix}"
-    if form.is_folder and Path(target).exists():
+    # Beside a folder stands, as often as not, the model that it was made of.
+    if Path(target).exists() and (form.is_folder or Path(model).is_dir()):
+        what = "folder" if form.is_folder else "file"
         raise TokctlError(
-            f"{target} exists already", f"name a new folder, or this one, with -o: -o {target}"
+            f"{target} exists already", f"name a new {what}, or this one, with -o: -o {target}"
         )
     return target
 
@@ -178,8 +180,13 @@ def verified(
         TokctlError: with exit code 1, where something differs; it is said on stderr.
     """
     from tokctl.formats import saving
-    from tokctl.verification import verify
+    from tokctl.verification import PEERS, verify
 
+    if not form.reads and form.name not in PEERS:
+        raise TokctlError(
+            f"nobody reads a model from {form.title}, so there is nothing to verify",
+            "leave --verify out",
+        )
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:
         path = Path(folder, Path(target).name or "model")
         saving.write(files, path, form)

@@ -69,7 +69,7 @@ def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
 def _read(source: Source) -> Loaded:
     with _no_garbage():
         for known in FORMATS:
-            if known.reads and known.load().is_one(source):
+            if known.load().is_one(source):
                 return Loaded(known.load().read(source), known)
     if source.is_folder:
         raise TokctlError(

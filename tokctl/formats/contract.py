@@ -7,7 +7,9 @@ A module of a format has
 - `read(source) -> FilledRecipe`: TokctlError that names the file where it is not whole;
 - and, where tokctl writes the format, `losses(model) -> list[Loss]` and
   `write(model) -> Files`, both of which raise `InexpressibleError` where the format has
-  nothing like the model.
+  nothing like the model;
+- and, where it is a folder, it may have `NEIGHBOURS`: files of other models that would change
+  what is read of it.
 """
 
 from __future__ import annotations

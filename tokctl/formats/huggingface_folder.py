@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import orjson
 
-from tokctl.formats import huggingface
 from tokctl.formats.contract import Files, Loss, Source
 from tokctl.formats.huggingface import folder, folder_config, reading
 from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.recipe import FilledRecipe, Origin
+
+#: It is read where it stands, and never written: its tokens stand in `tokenizer.json`.
+NEIGHBOURS = (folder.ADDED,)
 
 
 def is_one(source: Source) -> bool:
@@ -37,7 +39,9 @@ def read(source: Source) -> FilledRecipe:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What the files leave out."""
-    found = huggingface.losses(model)
+    from tokctl.formats.huggingface.document import losses
+
+    found = losses(model)
     if left := [name for name in model.companions if not folder.is_carried(name)]:
         found.append(Loss(f"the files that came with it ({', '.join(left)})", minor=True))
     return found
@@ -45,9 +49,10 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """`tokenizer.json`, the configuration, and the chat templates as they came."""
-    document = huggingface.document(model)
+    from tokctl.formats.huggingface.document import document as document_of
+
+    document = document_of(model)
     texts = {name: text for name, text in model.companions.items() if folder.is_carried(name)}
-    # Its tokens stand in tokenizer.json.
     texts.pop(folder.ADDED, None)
     texts |= folder_config.write(model, document)
     files = {name: text.encode() for name, text in texts.items()}

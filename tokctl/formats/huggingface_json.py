@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import orjson
 
-from tokctl.formats import huggingface
 from tokctl.formats.contract import Files, Loss, Source
 from tokctl.formats.huggingface import reading
 from tokctl.formats.huggingface.component import unless_damaged
@@ -26,7 +25,9 @@ def read(source: Source) -> FilledRecipe:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What the file leaves out: what no `tokenizer.json` holds, and what came along."""
-    found = huggingface.losses(model)
+    from tokctl.formats.huggingface.document import losses
+
+    found = losses(model)
     if model.companions:
         found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
     return found
@@ -34,4 +35,6 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """The file, on one line."""
-    return {"": orjson.dumps(huggingface.document(model), option=orjson.OPT_APPEND_NEWLINE)}
+    from tokctl.formats.huggingface.document import document
+
+    return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}

@@ -44,7 +44,7 @@ FORMATS = (
     Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", ""),
     Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece", ".model"),
-    Format("word-counts", "word counts", "word_counts", ".tsv"),
+    Format("word-counts", "word counts", "word_counts", ".tsv", reads=False),
     Format("sentencepiece-vocab", "SentencePiece .vocab", "sentencepiece_vocab", ".vocab"),
     Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", writes=False),
     Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken"),

@@ -82,12 +82,26 @@ def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
 def write(files: Files, path: str | Path, form: formats.Format) -> None:
     """Writes the files of a format to `path`; TokctlError where that can't be done."""
     if form.is_folder:
+        check_neighbours(files, path, form)
         _write_folder(files, Path(path))
         return
     # The companions first: the file itself says that all is there.
     for suffix in sorted(files, reverse=True):
         with whole_file(f"{path}{suffix}") as file:
             file.write(files[suffix])
+
+
+def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> None:
+    """TokctlError where the folder holds another model's file that would count beside these, or
+    in their place."""
+    if not form.is_folder:
+        return
+    for name in getattr(form.load(), "NEIGHBOURS", ()):
+        if name not in files and Path(path, name).exists():
+            raise TokctlError(
+                f"the folder {path} holds {name}, which would count for the new model, too",
+                "name a new folder, or take that file out of this one",
+            )
 
 
 def _write_folder(files: Files, path: Path) -> None:

@@ -22,10 +22,13 @@ from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Sour
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
 from tokctl.formats.huggingface.component import Json, unless_damaged
+from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
 from tokctl.pipeline import PRE_TOKENIZERS
 from tokctl.recipe import FilledRecipe, Origin
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
+#: With one of these beside it, it is a Hugging Face folder.
+NEIGHBOURS = (TOKENIZER, CONFIG)
 _SUFFIX = "</w>"
 #: Tokens that stand for something although no merge makes them.
 _MARKS = (("<", ">"), ("[", "]"))
@@ -84,7 +87,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
         raise TokctlError(
             "its vocabulary has neither all 256 bytes nor words that end with </w>, so nothing "
             "says how a text is split",
-            "name a pattern, or take the tokenizer.json that was made with it",
+            "tokctl convert --pattern SPLIT says it; or take the tokenizer.json that belongs to it",
         )
     document["added_tokens"] = _special(hints, vocabulary, pairs)
     filled = reading.read(document)
@@ -119,7 +122,8 @@ def _words() -> Json:
 
 def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
     """The special tokens: those that the caller names, or those in angle or square brackets
-    that no merge makes and that are longer than a character."""
+    that no merge makes and that are longer than a character; and what spells no bytes where
+    the others do."""
     given = hints.special
     if given is not None:
         for text, id_ in given.items():
@@ -128,7 +132,13 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
         special = sorted(given.items(), key=lambda item: item[1])
         return [_entry(text, id_) for text, id_ in special]
     made = {"".join(pair) for pair in pairs}
-    found = [text for text in vocabulary if text not in made and _is_marked(text)]
+    is_bytes = byte_level.BYTES.keys() <= vocabulary.keys()
+    found = [
+        text
+        for text in vocabulary
+        if text not in made
+        and (_is_marked(text) or (is_bytes and not byte_level.BYTES.keys() >= set(text)))
+    ]
     return [_entry(text, vocabulary[text]) for text in found]
 
 

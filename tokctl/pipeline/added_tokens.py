@@ -23,7 +23,7 @@ class AddedToken(NamedTuple):
         strip_left, strip_right: it takes white space on that side along.
         normalized: matched in the normalized text, not in the text as given.
         literal: where it is matched in the normalized text, by its spelling as it is;
-            otherwise its spelling is normalized, too, as Hugging Face does.
+            otherwise its spelling is normalized, too, and decoded so, as Hugging Face does.
         ordinary: the model may make it of ordinary text, too; never true of a special one.
     """
 

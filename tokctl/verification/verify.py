@@ -80,16 +80,25 @@ class _Own:
         self.lines = block.lines
         self._rows: dict[tuple[str, bool], list[list[int] | None]] = {}
 
-    def rows(self, special: str, *, around: bool = False) -> list[list[int] | None]:
+    def rows(self, special: str) -> list[list[int] | None]:
         """The ids of each line."""
-        key = special, around
-        if key not in self._rows:
-            self._rows[key] = self._encode(self.lines, special, around)
-        return self._rows[key]
+        return self._kept(self.lines, special, False)
+
+    def rows_around(self, special: str) -> list[list[int] | None]:
+        """The ids of each line with the special tokens around it; of the first line alone where
+        there are none, which shows whether others put some there."""
+        puts = self.tokenizer.post_processor.added_tokens_count()
+        return self._kept(self.lines if puts else self.lines[:1], special, True)
 
     def whole(self, special: str) -> list[int] | None:
         """The ids of all lines as one text."""
         return self._encode([self.block.text], special, False)[0]
+
+    def _kept(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+        key = special, around
+        if key not in self._rows:
+            self._rows[key] = self._encode(texts, special, around)
+        return self._rows[key]
 
     def _encode(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
         encode = self.tokenizer.encode_batch
@@ -110,14 +119,15 @@ def _first_difference(own: _Own, reader: Reader) -> Difference | None:
             continue
         if found := _compared(own, reader, line, number, row, ids):
             return found
-    if len(own.lines) > 1 and (whole := own.whole(reader.special)) is not None:
+    if own.lines != [block.text] and (whole := own.whole(reader.special)) is not None:
         (ids,) = _theirs(reader, [block.text], [whole])
         if found := _compared(own, reader, block.text, block.line, whole, ids):
             return found
-    if reader.puts_around and own.tokenizer.post_processor.added_tokens_count():
-        rows = own.rows(reader.special, around=True)
-        for number, ids in enumerate(_theirs(reader, own.lines, rows, around=True), block.line):
-            row, line = rows[number - block.line], own.lines[number - block.line]
+    if reader.puts_around:
+        rows = own.rows_around(reader.special)
+        lines = own.lines[: len(rows)]
+        for number, ids in enumerate(_theirs(reader, lines, rows, around=True), block.line):
+            row, line = rows[number - block.line], lines[number - block.line]
             if row is not None and ids != row:
                 return _compared(own, reader, line, number, row, ids)
     return None

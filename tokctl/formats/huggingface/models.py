@@ -12,6 +12,7 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json, unknown_type
+from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
 from tokctl.recipe import Marker, Recipe
 
 #: Larger than any word; the format knows no "no limit".
@@ -27,20 +28,17 @@ def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
     lossy: writes one that drops unknown characters, too.
     """
     kind, mark = recipe.marker
+    if fails_at_bytes(recipe) and not lossy:
+        raise InexpressibleError("its Unigram falls back to bytes only with an unknown token")
     if drops_unknown(recipe) and not lossy:
         raise InexpressibleError(
             "without an unknown token it drops characters that have no token, in silence"
         )
-    if recipe.unk_token is None and recipe.algorithm in ("wordpiece", "word"):
+    if recipe.unk_token is None and needs_unknown(recipe):
         raise InexpressibleError(f"its {recipe.algorithm} models need an unknown token")
     if kind in ("start", "end"):
         raise InexpressibleError(f"it has no word marker that is a symbol of its own ({mark})")
     return _WRITERS[recipe.algorithm](recipe, unk_id)
-
-
-def drops_unknown(recipe: Recipe) -> bool:
-    """Are there characters that have no token, and none to stand for them?"""
-    return recipe.units == "characters" and recipe.unk_token is None and not recipe.byte_fallback
 
 
 def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokctl import _native
 from tokctl.formats.contract import Loss
-from tokctl.formats.huggingface.models import drops_unknown
+from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
 from tokctl.formats.huggingface.writing import found_in_text
 from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part, native_parts
 from tokctl.recipe import FilledRecipe
@@ -69,8 +69,19 @@ def _unknown(model: FilledRecipe) -> Steps:
         yield Step(_with(model, fuse_unknown=False), "one unknown token for several characters")
     if recipe.algorithm == "wordpiece" and recipe.unknown != "word":
         yield Step(_with(model, unknown="word"), "an unknown token for the unknown character alone")
-    if drops_unknown(recipe) and recipe.algorithm not in ("wordpiece", "word"):
+    if drops_unknown(recipe) and not needs_unknown(recipe):
         yield Step(model, "that a character without a token is an error: it drops it in silence")
+    if fails_at_bytes(recipe):
+        yield Step(model, "the bytes of unknown characters: it needs an unknown token to get there")
+
+
+def _scores(model: FilledRecipe) -> Steps:
+    """There the lowest score of all decides how bad an unknown character is, and here that of
+    the tokens that the model makes."""
+    made = [score for id_, score in enumerate(model.scores) if id_ not in model.apart]
+    lowest = min(made, default=0.0)
+    if model.recipe.algorithm == "unigram" and made and min(model.scores) < lowest:
+        yield Step(replace(model, scores=[max(score, lowest) for score in model.scores]), None)
 
 
 def _segmentation(model: FilledRecipe) -> Steps:
@@ -200,6 +211,7 @@ _STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (
     _segmentation,
     _precision,
     _unknown,
+    _scores,
     _normalizers,
     _pre_tokenizers,
     _added,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from tokctl import _native
@@ -63,8 +64,8 @@ def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
     """The special tokens that their model may make of ordinary text that spells them."""
     recipe, added = _parts(given)
     size = model_size(given) if isinstance(given, FilledRecipe) else None
-    inside = [t.text for t in added if (size is None or t.id < size) and not t.ordinary]
-    return [text for text in inside if _can_be_made(recipe, text)]
+    inside = [token for token in added if (size is None or token.id < size) and not token.ordinary]
+    return [token.text for token in inside if _can_be_made(recipe, token)]
 
 
 def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]]:
@@ -77,8 +78,8 @@ def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]
 def model_size(model: FilledRecipe) -> int:
     """How many tokens, those with the lowest ids, stand in the model's own vocabulary.
 
-    Added tokens behind them do not: there the model can't make them of ordinary text, and
-    they get the next free ids, which are theirs.
+    Added tokens behind them do not, unless merges name them: there the model can't make them
+    of ordinary text, and they get the next free ids, which are theirs.
     """
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
@@ -88,17 +89,25 @@ def model_size(model: FilledRecipe) -> int:
         if model.scores and model.scores[size - 1]:
             break
         size -= 1
+    if size < len(model.tokens):
+        named = (max(map(itemgetter(side), model.merges), default=0) for side in range(3))
+        size = max(size, max(named) + 1)
     return size
 
 
-def _can_be_made(recipe: Recipe, token: str) -> bool:
+def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
     """May their model make this token of its vocabulary where the text spells it? (Unigram
-    always may: Hugging Face finds the token before its model can.)"""
+    always may: Hugging Face finds the token before its model can, but for one that stands
+    inside a word, or that only the normalized text spells.)"""
+    text = token.text
     if recipe.segmentation in ("longest-match", "lookup") or recipe.whole_words:
-        return _is_one_pre_token(recipe, token.removeprefix(recipe.marker.text))
-    if recipe.segmentation == "viterbi" or recipe.units == "bytes":
+        return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
+    if recipe.segmentation == "viterbi":
+        raw = bool(recipe.normalizers) and not token.normalized
+        return token.single_word or (raw and not token.special)
+    if recipe.units == "bytes":
         return False
-    return len(token.removesuffix(recipe.marker.text)) == 1
+    return len(text.removesuffix(recipe.marker.text)) == 1
 
 
 def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
