@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -443,7 +444,7 @@ def test_formats_that_are_only_read(models: Models) -> None:
             assert done.err == error(message, f"choose one of: {', '.join(NAMES)}")
 
 
-def test_hints_reach_the_reader(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_reach_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     load = Tokenizer.load
 
@@ -452,6 +453,24 @@ def test_hints_reach_the_reader(models: Models, monkeypatch: pytest.MonkeyPatch)
         return load(path, **more)
 
     monkeypatch.setattr(Tokenizer, "load", spy)
-    arguments = ("--pattern", "cl100k", "--special", "<|end|>=7", "--special", "a=b=8")
-    assert tokctl("convert", models["bytes"], "-o", "x.json", *arguments).code == 0
-    assert seen == [{"pattern": "cl100k", "special_tokens": {"<|end|>": 7, "a=b": 8}}]
+    lines = (base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
+    Path("x.tiktoken").write_bytes(b"".join(lines))
+    arguments = ("--pattern", "cl100k", "--special", "<|end|>=256", "--special", "a=b=257")
+    assert tokctl("convert", "x.tiktoken", "-o", "x.json", *arguments).code == 0
+    assert seen == [{"pattern": "cl100k", "special_tokens": {"<|end|>": 256, "a=b": 257}}]
+
+
+def test_hints_that_the_file_does_not_need_are_refused(models: Models) -> None:
+    """They would have no effect, and nobody would know."""
+    for arguments in (("--pattern", "cl100k"), ("--special", "a=3")):
+        done = tokctl("convert", models["bytes"], "-o", "x.json", *arguments)
+        assert done.code == 2 and "(tokctl model file) says itself" in done.err
+        assert not Path("x.json").exists()
+
+
+def test_a_default_name_replaces_nothing(models: Models) -> None:
+    tokctl("convert", models["bytes"], "--to", "tiktoken", "-o", "m.tiktoken")
+    Path("m.json").write_bytes(b"mine")
+    done = tokctl("convert", "m.tiktoken")
+    assert done.code == 2 and done.err.startswith("error: m.json exists already")
+    assert Path("m.json").read_bytes() == b"mine"

@@ -31,9 +31,11 @@ def tried(case: bytes, folder: Path) -> None:
 
 def read(case: bytes, folder: Path) -> formats.FilledRecipe:
     """The model of a case; several files are a folder, and companions stand beside a file."""
-    hints = Hints(pattern="qwen2")
     if CUT not in case:
-        return formats.parse(case, "case", hints)
+        try:
+            return formats.parse(case, "case")
+        except TokctlError:  # of ranks alone
+            return formats.parse(case, "case", Hints(pattern="qwen2"))
     files = parted(case)
     for old in folder.iterdir():
         old.unlink()
@@ -42,4 +44,4 @@ def read(case: bytes, folder: Path) -> formats.FilledRecipe:
         if "/" not in target and "\0" not in target and len(target) < 100:
             (folder / target).write_bytes(data)
     main = folder / "case"
-    return formats.load(main if main.is_file() else folder, hints)
+    return formats.load(main if main.is_file() else folder)

@@ -84,8 +84,8 @@ def target_of(model: str, form: Format, prune: int | None) -> str:
     target = f"{stem}{form.suffix}"
     if _is_same(target, model):
         return f"{stem}.{form.name}{form.suffix}"
-    # Beside a folder stands, as often as not, the model that it was made of.
-    if Path(target).exists() and (form.is_folder or Path(model).is_dir()):
+    # Beside a file of another format stands, as often as not, the model that it was made of.
+    if Path(target).exists():
         what = "folder" if form.is_folder else "file"
         raise TokctlError(
             f"{target} exists already", f"name a new {what}, or this one, with -o: -o {target}"
@@ -111,6 +111,8 @@ def _is_same(first: str, second: str) -> bool:
 
 def check_target(world: World, target: str, form: Format, inputs: Sequence[str]) -> None:
     """TokctlError where the place surely can't be written, or is one of the inputs."""
+    if not form.is_folder and target.endswith("/"):
+        raise TokctlError(f"{target} is a folder, and a {form.title} is a file", "name a file")
     if not form.is_folder:
         streams.check_output(world, target, inputs)
         return

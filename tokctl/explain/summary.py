@@ -79,11 +79,23 @@ class Summary:
     last_merges: tuple[MergeRecord, ...]
     checks: Checks
     obstacle: str | None
+    differences: tuple[str, ...]
     source: FileFacts
     frequent: tuple[tuple[str, int], ...] = ()
     highest: tuple[tuple[str, float], ...] = ()
     lowest: tuple[tuple[str, float], ...] = ()
     rounds: tuple[Round, ...] = ()
+
+
+def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What Hugging Face does otherwise with the file that it loads."""
+    from tokctl.formats import InexpressibleError, losses
+
+    try:
+        found = losses(tokenizer.model, "huggingface")
+    except InexpressibleError as reason:
+        return (str(reason),)
+    return tuple(loss.what for loss in found if not loss.minor)
 
 
 def summarize(tokenizer: Tokenizer) -> Summary:
@@ -92,6 +104,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     from tokctl.formats import obstacle
 
     recipe, model = tokenizer.recipe, tokenizer.model
+    refused = obstacle(model)
     history = history_of(tokenizer)
     ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
     texts = {id_: token_text(tokenizer, id_) for id_ in ids}
@@ -119,7 +132,8 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
         last_merges=tuple(history.record(rank) for rank in last),
         checks=_checks(tokenizer, texts),
-        obstacle=obstacle(model),
+        obstacle=refused,
+        differences=() if refused else _differences(tokenizer),
         source=file_facts(tokenizer),
         frequent=_first(tokenizer, ids, model.counts),
         highest=_first(tokenizer, ids, model.scores) if recipe.algorithm == "unigram" else (),

@@ -70,16 +70,46 @@ def _read(source: Source) -> Loaded:
     with _no_garbage():
         for known in FORMATS:
             if known.load().is_one(source):
+                _check_hints(source, known)
                 return Loaded(known.load().read(source), known)
+    raise _no_model(source)
+
+
+def _check_hints(source: Source, known: Format) -> None:
+    """TokctlError where the caller says what the file says itself."""
+    for name, value in source.hints._asdict().items():
+        if value is not None and name not in known.hints:
+            what = "how text is split" if name == "pattern" else "its special tokens"
+            raise TokctlError(
+                f"{source.name} ({known.title}) says itself {what}",
+                f"leave the {'pattern' if name == 'pattern' else 'special tokens'} out",
+            )
+
+
+def _no_model(source: Source) -> TokctlError:
+    """The error for what no format knows."""
     if source.is_folder:
-        raise TokctlError(
+        files = [name for name in _ALONE if source.beside(name)]
+        return TokctlError(
             f"the folder {source.name} holds no model",
-            "name a folder with a tokenizer.json, or a model file",
+            f"without a tokenizer_config.json, name the file: {source.name}/{files[0]}"
+            if files
+            else "name a folder with a tokenizer.json, or a model file",
         )
-    why = "it is no JSON" if not source.is_json else "it has no model in it"
     if source.is_json:
         _ = source.document  # a file that is cut off is told so, with the place
-    raise damaged(source.name, why)
+        return damaged(source.name, "it has no model in it")
+    if not source.head:
+        return damaged(source.name, "it is empty")
+    return TokctlError(
+        f"{source.name} is no model file, or a damaged one: it begins like none of the formats "
+        "that tokctl reads",
+        "tokctl convert --list-formats shows them",
+    )
+
+
+#: Files that are read where they are named, and in a folder only where it says more of them.
+_ALONE = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ class Format(NamedTuple):
         suffix: of a new file; empty where the format is a folder.
         writes: does tokctl write it?
         reads: does tokctl read a model from it?
+        hints: what of `Hints` it may leave open.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Format(NamedTuple):
     suffix: str
     writes: bool = True
     reads: bool = True
+    hints: tuple[str, ...] = ()
 
     @property
     def is_folder(self) -> bool:
@@ -37,17 +39,24 @@ class Format(NamedTuple):
         return import_module(f"tokctl.formats.{self.module}")
 
 
+_BOTH = ("pattern", "special")
 FORMATS = (
     Format("tokctl", "tokctl model file", "tokenizer_json", ".json"),
     Format("huggingface", "Hugging Face tokenizer.json", "huggingface_json", ".json"),
     Format("huggingface-folder", "Hugging Face folder", "huggingface_folder", ""),
-    Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", ""),
+    Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", "", hints=_BOTH),
     Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece", ".model"),
     Format("word-counts", "word counts", "word_counts", ".tsv", reads=False),
-    Format("sentencepiece-vocab", "SentencePiece .vocab", "sentencepiece_vocab", ".vocab"),
-    Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", writes=False),
-    Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken"),
+    Format(
+        "sentencepiece-vocab",
+        "SentencePiece .vocab",
+        "sentencepiece_vocab",
+        ".vocab",
+        hints=("special",),
+    ),
+    Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", writes=False, hints=("pattern",)),
+    Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken", hints=_BOTH),
     Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False),
 )
 

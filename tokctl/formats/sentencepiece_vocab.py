@@ -23,7 +23,7 @@ from tokctl.recipe.symbols import BYTE_TOKENS
 
 _AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 #: A piece can hold what ends a line, so a line ends behind a score.
-_LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?(?:\n|\Z)", re.DOTALL)
+_LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?\n", re.DOTALL)
 #: How the file begins: lines without a tab in the piece.
 #: No score is above 0, and no count below it.
 _START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
@@ -113,6 +113,8 @@ def _pieces(data: bytes) -> list[tuple[bytes, float]]:
     while at < len(data):
         # `search` would pass over what is between two lines.
         line = _LINE.match(data, at)
+        if line is None and b"\n" not in data[at:]:
+            raise ValueError("its last line has no end: it is cut off")
         if line is None:
             raise ValueError(f"line {_number(data, at)} is no piece and its score")
         score = float(line[2])

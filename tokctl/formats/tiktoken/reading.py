@@ -8,10 +8,11 @@ import re
 
 from tokctl.errors import TokctlError
 from tokctl.formats import holes
-from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, InexpressibleError, Source, damaged
+from tokctl.formats.rust_patterns import pre_tokenizers_of
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
-from tokctl.pipeline import PRE_TOKENIZERS
+from tokctl.pipeline import PRE_TOKENIZERS, Part
 from tokctl.recipe import FilledRecipe, Origin, Recipe
 
 #: No rank comes near this.
@@ -50,25 +51,43 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _sidecar(source: Source) -> sidecar.Sidecar | None:
-    if source.path is None or source.hints.pattern is not None:
+    if source.path is None:
         return None
     found = source.beside(source.path.name + sidecar.SUFFIX)
-    return None if found is None else sidecar.read(found)
+    return None if found is None else sidecar.read(found, splits=source.hints.pattern is None)
 
 
 def _encoding(source: Source, beside: sidecar.Sidecar | None) -> Encoding:
     """The facts: those that the caller gives, those of the file beside, those of a known file."""
     pattern, special = source.hints
-    if pattern in ENCODINGS:
+    # `gpt2` is how text is split, as elsewhere; the encoding has another name, too.
+    if pattern in ENCODINGS and pattern != "gpt2":
         encoding = ENCODINGS[pattern]
     elif pattern is not None:
-        parts = [] if pattern == "none" else PRE_TOKENIZERS.parse_list(pattern)
-        encoding = Encoding("", tuple(parts), {})
+        # Of the file beside, what the caller does not say still holds.
+        said = {} if beside is None else beside.encoding.special
+        encoding = Encoding("", _parts(pattern), said)
     elif beside is not None:
         encoding = beside.encoding
     else:
         encoding = _known(source)
     return encoding if special is None else encoding._replace(special=special)
+
+
+def _parts(pattern: str) -> str | tuple[Part, ...]:
+    """The pre-tokenizers that the caller names. A regular expression is one of tiktoken's, which
+    drops what lies between its matches."""
+    if pattern == "none":
+        return ()
+    if not pattern.startswith("regex:"):
+        return tuple(PRE_TOKENIZERS.parse_list(pattern))
+    try:
+        return pre_tokenizers_of(pattern.removeprefix("regex:"))
+    except InexpressibleError as reason:
+        raise TokctlError(
+            f"tokctl can't split a text as that pattern does: {reason}",
+            "name a pattern that every text is made of, or a pre-tokenizer: cl100k",
+        ) from None
 
 
 def _known(source: Source) -> Encoding:
@@ -79,8 +98,9 @@ def _known(source: Source) -> Encoding:
     raise TokctlError(
         f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
         f"its sha256 is {digest}",
-        "the file says neither how text is split nor its special tokens. Say it: --pattern "
-        "cl100k_base (or another encoding), llama3 (or another pre-tokenizer) or 'regex:…'. "
+        "the file says neither how text is split nor its special tokens. Say it once: tokctl "
+        "convert --pattern cl100k_base (or another encoding), llama3 (or another pre-tokenizer) "
+        "or 'regex:…'. "
         f"The published files of {names} are known: copy it again if it should be one of these",
     )
 

@@ -46,8 +46,11 @@ def write(name: str, pattern: str, special: dict[str, int], explicit_n_vocab: in
     return orjson.dumps(arguments, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read(source: Source) -> Sidecar:
-    """What the file says; TokctlError that names it where it is not whole."""
+def read(source: Source, *, splits: bool = True) -> Sidecar:
+    """What the file says; TokctlError that names it where it is not whole.
+
+    splits: does its pattern count? Otherwise the caller knows how text is split.
+    """
     document = source.document
     try:
         name, pattern = document["name"], document["pat_str"]
@@ -61,11 +64,13 @@ def read(source: Source) -> Sidecar:
         raise damaged(source.name, "it does not hold the arguments of an encoding") from None
     if texts != {str} or numbers - {int}:
         raise damaged(source.name, "a field is of another type than it should be")
+    if not splits:
+        return Sidecar(Encoding(name, (), special), total, source.name)
     try:
         pre_tokenizer = pre_tokenizers_of(pattern)
     except InexpressibleError as reason:
         raise TokctlError(
             f"tokctl can't split a text as {source.name} says: {reason}",
-            "say how it is split: --pattern cl100k, or --pattern 'regex:…'",
+            "say how it is split: tokctl convert --pattern cl100k, or --pattern 'regex:…'",
         ) from None
     return Sidecar(Encoding(name, pre_tokenizer, special), total, source.name)

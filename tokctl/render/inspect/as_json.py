@@ -157,6 +157,7 @@ def summary(facts: Summary) -> dict[str, Any]:
         "recipe": facts.recipe.to_dict(),
         "training": facts.training and asdict(facts.training),
         "obstacle": facts.obstacle,
+        "differences": list(facts.differences),
         "vocab_size": facts.vocab_size,
         "merges": facts.merges,
         "special": facts.special,

@@ -64,7 +64,11 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     yield from added_facts(summary.special.items(), summary.added)
     yield from recipe_facts(recipe, trained=summary.training is not None)
     refused = f"Hugging Face refuses it: {readable(summary.obstacle or '')}"
-    yield "elsewhere", refused if summary.obstacle else "Hugging Face loads it, with the same ids"
+    loaded = "Hugging Face loads it, with the same ids"
+    if summary.differences:
+        what = "; ".join(map(readable, summary.differences))
+        loaded = f"Hugging Face loads it, and ids can differ: it can't hold {what}"
+    yield "elsewhere", refused if summary.obstacle else loaded
     if summary.training:
         yield from training_facts(recipe, summary.training)
     else:
