@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import TEXT
 from tests.cli.run import Result, error, names, process, tokctl
-from tokctl import TokctlError, Tokenizer, formats
+from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import InexpressibleError, Loss, huggingface_json
 from tokctl.verification import peers
 
@@ -474,3 +474,17 @@ def test_a_default_name_replaces_nothing(models: Models) -> None:
     done = tokctl("convert", "m.tiktoken")
     assert done.code == 2 and done.err.startswith("error: m.json exists already")
     assert Path("m.json").read_bytes() == b"mine"
+
+
+def test_a_template_that_is_lost_is_not_compared(models: Models) -> None:
+    """What --lossy left out on purpose is no difference of a text."""
+    Path("text.txt").write_text("low lower\n")
+    ours = Tokenizer.train_on_counts({"low": 3}, vocab_size=300, recipe=preset("llama3"))
+    ours.save("m.json")
+    assert ours.recipe.post_processors
+    arguments = ("--to", "tiktoken", "-o", "m.tiktoken", "--verify", "text.txt")
+    assert tokctl("convert", "m.json", *arguments).code == 2
+    done = tokctl("convert", "m.json", *arguments, "--lossy")
+    assert done.code == 0, done.err
+    assert "note: not compared: the special tokens around texts" in done.err
+    assert "the same " in done.err

@@ -101,7 +101,9 @@ def convert(
     saving.check_neighbours(planned.files, target, form)
     found = None
     if texts:
-        found = converting.verified(world, tokenizer, planned.files, target, form, texts)
+        found = converting.verified(
+            world, tokenizer, planned.files, target, form, texts, lossy=lossy
+        )
     saving.write(planned.files, target, form)
     why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
     if why:

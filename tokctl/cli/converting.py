@@ -168,6 +168,16 @@ def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> Pla
 # -- what is read back --------------------------------------------------------------------
 
 
+def _puts_nothing(path: Path) -> bool:
+    """Does the model there put no special tokens around texts?"""
+    from tokctl.tokenizer import Tokenizer
+
+    try:
+        return not Tokenizer.load(path).recipe.post_processors
+    except TokctlError:
+        return False  # which is found out again, and told
+
+
 def verified(
     world: World,
     tokenizer: Tokenizer,
@@ -175,8 +185,12 @@ def verified(
     target: str,
     form: Format,
     texts: Sequence[Document],
+    *,
+    lossy: bool,
 ) -> Verification:
     """Writes the files into a folder that does not stay, reads them there and compares.
+
+    lossy: what is put around texts may be lost, which no text should be blamed for.
 
     Raises:
         TokctlError: with exit code 1, where something differs; it is said on stderr.
@@ -192,9 +206,12 @@ def verified(
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:
         path = Path(folder, Path(target).name or "model")
         saving.write(files, path, form)
-        found = verify(tokenizer, path, texts, format=form.name)
+        around = not (lossy and tokenizer.recipe.post_processors and _puts_nothing(path))
+        found = verify(tokenizer, path, texts, format=form.name, around=around)
     if not found.lines and found.same:
         raise TokctlError("there is nothing to verify with: the text is empty", "name another one")
+    if not around:
+        world.say("note: not compared: the special tokens around texts, which are left out")
     for reason in found.not_compared:
         world.say(f"note: not compared: {visible(reason)}")
     if found.left_out:

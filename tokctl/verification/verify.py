@@ -29,6 +29,7 @@ def verify(
     texts: Iterable[str | Path | Document],
     *,
     format: str | None = None,  # noqa: A002
+    around: bool = True,
 ) -> Verification:
     """Compares a model with a file of it: ids and decoded text, line by line and many lines
     at once.
@@ -39,6 +40,7 @@ def verify(
             define its format; or another tokenizer.
         texts: a str is a text, a path is a file that holds one.
         format: of the file; by default the one that it is told to be.
+        around: compares special tokens that the model puts around texts, too.
 
     Raises:
         TokctlError: a text can't be read, or is not UTF-8.
@@ -53,7 +55,7 @@ def verify(
         ids += sum(len(row) for row in own.rows("none") if row is not None)
         left_out += sum(row is None for row in own.rows("none"))
         for reader in list(readers):
-            if found := _first_difference(own, reader):
+            if found := _first_difference(own, reader, around):
                 differences.append(found)
                 readers.remove(reader)
     return Verification(lines, ids, left_out, compared, not_compared, tuple(differences))
@@ -110,7 +112,7 @@ class _Own:
             return [self._encode([text], special, around)[0] for text in texts]
 
 
-def _first_difference(own: _Own, reader: Reader) -> Difference | None:
+def _first_difference(own: _Own, reader: Reader, around: bool) -> Difference | None:
     block = own.block
     rows = own.rows(reader.special)
     for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
@@ -123,7 +125,7 @@ def _first_difference(own: _Own, reader: Reader) -> Difference | None:
         (ids,) = _theirs(reader, [block.text], [whole])
         if found := _compared(own, reader, block.text, block.line, whole, ids):
             return found
-    if reader.puts_around:
+    if around and reader.puts_around:
         rows = own.rows_around(reader.special)
         lines = own.lines[: len(rows)]
         for number, ids in enumerate(_theirs(reader, lines, rows, around=True), block.line):
