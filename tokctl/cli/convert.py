@@ -108,6 +108,8 @@ def convert(
     why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
     if why:
         world.say(f"note: Hugging Face refuses this file: {visible(why)}")
+        if converting.holds(tokenizer.model, "huggingface"):
+            world.say("hint: --to huggingface writes one that it loads, with the same ids")
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
     if json:

@@ -168,6 +168,16 @@ def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> Pla
 # -- what is read back --------------------------------------------------------------------
 
 
+def holds(model: FilledRecipe, name: str) -> bool:
+    """Does the format hold all of the model that ids and texts depend on?"""
+    from tokctl import formats
+
+    try:
+        return all(loss.minor for loss in formats.losses(model, name))
+    except formats.InexpressibleError:
+        return False
+
+
 def _puts_nothing(path: Path) -> bool:
     """Does the model there put no special tokens around texts?"""
     from tokctl.tokenizer import Tokenizer

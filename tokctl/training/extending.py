@@ -42,7 +42,8 @@ def check(old: FilledRecipe, recipe: Recipe) -> None:
     if symbols and not made and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
         raise TokctlError(
             "the model to extend has no merges: its file does not tell how its tokens were made",
-            "extend a model that tokctl has trained, or one whose file lists merges",
+            "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
+            "tokctl convert --to huggingface makes such a file",
         )
     ordinary = set(old.tokens)
     for token in new_special_tokens(old, recipe):

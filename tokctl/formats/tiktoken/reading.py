@@ -45,6 +45,11 @@ def read(source: Source) -> FilledRecipe:
     try:
         return fill(ranks, encoding)
     except ValueError as error:
+        if any(said is not None for said in source.hints):
+            raise TokctlError(
+                f"{source.name} does not fit the pattern or the special tokens given: {error}",
+                "check whether it is the file of that encoding, and the ids",
+            ) from None
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:
         raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
