@@ -219,3 +219,17 @@ def test_tokens_that_are_no_utf_8(tmp_path: Path) -> None:
     done = tokctl("encode", "-m", str(tmp_path / "m.json"), "--as", "pieces", stdin="éê".encode())
     assert done.code == 0
     assert {"bytes": base64.b64encode(half).decode()} in json.loads(done.out)
+
+
+def test_a_special_token_that_is_a_byte(tmp_path: Path) -> None:
+    """Some models pad with `!`: it is the byte's only token, and text has that byte, too."""
+    document = byte_document([["l", "o"], ["o", "!"]], bytes_and("lo", "o!"))
+    theirs = hf.Tokenizer.from_str(json.dumps(document))
+    theirs.add_special_tokens(["!"])
+    ours = Tokenizer(formats.parse(theirs.to_str().encode(), "tokenizer.json"))
+    assert ours.special_ids == {"!": 0}
+    for tokenizer in (ours, *everywhere(ours, tmp_path).values()):
+        for text in ("lo!", "!", "a!! lo"):
+            ids = tokenizer.encode_ids(text, special="all")
+            assert ids == theirs.encode(text).ids
+            assert tokenizer.decode(tokenizer.encode_ids(text)) == text

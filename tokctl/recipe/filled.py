@@ -76,7 +76,18 @@ class FilledRecipe(Value):
         found = {token.id for token in self.added if token.special or not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
             found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
+        if self.recipe.units == "bytes":
+            found -= self._bytes_alone(found)
         return frozenset(found)
+
+    def _bytes_alone(self, apart: set[int]) -> set[int]:
+        """Those of the ids that are a byte's only token: some models have `!` for padding.
+        Without it a text with that byte would have no ids."""
+        short = {id_ for id_ in apart if len(self.tokens[id_]) == 1}
+        if not short:
+            return short
+        others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in apart}
+        return {id_ for id_ in short if self.tokens[id_] not in others}
 
     @cached_property
     def user_defined(self) -> frozenset[int]:
