@@ -113,6 +113,13 @@ def test_wrong_values(data: st.DataObject, name: str) -> None:
     tried(json.dumps(document).encode())
 
 
+def test_a_unigram_model_without_scores() -> None:
+    document = json.loads(formats.serialize(formats.parse(FILES["sentencepiece, small"], "x")))
+    assert document["model"]["tokctl"].pop("scores")
+    with pytest.raises(TokctlError, match="not one of the scores for each token"):
+        formats.parse(json.dumps(document).encode(), "x")
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -46,7 +46,8 @@ class FilledRecipe(Value):
     def __post_init__(self) -> None:
         size = len(self.tokens)
         for name in ("scores", "counts"):
-            if getattr(self, name) and len(getattr(self, name)) != size:
+            needed = name == "scores" and self.recipe.algorithm == "unigram"
+            if (getattr(self, name) or needed) and len(getattr(self, name)) != size:
                 raise TokctlError(f"there is not one of the {name} for each token")
         check_added(self.added)
         for token in self.added:
