@@ -123,11 +123,16 @@ class Tokenizer:
         Raises:
             TokctlError: it is missing, damaged, or of no format that tokctl knows.
         """
-        from tokctl import formats, hub
+        from tokctl import formats
 
         special = None if special_tokens is None else dict(special_tokens)
         hints = formats.Hints(pattern, special)
-        loaded = hub.read(str(path), hints) if hub.is_name(path) else formats.read(path, hints)
+        if str(path).startswith("hf:"):
+            from tokctl import hub
+
+            loaded = hub.read(str(path), hints)
+        else:
+            loaded = formats.read(path, hints)
         tokenizer = cls(loaded.model)
         tokenizer.format = loaded.format.name
         return tokenizer
