@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, formats
+from tokctl.recipe import Origin
 
 
 def stripped(data: bytes) -> bytes:
@@ -142,3 +144,11 @@ def test_a_unigram_model_without_scores() -> None:
 )
 def test_odd_files(data: bytes) -> None:
     tried(data)
+
+
+def test_texts_that_are_no_characters() -> None:
+    """JSON can spell half of a surrogate pair, and no file could be written with it."""
+    model = formats.parse(OURS["bert"], "x")
+    for changes in ({"origin": Origin("x", "\ud8ff")}, {"companions": {"a": "\ud8ff"}}):
+        with pytest.raises(TokctlError, match="not UTF-8"):
+            replace(model, **changes)

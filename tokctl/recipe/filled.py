@@ -50,6 +50,12 @@ class FilledRecipe(Value):
             if (getattr(self, name) or needed) and len(getattr(self, name)) != size:
                 raise TokctlError(f"there is not one of the {name} for each token")
         check_added(self.added)
+        for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                message = f"what came with the model is not UTF-8: {text[:40]!r}"
+                raise TokctlError(message, "a lone surrogate is no character") from None
         for token in self.added:
             id_ = token.id
             if id_ >= size or (token.special and self.tokens[id_] != token.text.encode()):
