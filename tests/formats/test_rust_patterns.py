@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from tests.exact.pipeline_peers import texts
 from tests.exact.strings import settled
-from tests.formats.ranks import BYTES, rank_file, their_encoding, tokens
-from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats.contract import Hints, InexpressibleError
+from tests.formats.ranks import BYTES, their_encoding, tokens
+from tokctl import TokctlError, Tokenizer
+from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
+from tokctl.formats.tiktoken.known import Encoding
+from tokctl.formats.tiktoken.reading import fill
 from tokctl.pipeline import PRE_TOKENIZERS
 from tokctl.pretokenizers import KNOWN_PATTERNS
 
@@ -21,8 +23,9 @@ pytest.importorskip("tiktoken")
 
 
 def ours(pre_tokenizer: str) -> Tokenizer:
-    hints = Hints(pattern=pre_tokenizer)
-    return Tokenizer(formats.parse(rank_file(tokens()), "x.tiktoken", hints))
+    parts = () if pre_tokenizer == "none" else tuple(PRE_TOKENIZERS.parse_list(pre_tokenizer))
+    ranks = {token: rank for rank, token in enumerate(tokens())}
+    return Tokenizer(fill(ranks, Encoding("", parts, {})))
 
 
 PRE_TOKENIZERS_OF_ONE_PATTERN = [

@@ -56,7 +56,7 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _sidecar(source: Source) -> sidecar.Sidecar | None:
-    if source.path is None:
+    if source.path is None or None not in source.hints:
         return None
     found = source.beside(source.path.name + sidecar.SUFFIX)
     return None if found is None else sidecar.read(found, splits=source.hints.pattern is None)
