@@ -40,7 +40,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             # A new file gets the usual rights, a replaced one keeps its own.
-            name.chmod(stat.S_IMODE(status.st_mode) if status else 0o666 & ~_umask())
+            name.chmod(stat.S_IMODE(status.st_mode) if status else 0o666 & ~umask())
             name.replace(target)
             with contextlib.suppress(OSError):
                 _sync_folder(target.parent)
@@ -74,7 +74,8 @@ def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
         Path(name).unlink(missing_ok=True)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The rights that new files and folders do not get."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tokctl.formats.contract import LARGEST_VOCABULARY, Files, InexpressibleError, Loss, Source
+from tokctl.formats.contract import (
+    LARGEST_VOCABULARY,
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    training_lost,
+)
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
 from tokctl.formats.huggingface.class_pipelines import Given, with_ids
@@ -77,10 +85,8 @@ def _losses(model: FilledRecipe) -> Iterator[Loss]:
     write(model)
     tokens = _tokens(model)
     yield from differences(model, _model({token: id_ for id_, token in enumerate(tokens)}, {}))
-    if model.training is not None:
-        yield Loss("what is known of its training", minor=True)
-    if model.companions:
-        yield Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)
+    yield from training_lost(model)
+    yield from companions_lost(model)
 
 
 def write(model: FilledRecipe) -> Files:

@@ -17,9 +17,12 @@ from __future__ import annotations
 import io
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.recipe import FilledRecipe
 
 #: No vocabulary comes near this; a larger file is read by mistake.
 LARGEST_FILE = 1 << 27
@@ -47,6 +50,20 @@ class Loss(NamedTuple):
 
     what: str
     minor: bool = False
+
+
+def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
+    """The loss of what is known of a training: its record, or any of `known`."""
+    if model.training is None and not any(known):
+        return []
+    return [Loss("what is known of its training", minor=True)]
+
+
+def companions_lost(model: FilledRecipe) -> list[Loss]:
+    """The loss of the files that came with a model, if any did."""
+    if not model.companions:
+        return []
+    return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
 class Hints(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from tokctl.formats.contract import Files, Loss, Source
+from tokctl.formats.contract import Files, Loss, Source, companions_lost
 from tokctl.formats.huggingface import reading
 from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.recipe import FilledRecipe
@@ -27,10 +27,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     """What the file leaves out: what no `tokenizer.json` holds, and what came along."""
     from tokctl.formats.huggingface.document import losses
 
-    found = losses(model)
-    if model.companions:
-        found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
-    return found
+    return [*losses(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:

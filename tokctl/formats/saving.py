@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tokctl import formats
 from tokctl.errors import TokctlError
-from tokctl.files import whole_file
+from tokctl.files import umask, whole_file
 from tokctl.formats.contract import Files, InexpressibleError, Loss
 from tokctl.recipe import FilledRecipe
 
@@ -124,7 +124,7 @@ def _write_folder(files: Files, path: Path) -> None:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
-            made.chmod(0o777 & ~_umask())
+            made.chmod(0o777 & ~umask())
             made.rename(path)
         finally:
             shutil.rmtree(made, ignore_errors=True)
@@ -133,9 +133,3 @@ def _write_folder(files: Files, path: Path) -> None:
         raise TokctlError(
             f"can't write the folder {path}: {reason}", "choose another place with -o PATH"
         ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -18,7 +18,15 @@ import orjson
 from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats import merging
-from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Source
+from tokctl.formats.contract import (
+    Files,
+    Hints,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    training_lost,
+)
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
 from tokctl.formats.huggingface.component import Json, unless_damaged
@@ -163,10 +171,8 @@ def _losses(model: FilledRecipe) -> Iterator[Loss]:
     write(near)
     vocabulary, pairs = _contents(near)
     yield from differences(near, _model(vocabulary, pairs, Hints()))
-    if model.training is not None or any(merge[3] for merge in model.merges):
-        yield Loss("what is known of its training", minor=True)
-    if model.companions:
-        yield Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)
+    yield from training_lost(model, any(merge[3] for merge in model.merges))
+    yield from companions_lost(model)
 
 
 def write(model: FilledRecipe) -> Files:

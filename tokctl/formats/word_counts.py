@@ -11,7 +11,15 @@ import re
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import HEAD, Files, InexpressibleError, Loss, Source
+from tokctl.formats.contract import (
+    HEAD,
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    training_lost,
+)
 from tokctl.recipe import FilledRecipe
 
 #: SentencePiece's pieces, which look alike, begin with a score of 0 or below.
@@ -44,11 +52,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
         names = ", ".join(token.text for token in model.added[:3])
         more = len(model.added) - 3
         found.append(Loss(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}"))
-    if model.training is not None:
-        found.append(Loss("what is known of its training", minor=True))
-    if model.companions:
-        found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
-    return found
+    return [*found, *training_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tokctl.formats import merging
-from tokctl.formats.contract import InexpressibleError, Loss
+from tokctl.formats.contract import InexpressibleError, Loss, training_lost
 from tokctl.formats.huggingface.nearest import nearest
 from tokctl.formats.huggingface.writing import AMBIGUOUS, frame, model_size
 from tokctl.recipe import FilledRecipe
@@ -16,10 +16,8 @@ def losses(model: FilledRecipe) -> list[Loss]:
     near, found = nearest(merging.by_merges(model))
     _check(near)
     frame(near, lossy=True)
-    known = (model.training, model.rounds, model.counts, any(merge[3] for merge in model.merges))
-    if any(known):
-        found.append(Loss("what is known of its training", minor=True))
-    return found
+    counted = any(merge[3] for merge in model.merges)
+    return [*found, *training_lost(model, model.rounds, model.counts, counted)]
 
 
 def document(model: FilledRecipe) -> dict[str, Any]:

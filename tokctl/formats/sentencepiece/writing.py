@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tokctl.formats import sentencepiece_proto
-from tokctl.formats.contract import Files, InexpressibleError, Loss
+from tokctl.formats.contract import Files, InexpressibleError, Loss, companions_lost, training_lost
 from tokctl.formats.sentencepiece.fitting import Fitted, fitted
 from tokctl.formats.sentencepiece.pieces import Piece, pieces, ranked
 from tokctl.formats.sentencepiece.reading import (
@@ -113,11 +113,7 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
     if recipe.post_processors:
         names = ", ".join(map(str, recipe.post_processors))
         found.append(Loss(f"the post-processors {names}"))
-    if model.training is not None or model.rounds:
-        found.append(Loss("what is known of its training", minor=True))
-    if model.companions:
-        found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
-    return found
+    return [*found, *training_lost(model, model.rounds), *companions_lost(model)]
 
 
 def _message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> Any:

@@ -7,7 +7,7 @@ import hashlib
 from itertools import pairwise
 
 from tokctl.formats import holes, merging
-from tokctl.formats.contract import Files, InexpressibleError, Loss
+from tokctl.formats.contract import Files, InexpressibleError, Loss, companions_lost, training_lost
 from tokctl.formats.rust_patterns import pattern_of
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import KNOWN
@@ -30,11 +30,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     found += _losses_of_added(model)
     if any(part.kind == "trim-offsets" for part in recipe.post_processors):
         found.append(Loss("that offsets leave spaces out", minor=True))
-    if model.training is not None:
-        found.append(Loss("what is known of its training", minor=True))
-    if model.companions:
-        found.append(Loss(f"the files that came with it ({', '.join(model.companions)})", True))
-    return found
+    return [*found, *training_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:
