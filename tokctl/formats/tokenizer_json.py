@@ -15,7 +15,8 @@ import orjson
 from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats import huggingface
-from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, damaged
+from tokctl.formats.contract import Files, InexpressibleError, Loss, Source
+from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.formats.huggingface.models import ordered, scored
 from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
 from tokctl.pipeline import AddedToken
@@ -117,16 +118,10 @@ def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names the file where it is not whole."""
     document, name = source.document, source.name
-    try:
+    with unless_damaged(name):
         _check_format(document["model"], name)
         filled = _filled(document["model"])
         _check_frame(document, filled)
-    except KeyError as error:
-        raise damaged(name, f"the field {error} is missing") from None
-    except (TypeError, AttributeError):
-        raise damaged(name, "a field is of another type than it should be") from None
-    except (ValueError, OverflowError) as error:
-        raise damaged(name, str(error)) from None
     return filled
 
 
