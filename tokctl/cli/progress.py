@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli.world import World
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 #: Seconds; work that is done sooner shows no bar.
 _DELAY = 0.2
