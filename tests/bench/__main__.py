@@ -3,50 +3,82 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from rich.console import Console
 
+from tests.bench import chart
 from tests.bench.driver import Progress, fingerprint, measure, versions
 from tests.bench.job import short
-from tests.bench.judge import WRONG, Line, judge
+from tests.bench.judge import WRONG, judge
 from tests.bench.report import markdown, show
-from tests.bench.rows import QUICK, Row, Sizes, all_rows
+from tests.bench.results import Measured, append, read
+from tests.bench.rows import QUICK, Row, Sizes
 from tests.bench.texts import CHECKOUT, CORPORA, Materials
+from tests.bench.work import all_rows
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 #: Bytes of each text with --quick.
-QUICK_LIMIT = 1_000_000
+QUICK_LIMIT = 300_000
 
 
-def measure_row(row: Row, materials: Materials, runs: int, progress: Progress) -> list[Line]:
-    """The judged lines of one row."""
-    expected = None
-    if row.section == "decoding" and row.model == "bpe":
-        # Byte-level: the text comes back, whoever decodes.
-        expected = short(materials.text(row.text).path.read_bytes())
-    return judge(row, measure(row, materials, runs, progress), expected)
+def measure_row(
+    row: Row,
+    materials: Materials,
+    runs: int,
+    progress: Progress,
+    more: Callable[[], bool] = lambda: True,
+) -> Measured:
+    """A row with its judged lines."""
+    samples = measure(row, materials, runs, progress, more)
+    text, expected, ids = materials.text(row.text), None, 0
+    if row.section == "decoding":
+        ids = materials.ids(row.model, row.vocab, row.text)[1]
+        if row.model == "gpt2":
+            # Byte-level: the text comes back, whoever decodes.
+            expected = short(text.path.read_bytes())
+    return Measured(row, tuple(judge(row, samples, expected)), text.size, text.about, ids)
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="rounds per row (default: 3)")
     parser.add_argument(
-        "--quick", action="store_true", help="1 MB of each text, small vocabularies, one round"
+        "--quick", action="store_true", help="short texts, small vocabularies, one round"
     )
     parser.add_argument(
         "--only", metavar="WORDS", help="only rows whose section, title or text has these words"
     )
-    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name}")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=14,
+        help="when a row has only one round: where the run is behind this (default: 14)",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="where each row is added as soon as it is measured; rows that it holds of this "
+        "tokctl are not measured again (default: a new file, named at the start)",
+    )
+    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name} and chart")
     asked = parser.parse_args(arguments)
     if asked.write and (asked.quick or asked.only):
         parser.error("--write is for a whole run: leave --quick and --only out")
     if asked.runs < 1:
         parser.error("--runs is a number from 1 up")
     return asked
+
+
+def _before(end: float) -> bool:
+    return monotonic() < end
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,21 +98,36 @@ def main(arguments: Sequence[str]) -> int:
         wanted = asked.only.lower()
         rows = [row for row in rows if wanted in f"{row.section} {row.title} {row.text}".lower()]
     runs = 1 if asked.quick else asked.runs
-    measured = fingerprint()
+    tokctl = fingerprint()
+    results = asked.results
+    if results is None:
+        handle, name = tempfile.mkstemp(prefix="tokctl-bench-", suffix=".jsonl")
+        os.close(handle)
+        results = Path(name)
+    say(f"results go to {results}")
+    found = read(results, rows, tokctl, runs)
+    started = monotonic()
     with tempfile.TemporaryDirectory(prefix="tokctl-bench-") as folder:
         materials = Materials(Path(folder), limit=QUICK_LIMIT if asked.quick else None)
-        lines: list[Line] = []
-        for row in rows:
-            lines += measure_row(row, materials, runs, say)
-        show(lines, materials, console)
-        if fingerprint() != measured:
-            errors.print("tokctl changed during the run: the figures mix two versions of it")
-            return 1
-        if asked.write:
-            page = markdown(lines, materials, versions(), runs, measured)
-            PAGE.write_text(page, encoding="utf-8")
-            errors.print(f"written: docs/{PAGE.name}")
-    return 1 if any(line.verdict == WRONG for line in lines) else 0
+        left = [row for row in rows if row not in found]
+        for number, row in enumerate(left, start=1):
+            # Rows that took less than their share leave the rest to those behind.
+            behind = started + 60 * asked.minutes * number / len(left)
+            found[row] = measure_row(row, materials, runs, say, partial(_before, behind))
+            append(results, found[row], tokctl, runs)
+    measured = [found[row] for row in rows]
+    show(measured, console)
+    say(f"{(monotonic() - started) / 60:.1f} minutes")
+    if fingerprint() != tokctl:
+        say("tokctl changed during the run: the figures mix two versions of it")
+        return 1
+    if asked.write:
+        picture = PAGE.with_suffix(".svg")
+        chart.draw(measured, picture)
+        page = markdown(measured, versions(), runs, tokctl, picture.name)
+        PAGE.write_text(page, encoding="utf-8")
+        say(f"written: docs/{PAGE.name}, docs/{picture.name}")
+    return 1 if any(line.verdict == WRONG for part in measured for line in part.lines) else 0
 
 
 if __name__ == "__main__":

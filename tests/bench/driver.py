@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,14 +15,19 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 
 from tests.bench.job import Job, Sample
 from tests.bench.peers import PACKAGES
 from tests.bench.rows import Contender, Row
 from tests.bench.texts import CHECKOUT, Materials
 
-#: A job that takes longer is given up, in seconds.
-TIMEOUT = 600.0
+#: A contender whose process takes longer has one round, in seconds.
+SLOW = 12.0
+
+#: Characters of an error in the tables.
+LONGEST = 140
+_PATH = re.compile(r"(?<![\w./:])(?:/[\w.@+~-]+)+/[\w.@+~-]+")
 
 #: What tokctl imports at run time.
 NEEDED = ("orjson", "regex", "rich", "tqdm", "typer")
@@ -54,46 +61,64 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def measure(row: Row, materials: Materials, runs: int, progress: Progress) -> Samples:
-    """Samples by contender, one per round; a contender that fails has no more rounds."""
+def measure(
+    row: Row,
+    materials: Materials,
+    runs: int,
+    progress: Progress,
+    more: Callable[[], bool] = lambda: True,
+) -> Samples:
+    """Samples by contender, one per round. A contender that fails or is slow has no more
+    rounds, nor has anybody when `more` says that the time is up."""
     installed = versions()
     samples: Samples = {contender.name: [] for contender in row.contenders}
-    for number in range(1, runs + 1):
+    slow: set[str] = set()
+    for number in range(1, min(runs, row.rounds) + 1):
+        if number > 1 and not more():
+            break
         for contender in row.contenders:
             done = samples[contender.name]
-            if done and done[-1].error:
+            if contender.name in slow or (done and done[-1].error):
                 continue
             progress(f"{row.section}: {row.title}, {row.text}: {contender.name}, run {number}")
             package = PACKAGES[contender.peer]
             if installed[package] is None:
                 done.append(Sample(error=f"{package} is not installed"))
-            else:
-                done.append(_run(row, contender, materials))
+                continue
+            started = perf_counter()
+            done.append(_run(row, contender, materials, score=row.score and number == 1))
+            if perf_counter() - started > SLOW:
+                slow.add(contender.name)
     return samples
 
 
-def _run(row: Row, contender: Contender, materials: Materials) -> Sample:
-    text = materials.text(row.text).path
-    model = str(materials.model(row.model, row.vocab)) if row.model else ""
-    ids = ""
-    if row.section == "decoding":
-        ids = str(materials.ids(row.model, row.vocab, row.text)[0])
+def _run(row: Row, contender: Contender, materials: Materials, *, score: bool) -> Sample:
+    try:
+        text = materials.text(row.text).path
+        model, ids = "", ""
+        if row.model:
+            model = str(materials.model_for(contender.peer, row.model, row.vocab))
+        if row.section == "decoding":
+            ids = str(materials.ids(row.model, row.vocab, row.text)[0])
+    except Exception as error:  # one model that can't be made must not end the others
+        return Sample(error=presentable(f"no material: {type(error).__name__}: {error}"))
     with tempfile.TemporaryDirectory(dir=materials.folder) as folder:
         job = Job(
             peer=contender.peer,
             task=contender.task,
             text=str(text),
             folder=folder,
-            threads=row.threads,
+            threads=contender.threads or row.threads,
             again=row.again,
             vocab=row.vocab,
             model=model,
             ids=ids,
+            score=score,
         )
-        return run_job(job)
+        return run_job(job, row.timeout)
 
 
-def run_job(job: Job) -> Sample:
+def run_job(job: Job, timeout: float = 150.0) -> Sample:
     """Runs a job in a process of its own."""
     asked, answer = Path(job.folder) / "job.json", Path(job.folder) / "result.json"
     asked.write_text(json.dumps(asdict(job)), encoding="utf-8")
@@ -112,22 +137,39 @@ def run_job(job: Job) -> Sample:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Sample(error=f"not done after {TIMEOUT:.0f} s")
+        return Sample(error=f"not done after {timeout:.0f} s")
     if finished.returncode:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Sample(error=said[-1] if said else f"exit code {finished.returncode}")
+        return Sample(error=presentable(said[-1]) if said else _ended(finished.returncode))
     result = json.loads(answer.read_bytes())
     if "error" in result:
-        return Sample(error=result["error"])
+        return Sample(error=presentable(result["error"]))
     tokens = result["tokens"]
     return Sample(
         first=result["first"],
         again=tuple(result["again"]),
         memory=result["memory"],
         digests=tuple(result["digests"]),
+        bits=result["bits"],
         tokens=None if tokens is None else frozenset(tokens),
     )
+
+
+def presentable(error: str) -> str:
+    """The first line of an error, not too long, and of each path of this machine the name."""
+    first = _PATH.sub(lambda found: found[0].rsplit("/", 1)[1], error.splitlines()[0])
+    return first if len(first) <= LONGEST else f"{first[:LONGEST]}…"
+
+
+def _ended(code: int) -> str:
+    """How a process that said nothing ended: a crash of a native library is a signal."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

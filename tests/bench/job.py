@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from array import array
 from collections.abc import Callable, Iterable
@@ -17,7 +18,24 @@ CL100K_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
     r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
+#: That of o200k_base.
+O200K_PATTERN = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
 SPECIAL = "<|endoftext|>"
+#: Characters of a piece, for the libraries that share pieces out among threads.
+CHUNK = 1 << 16
+_CUT = re.compile(r"(?<=\S\n)(?=\S)")
 #: Encoded before the clock starts, for what a library imports when it is first called.
 WARM_UP = "a"
 
@@ -36,6 +54,7 @@ class Job:
             that of the library which defines the model.
         ids: path of the ids to decode, 32 bits each.
         folder: for what the job writes; its own, empty.
+        score: a training says how well its model fits the text, too (see `likelihood`).
     """
 
     peer: str
@@ -47,6 +66,7 @@ class Job:
     vocab: int = 0
     model: str = ""
     ids: str = ""
+    score: bool = False
 
     def read_text(self) -> str:
         return self.read_bytes().decode()
@@ -58,6 +78,18 @@ class Job:
         """The lines, without their line feeds."""
         return self.read_text().removesuffix("\n").split("\n")
 
+    def read_chunks(self, size: int = CHUNK) -> list[str]:
+        """The text in pieces of at least `size` characters. It is cut behind a line feed
+        between two characters that are no spaces, where every pattern here cuts, too: the
+        pre-tokens of the pieces are those of the text."""
+        text, chunks, start = self.read_text(), [], 0
+        while start < len(text):
+            cut = _CUT.search(text, min(start + size, len(text)))
+            end = cut.start() if cut else len(text)
+            chunks.append(text[start:end])
+            start = end
+        return chunks
+
     def read_ids(self) -> array[int]:
         return ids_from_bytes(Path(self.ids).read_bytes())
 
@@ -68,11 +100,13 @@ class Outcome(NamedTuple):
     digest: of the result; empty where there is nothing comparable.
     tokens: a trained vocabulary without special tokens, each as bytes; None elsewhere.
     memory: peak of a process that the pass started, in bytes; None where it started none.
+    bits: per character of the text under a trained Unigram model; see `likelihood`.
     """
 
     digest: str
     tokens: list[bytes] | None = None
     memory: int | None = None
+    bits: float | None = None
 
 
 class Task(NamedTuple):
@@ -95,6 +129,7 @@ class Sample:
         memory: peak resident memory when the first pass was done, in bytes: the
             interpreter, the library, text and result included.
         digests: of each pass that was looked at.
+        bits: see `Outcome`.
         error: why there is nothing else, or None.
     """
 
@@ -103,11 +138,12 @@ class Sample:
     memory: int = 0
     digests: tuple[str, ...] = ()
     tokens: frozenset[str] | None = None
+    bits: float | None = None
     error: str | None = None
 
 
-def short(data: bytes) -> str:
-    """The digest that the tables show: 16 hexadecimal digits of SHA-256."""
+def short(data: Any) -> str:
+    """The digest of a buffer that the tables show: 16 hexadecimal digits of SHA-256."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -134,6 +170,11 @@ def ids_outcome(ids: Iterable[int]) -> Outcome:
 def lines_outcome(lines: Iterable[Iterable[int]]) -> Outcome:
     """Of the ids of each line; those of one line behind those of the line before."""
     return ids_outcome(id_ for ids in lines for id_ in ids)
+
+
+def buffer_outcome(ids: Any) -> Outcome:
+    """Of ids as 32-bit little-endian numbers in one buffer."""
+    return Outcome(short(ids))
 
 
 def array_outcome(ids: Any) -> Outcome:

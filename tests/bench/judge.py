@@ -10,10 +10,20 @@ from tests.bench.driver import Samples
 from tests.bench.job import Sample
 from tests.bench.rows import TOKCTL, Contender, Row
 
+#: tokctl's own result is not the right one.
 WRONG = "wrong"
 RIGHT = "same"
 REFERENCE = "reference"
 UNCHECKED = "not compared"
+#: A peer's is not, by section; else it is another output.
+OTHER = {
+    "training": "other merges",
+    "encoding": "other ids",
+    "growth": "other ids or merges",
+    "odd": "other ids",
+    "decoding": "other text",
+}
+DOCUMENT = "in the document"
 
 
 @dataclass(frozen=True)
@@ -26,8 +36,12 @@ class Line:
         ratio: its time over tokctl's in the same round: median, lowest, highest. None
             where either result is wrong or missing: a wrong result has no speed.
         memory: median of the peaks, in bytes.
-        verdict: `same`, `reference`, `wrong`, `not compared`, what own rules came to, or
-            why there is nothing.
+        verdict: `same`, `reference`, `wrong`, `other ids`, `not compared`, what own rules
+            came to, or why there is nothing.
+        wrong: whether it is the result that is wrong, ours or a peer's.
+        exact: whether its result must be ours.
+        bits: per character of the text, of a Unigram model; see `likelihood`.
+        overlap: of its trained vocabulary with ours, the least of all rounds.
     """
 
     row: Row
@@ -38,6 +52,10 @@ class Line:
     memory: int | None
     digest: str
     verdict: str
+    wrong: bool = False
+    exact: bool = True
+    bits: float | None = None
+    overlap: float | None = None
 
 
 def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]:
@@ -46,32 +64,42 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
         name: all(not s.error for s in found) and found != [] for name, found in samples.items()
     }
     umpire, right = ("", expected) if expected else _reference(row, samples, good)
-    verdicts = {c.name: _verdict(c, samples, good, umpire, right) for c in row.contenders}
+    verdicts = {c.name: _verdict(row, c, samples, good, umpire, right) for c in row.contenders}
     lines = []
     for pass_ in row.passes:
         ours = None
-        if good.get(TOKCTL) and verdicts[TOKCTL] != WRONG:
+        if good.get(TOKCTL) and not verdicts[TOKCTL][1]:
             ours = [_seconds(sample, pass_) for sample in samples[TOKCTL]]
         for contender in row.contenders:
-            name = contender.name
+            name, (verdict, wrong) = contender.name, verdicts[contender.name]
+            exact = not contender.own_rules
             if not good[name]:
-                lines.append(Line(row, name, pass_, None, None, None, "", verdicts[name]))
+                nothing = Line(row, name, pass_, None, None, None, "", verdict, exact=exact)
+                lines.append(nothing)
                 continue
             found = samples[name]
             times = [_seconds(sample, pass_) for sample in found]
-            ratio = None
-            if ours and verdicts[name] != WRONG:
-                ratios = [theirs / own for theirs, own in zip(times, ours, strict=True)]
-                ratio = (median(ratios), min(ratios), max(ratios))
-            memory = int(median(sample.memory for sample in found))
-            digest = _shown_digest(_digests(found), right)
-            verdict = verdicts[name]
-            lines.append(Line(row, name, pass_, median(times), ratio, memory, digest, verdict))
+            lines.append(
+                Line(
+                    row,
+                    name,
+                    pass_,
+                    median(times),
+                    # A slow one has fewer rounds: the first ones, beside ours in the same.
+                    _ratio(times, ours) if ours and not wrong else None,
+                    int(median(sample.memory for sample in found)),
+                    _shown_digest(_digests(found), right),
+                    verdict,
+                    wrong,
+                    exact,
+                    next((sample.bits for sample in found if sample.bits is not None), None),
+                    _least_overlap(samples[TOKCTL], found) if good.get(TOKCTL) else None,
+                )
+            )
         if row.document is not None and ours:
-            ratios = [row.document / own for own in ours]
-            ratio = (median(ratios), min(ratios), max(ratios))
-            name = "in the document"
-            lines.append(Line(row, name, pass_, row.document, ratio, None, "", "another machine"))
+            ratio = _ratio([row.document] * len(ours), ours)
+            line = Line(row, DOCUMENT, pass_, row.document, ratio, None, "", "another machine")
+            lines.append(line)
     return lines
 
 
@@ -79,6 +107,11 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """The Jaccard index of two vocabularies."""
     union = one | other
     return len(one & other) / len(union) if union else 1.0
+
+
+def _ratio(times: Sequence[float], ours: Sequence[float]) -> tuple[float, float, float]:
+    ratios = [theirs / own for theirs, own in zip(times, ours, strict=False)]
+    return median(ratios), min(ratios), max(ratios)
 
 
 def _seconds(sample: Sample, pass_: str) -> float:
@@ -104,37 +137,54 @@ def _shown_digest(digests: list[str], right: str | None) -> str:
 
 
 def _verdict(
+    row: Row,
     contender: Contender,
     samples: Samples,
     good: dict[str, bool],
     umpire: str,
     right: str | None,
-) -> str:
+) -> tuple[str, bool]:
+    """What to say of a contender, and whether its result is wrong."""
     found = samples[contender.name]
     if not good[contender.name]:
-        return f"not measured: {found[-1].error}" if found else "not measured"
-    equal = _digests(found) == [right]
+        return (f"not measured: {found[-1].error}" if found else "not measured"), False
+    digests = _digests(found)
+    equal = digests == [right]
     if contender.own_rules and (not equal or right == ""):
-        return _own_rules(contender, samples, good)
+        return _own_rules(contender, samples, good), False
     if not equal:
-        return WRONG
+        if contender.ours:
+            return WRONG, True
+        other = OTHER.get(row.section, "other output")
+        return (f"{other}, not the same twice" if len(digests) > 1 else other), True
     if umpire and sum(good.values()) == 1:
-        return UNCHECKED
-    return REFERENCE if contender.name == umpire else RIGHT
+        return UNCHECKED, False
+    return (REFERENCE if contender.name == umpire else RIGHT), False
 
 
 def _own_rules(contender: Contender, samples: Samples, good: dict[str, bool]) -> str:
     """How much of the vocabulary is ours, over all rounds."""
     if contender.name == TOKCTL or not good.get(TOKCTL):
         return "own rules"
-    ours = [sample.tokens or frozenset() for sample in samples[TOKCTL]]
     theirs = [sample.tokens or frozenset() for sample in samples[contender.name]]
-    shares = [overlap(one, other) for one, other in zip(ours, theirs, strict=True)]
+    shares = _overlaps(samples[TOKCTL], samples[contender.name])
+    if not shares:
+        return "own rules"
     low, high = (_percent(share) for share in (min(shares), max(shares)))
     text = f"own rules: vocabulary overlap {low if low == high else f'{low} to {high}'}"
     if len(set(theirs)) > 1:
         text += f" ({_percent(min(overlap(theirs[0], other) for other in theirs))} with itself)"
     return text
+
+
+def _overlaps(ours: Sequence[Sample], theirs: Sequence[Sample]) -> list[float]:
+    """Of the two vocabularies in each round; empty where there are none."""
+    pairs = [(one.tokens, other.tokens) for one, other in zip(ours, theirs, strict=False)]
+    return [overlap(one, other) for one, other in pairs if one and other]
+
+
+def _least_overlap(ours: Sequence[Sample], theirs: Sequence[Sample]) -> float | None:
+    return min(_overlaps(ours, theirs), default=None)
 
 
 def _percent(share: float) -> str:

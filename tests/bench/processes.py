@@ -6,9 +6,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.job import Outcome, short
+from tests.bench.job import Job, Outcome, Task, ids_to_bytes, short
 
 
 class Finished(NamedTuple):
@@ -43,3 +44,29 @@ def run(command: Sequence[str], stdin: bytes = b"") -> Finished:
 
 def stdout_outcome(finished: Finished) -> Outcome:
     return Outcome(short(finished.stdout), memory=finished.memory)
+
+
+def script(job: Job, source: str) -> Task:
+    """A peer's process: a Python script that gets the path of the model and, on stdin, the
+    text."""
+    text = job.read_bytes()
+    command = [sys.executable, "-c", source, job.model]
+    return Task(lambda: run(command, text), stdout_outcome)
+
+
+def file_script(job: Job, source: str) -> Task:
+    """The same with the path of the text, and of a file for the ids, 32 bits each."""
+    ids = Path(job.folder) / "ids"
+    command = [sys.executable, "-c", source, job.model, job.text, str(ids)]
+    return Task(lambda: run(command), lambda finished: written_outcome(ids, finished.memory))
+
+
+def written_outcome(path: Path, memory: int | None = None, *, width: int = 4) -> Outcome:
+    """Of a file of ids as little-endian numbers, as if it had 32 bits for each."""
+    data = path.read_bytes()
+    if width == 2:
+        numbers = memoryview(data)
+        data = ids_to_bytes(
+            int.from_bytes(numbers[at : at + 2], "little") for at in range(0, len(data), 2)
+        )
+    return Outcome(short(data), memory=memory)

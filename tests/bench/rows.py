@@ -1,24 +1,37 @@
-"""What is measured: each row is one piece of work that several contenders do."""
+"""What is measured: each row is one piece of work that several contenders do. Which rows there
+are stands in `work/`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.bench.texts import CL100K
-
 TOKCTL = "tokctl"
+#: The same in a row for several threads, with one: its ratio is what the others gain.
+ONE_THREAD = "tokctl, 1 thread"
 HF = "HF tokenizers"
 SENTENCEPIECE = "sentencepiece"
+GIGATOKEN = "gigatoken"
+TIKTOKEN = "tiktoken"
+
+BOTH = ("first", "again")
+TEXTS = ("books", "code", "multilingual")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """peer, task: see `Job`. own_rules: why its result can't be ours; empty where it must be."""
+    """peer, task: see `Job`. own_rules: why its result can't be ours; empty where it must be.
+    threads: where they are not the row's."""
 
     name: str
     peer: str
     task: str
     own_rules: str = ""
+    threads: int = 0
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is tokctl, in whatever way."""
+        return self.peer == "tokctl_"
 
 
 @dataclass(frozen=True)
@@ -26,18 +39,24 @@ class Row:
     """One piece of work.
 
     Attributes:
-        section: `training`, `encoding`, `decoding` or `processes`.
+        section: one of `report.HEADINGS`.
+        key: what the targets and the growth table call it; empty where they don't.
         passes: which passes are shown: `first`, `again`, or both.
         again: passes behind the first in one process.
         model: for encoding and decoding: one of `tests.bench.texts.MODELS`.
         reference: the contender whose digest is the right one; ours where it is missing.
         document: seconds that the document behind the project prints for this work.
+        rounds: at most so many.
+        timeout: a job that takes longer is given up, in seconds.
+        score: a training says how well its models fit the text, too.
+        at: where the row stands on the axis of its chart: bytes, or ids.
     """
 
     section: str
     title: str
     text: str
     contenders: tuple[Contender, ...]
+    key: str = ""
     passes: tuple[str, ...] = ("first",)
     again: int = 0
     threads: int = 1
@@ -45,186 +64,52 @@ class Row:
     model: str = ""
     reference: str = HF
     document: float | None = None
+    rounds: int = 9
+    timeout: float = 150.0
+    score: bool = False
+    at: int = 0
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Vocabulary sizes."""
+    """Sizes of vocabularies, and of made texts in bytes."""
 
     bpe: int = 32_000
-    wordpiece: int = 20_000
+    wordpiece: int = 32_000
     unigram: tuple[int, int] = (8_000, 32_000)
     notebook_bpe: int = 10_000
     notebook_wordpiece: int = 20_000
+    command: int = 50_000
+    texts: tuple[str, ...] = TEXTS
+    code: int = 100_000_000
+    code_vocab: int = 50_000
+    dna: int = 10_000_000
+    growth: tuple[int, ...] = (1_000_000, 10_000_000, 100_000_000)
+    growth_vocab: tuple[int, ...] = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000)
+    growth_text: int = 10_000_000
+    odd: int = 2_000_000
+    odd_long: int = 10_000_000
+    added: int = 400_000
 
 
-QUICK = Sizes(bpe=4_000, wordpiece=4_000, unigram=(2_000, 4_000))
-
-RUSTBPE_RULES = (
-    "rustbpe numbers the 256 bytes 0 to 255, GPT-2 and Hugging Face in another order; of pairs "
-    "with equal counts both take the lowest ids, so they take different ones"
+#: With --quick.
+QUICK = Sizes(
+    bpe=4_000,
+    wordpiece=4_000,
+    unigram=(2_000, 4_000),
+    command=4_000,
+    texts=("books",),
+    code=1_000_000,
+    code_vocab=4_000,
+    dna=100_000,
+    growth=(100_000, 300_000),
+    growth_vocab=(1_000, 4_000),
+    growth_text=300_000,
+    odd=100_000,
+    odd_long=200_000,
+    added=20_000,
 )
-SENTENCEPIECE_RULES = (
-    "SentencePiece splits at spaces alone, drops rare characters and merges characters, not bytes"
-)
-UNIGRAM_RULES = (
-    "SentencePiece's EM adds floats of 32 bits and its seed is another, so that other pieces fall "
-    "out at the edge; both have the same normalizer, alphabet and splitting"
-)
-HASH_ORDER = (
-    "Hugging Face numbers the `##` characters in the order of a hash table, so that ties fall "
-    "out differently: both vocabularies are right"
-)
-
-TRAIN_BPE = (
-    Contender(TOKCTL, "tokctl_", "train_bpe"),
-    Contender(HF, "huggingface", "train_bpe"),
-    Contender("rustbpe", "rustbpe_", "train_bpe", RUSTBPE_RULES),
-    Contender(SENTENCEPIECE, "sentencepiece_", "train_bpe", SENTENCEPIECE_RULES),
-    Contender("gigatoken", "gigatoken_", "train_bpe"),
-)
-TRAIN_WORDPIECE = (
-    Contender(TOKCTL, "tokctl_", "train_wordpiece", HASH_ORDER),
-    Contender(HF, "huggingface", "train_wordpiece", HASH_ORDER),
-)
-TRAIN_UNIGRAM = (
-    Contender(TOKCTL, "tokctl_", "train_unigram", UNIGRAM_RULES),
-    Contender(SENTENCEPIECE, "sentencepiece_", "train_unigram", UNIGRAM_RULES),
-)
-ENCODE_LIST = (
-    Contender(TOKCTL, "tokctl_", "encode_list"),
-    Contender(HF, "huggingface", "encode_list"),
-    Contender("tiktoken", "tiktoken_", "encode_list"),
-    Contender("gigatoken", "gigatoken_", "encode_list"),
-)
-ENCODE_ARRAY = (
-    Contender(TOKCTL, "tokctl_", "encode_array"),
-    Contender("tiktoken", "tiktoken_", "encode_array"),
-    Contender("gigatoken", "gigatoken_", "encode_array"),
-)
-ENCODE_WORDPIECE = (
-    Contender(TOKCTL, "tokctl_", "encode_list"),
-    Contender(HF, "huggingface", "encode_wordpiece"),
-)
-ENCODE_UNIGRAM = (
-    Contender(TOKCTL, "tokctl_", "encode_list"),
-    Contender(HF, "huggingface", "encode_list"),
-)
-ENCODE_LINES = (
-    Contender(TOKCTL, "tokctl_", "encode_lines"),
-    Contender(SENTENCEPIECE, "sentencepiece_", "encode_lines"),
-)
-ENCODE_CL100K = (
-    Contender(TOKCTL, "tokctl_", "encode_list"),
-    Contender("tiktoken", "tiktoken_", "encode_cl100k"),
-    Contender("gigatoken", "gigatoken_", "encode_cl100k"),
-)
-DECODE = (
-    Contender(TOKCTL, "tokctl_", "decode"),
-    Contender(HF, "huggingface", "decode"),
-    Contender("tiktoken", "tiktoken_", "decode"),
-    Contender("gigatoken", "gigatoken_", "decode"),
-    Contender("gigatoken, from an array", "gigatoken_", "decode_array"),
-)
-PROCESS_ENCODE = (
-    Contender(TOKCTL, "tokctl_", "process_encode"),
-    Contender(HF, "huggingface", "process_encode"),
-)
-BOTH = ("first", "again")
 
 
-def all_rows(sizes: Sizes = Sizes()) -> list[Row]:
-    """Every row, in the order of the report."""
-    bpe, wordpiece = sizes.bpe, sizes.wordpiece
-    rows = []
-    for threads in (1, 2):
-        title = f"byte-level BPE {bpe:,}, {threads} thread{'s'[: threads - 1]}"
-        rows.append(Row("training", title, "books", TRAIN_BPE, threads=threads, vocab=bpe))
-    title = f"WordPiece by count {wordpiece:,}"
-    rows.append(Row("training", title, "books", TRAIN_WORDPIECE, vocab=wordpiece))
-    for size in sizes.unigram:
-        rows.append(Row("training", f"Unigram {size:,}", "books", TRAIN_UNIGRAM, vocab=size))
-    shape = {"passes": BOTH, "again": 3, "vocab": bpe, "model": "bpe"}
-    for text in ("books", "code", "multilingual"):
-        rows.append(Row("encoding", "BPE, ids in a list", text, ENCODE_LIST, **shape))  # type: ignore[arg-type]
-        rows.append(Row("encoding", "BPE, ids in an array", text, ENCODE_ARRAY, **shape))  # type: ignore[arg-type]
-    pieces = {**shape, "vocab": wordpiece, "model": "wordpiece"}
-    rows.append(Row("encoding", "WordPiece, ids in a list", "books", ENCODE_WORDPIECE, **pieces))  # type: ignore[arg-type]
-    rows += _more_encoding(sizes)
-    for text in ("books", "code", "multilingual"):
-        rows.append(Row("decoding", "BPE", text, DECODE, **shape))  # type: ignore[arg-type]
-    rows.append(Row("decoding", "WordPiece", "books", DECODE[:2], **pieces))  # type: ignore[arg-type]
-    return [*rows, *_processes(sizes)]
-
-
-def _more_encoding(sizes: Sizes) -> list[Row]:
-    def row(
-        title: str,
-        text: str,
-        model: str,
-        contenders: tuple[Contender, ...],
-        vocab: int,
-        reference: str,
-    ) -> Row:
-        return Row(
-            "encoding",
-            title,
-            text,
-            contenders,
-            BOTH,
-            again=2,
-            vocab=vocab,
-            model=model,
-            reference=reference,
-        )
-
-    small = sizes.unigram[0]
-    pieces = "SentencePiece's {}, a list per line"
-    return [
-        row("BERT uncased, ids in a list", "books", "bert", ENCODE_WORDPIECE, sizes.wordpiece, HF),
-        row("Unigram, ids in a list", "books", "unigram", ENCODE_UNIGRAM, small, HF),
-        *(
-            row(pieces.format(name), "books", model, ENCODE_LINES, small, SENTENCEPIECE)
-            for name, model in (
-                ("Unigram", "sentencepiece-unigram"),
-                ("BPE", "sentencepiece-bpe"),
-            )
-        ),
-        *(
-            row("cl100k, ids in a list", text, "cl100k", ENCODE_CL100K, 0, "tiktoken")
-            for text in ("books", "code")
-            if CL100K.exists()
-        ),
-    ]
-
-
-def _processes(sizes: Sizes) -> list[Row]:
-    def train(title: str, task: str, vocab: int, document: float) -> Row:
-        ours = (Contender(TOKCTL, "tokctl_", task),)
-        return Row(
-            "processes",
-            f"tokctl train: {title} {vocab:,}",
-            "treasure-island",
-            ours,
-            ("again",),
-            again=5,
-            vocab=vocab,
-            document=document,
-        )
-
-    # As the notebooks print them: 15 minutes 31 and 4 minutes 16.
-    wordpiece, bpe = sizes.notebook_wordpiece, sizes.notebook_bpe
-    return [
-        train("notebook-wordpiece", "process_notebook_wordpiece", wordpiece, 931),
-        train("notebook-bpe", "process_notebook_bpe", bpe, 256),
-        Row(
-            "processes",
-            "load the BPE model, encode one line",
-            "line",
-            PROCESS_ENCODE,
-            ("again",),
-            again=10,
-            vocab=sizes.bpe,
-            model="bpe",
-        ),
-    ]
+def threads_named(threads: int) -> str:
+    return f"{threads} thread{'s'[: threads - 1]}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.bench import made
 from tests.bench.job import ids_to_bytes
 
 if TYPE_CHECKING:
@@ -14,14 +16,25 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).parents[2]
 CORPORA = CHECKOUT.parent / "shared" / "corpora"
+VOCABULARIES = CHECKOUT.parent / "shared" / "vocab"
 #: tiktoken's ranks of GPT-4's encoding; without the file its rows are left out.
-CL100K = CHECKOUT.parent / "shared" / "vocab" / "cl100k_base.tiktoken"
-#: Trained by tokctl; by SentencePiece; and ranks in tiktoken's format.
+CL100K = VOCABULARIES / "cl100k_base.tiktoken"
+#: GPT-2's own vocabulary; without the file, one that tokctl trains takes its place.
+GPT2 = "gpt2.tokenizer.json"
+#: Trained by tokctl; GPT-2's, without and with many added tokens; by SentencePiece; and ranks in
+#: tiktoken's format.
 MODELS = (
-    *("bpe", "wordpiece", "bert", "unigram"),
+    *("bpe", "o200k", "wordpiece", "bert", "unigram"),
+    *("gpt2", "added"),
     *("sentencepiece-unigram", "sentencepiece-bpe"),
     "cl100k",
 )
+#: Peers that load nothing but Hugging Face's format: they get the model in that.
+JSON_ONLY = ("huggingface", "tokie_", "splintr_", "fastokens_")
+#: Ids of the model that takes the place of GPT-2's under the added tokens.
+FALLBACK = 4_000
+#: Pieces of the model that SentencePiece loads where the others load a larger one.
+OWN_PIECES = 8_000
 SAMPLE = CHECKOUT / "corpora" / "the-lamplighters-atlas.txt"
 #: What the bundled sample is repeated to, in place of a text that is not here.
 REPEATED_TO = 4_000_000
@@ -42,40 +55,69 @@ class Text:
 class Materials:
     """Texts, models and ids in one folder; each is made when it is first asked for."""
 
-    def __init__(self, folder: Path, *, limit: int | None = None, corpora: Path = CORPORA) -> None:
-        """`limit` cuts every text behind the last line that ends within so many bytes."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limit: int | None = None,
+        corpora: Path = CORPORA,
+        vocabularies: Path = VOCABULARIES,
+    ) -> None:
+        """`limit` cuts every text that is not made behind the last line that ends within so
+        many bytes."""
         self.folder = folder
         self.limit = limit
         self.corpora = corpora
+        self.vocabularies = vocabularies
         # Methods of one object: the cache must not outlive it.
         self.text = cache(self._text)
         self.model = cache(self._model)
         self.ids = cache(self._ids)
+        self.converted = cache(self._converted)
 
     def _text(self, name: str) -> Text:
+        """A text by its name; `NAME@BYTES` is one that is made, of about that size."""
         if name == "line":
-            path = self.folder / "line.txt"
-            path.write_bytes(LINE)
-            return Text(name, path, len(LINE), "one line")
-        source = self.corpora / f"{name}.txt"
-        if source.exists():
-            data, about = source.read_bytes(), source.name
+            data, about = LINE, "one line"
+        elif "@" in name:
+            data, about = self._made(*name.split("@"))
         else:
-            sample = SAMPLE.read_bytes()
-            times = -(-REPEATED_TO // len(sample))
-            data, about = sample * times, f"the bundled sample {times} times, for {source.name}"
-        if self.limit is not None and len(data) > self.limit:
-            data, about = data[: data.rfind(b"\n", 0, self.limit) + 1], f"the start of {about}"
-        path = self.folder / f"{name}.txt"
+            data, about = self._source(name)
+            if self.limit is not None and len(data) > self.limit:
+                data = data[: data.rfind(b"\n", 0, self.limit) + 1]
+                about = f"the start of {about}"
+        path = self.folder / f"{name.replace(' ', '-')}.txt"
         path.write_bytes(data)
         return Text(name, path, len(data), about)
+
+    def _source(self, name: str) -> tuple[bytes, str]:
+        source = self.corpora / f"{name}.txt"
+        if source.exists():
+            return source.read_bytes(), source.name
+        sample = SAMPLE.read_bytes()
+        times = -(-REPEATED_TO // len(sample))
+        return sample * times, f"the bundled sample {times} times, for {source.name}"
+
+    def _made(self, kind: str, size: str) -> tuple[bytes, str]:
+        if kind == "dna":
+            return made.dna(int(size)), "the letters A, C, G, T by a seeded generator"
+        if kind in made.SHAPES:
+            data, about = self._source("books")
+            return made.SHAPES[kind](data, int(size)), f"{kind}, made from {about} or a seed"
+        data, about = self._source(kind)
+        return made.varied(data, int(size)), f"{about}, repeated with varied words"
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:
         from tests.bench.peers.tokctl_ import wordpiece_by_count
         from tokctl.presets import preset
         from tokctl.tokenizer import Tokenizer
 
-        presets = {"bpe": "gpt2", "bert": "bert", "unigram": "sentencepiece-unigram"}
+        presets = {
+            "bpe": "gpt2",
+            "o200k": "o200k",
+            "bert": "bert",
+            "unigram": "sentencepiece-unigram",
+        }
         recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
         books = self.text("books").path
         return Tokenizer.train([books], vocab_size=vocab, recipe=replace(recipe))
@@ -86,11 +128,36 @@ class Materials:
 
             books, name = self.text("books").path, kind.removeprefix("sentencepiece-")
             prefix = self.folder / f"{kind}-{vocab}"
-            return train_model(books, prefix, name, vocab, hard_vocab_limit=False)
+            # With a piece for each byte, or gigatoken would not take the BPE.
+            options = {"byte_fallback": True} if name == "bpe" else {}
+            return train_model(books, prefix, name, vocab, hard_vocab_limit=False, **options)
         if kind == "cl100k":
             return CL100K
+        if kind == "gpt2":
+            known = self.vocabularies / GPT2
+            return known if known.exists() else self.model("bpe", vocab)
         path = self.folder / f"{kind}-{vocab}.json"
-        self._trained(kind, vocab).save(path)
+        if kind == "added":
+            _add_tokens(self.model("gpt2", FALLBACK), path, vocab)
+        else:
+            self._trained(kind, vocab).save(path)
+        return path
+
+    def model_for(self, peer: str, kind: str, vocab: int) -> Path:
+        """The model in a format that the peer reads; for SentencePiece, whose models nobody
+        else trains, one of its own."""
+        if peer == "sentencepiece_" and not kind.startswith("sentencepiece-"):
+            return self.model("sentencepiece-unigram", min(vocab, OWN_PIECES))
+        foreign = kind.startswith("sentencepiece-") or (kind == "cl100k" and peer == "tokie_")
+        if foreign and peer in JSON_ONLY:
+            return self.converted(kind, vocab)
+        return self.model(kind, vocab)
+
+    def _converted(self, kind: str, vocab: int) -> Path:
+        from tokctl.tokenizer import Tokenizer
+
+        path = self.folder / f"{kind}-{vocab}.tokenizer.json"
+        Tokenizer.load(self.model(kind, vocab)).save(path, "huggingface", lossy=True)
         return path
 
     def _ids(self, kind: str, vocab: int, text: str) -> tuple[Path, int]:
@@ -102,3 +169,23 @@ class Materials:
         path = self.folder / f"{kind}-{vocab}-{text}.ids"
         path.write_bytes(ids_to_bytes(ids))
         return path, len(ids)
+
+
+def _add_tokens(source: Path, path: Path, number: int) -> None:
+    """A model with so many more tokens, which every text is searched for."""
+    document = json.loads(source.read_bytes())
+    first = max(document["model"]["vocab"].values()) + 1
+    document["added_tokens"] += [
+        {
+            "id": first + place,
+            "content": f"<extra {place}>",
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": False,
+        }
+        for place in range(number)
+    ]
+    document["model"].pop("tokctl", None)
+    path.write_text(json.dumps(document), encoding="utf-8")

@@ -56,6 +56,7 @@ def work(job: Job) -> dict[str, Any]:
         outcome = outcome._replace(memory=last.memory)
     tokens = outcome.tokens
     return {
+        "bits": outcome.bits,
         "first": first,
         "again": again,
         "memory": memory if outcome.memory is None else outcome.memory,

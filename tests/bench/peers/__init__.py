@@ -10,4 +10,8 @@ PACKAGES = {
     "gigatoken_": "gigatoken",
     "rustbpe_": "rustbpe",
     "sentencepiece_": "sentencepiece",
+    "fastokens_": "fastokens",
+    "tokie_": "tokie",
+    "splintr_": "splintr-rs",
+    "bpeasy_": "bpeasy",
 }

@@ -13,7 +13,7 @@ def train_bpe(job: Job) -> Task:
     def train() -> rustbpe.Tokenizer:
         tokenizer = rustbpe.Tokenizer()
         # It has no special token, so one id less makes the same number of merges.
-        tokenizer.train_from_iterator([job.read_text()], job.vocab - 1, pattern=GPT2_PATTERN)
+        tokenizer.train_from_iterator(job.read_chunks(), job.vocab - 1, pattern=GPT2_PATTERN)
         return tokenizer
 
     def outcome(trained: rustbpe.Tokenizer) -> Outcome:

@@ -9,10 +9,8 @@ from typing import Any
 import sentencepiece
 
 from tests.bench.job import WARM_UP, Job, Outcome, Task, lines_outcome
-
-#: Its mark for a space.
-SPACE = "▁"
-
+from tests.bench.likelihood import SPACE, bits_per_character
+from tests.bench.processes import script
 
 #: What makes its Unigram that of tokctl's preset: every character, words split at spaces alone.
 LIKE_OURS = {
@@ -52,7 +50,11 @@ def _train(job: Job, model_type: str, **options: Any) -> Task:
             for id_ in range(loaded.get_piece_size())
             if not loaded.is_control(id_) and not loaded.is_unknown(id_)
         ]
-        return Outcome("", [piece.replace(SPACE, " ").encode() for piece in pieces])
+        bits = None
+        if job.score and model_type == "unigram":
+            scores = {piece: loaded.get_score(loaded.piece_to_id(piece)) for piece in pieces}
+            bits = bits_per_character(job.read_text(), scores)
+        return Outcome("", [piece.replace(SPACE, " ").encode() for piece in pieces], bits=bits)
 
     return Task(train, outcome)
 
@@ -70,3 +72,16 @@ def encode_lines(job: Job) -> Task:
     loaded, lines = sentencepiece.SentencePieceProcessor(model_file=job.model), job.read_lines()
     loaded.encode([WARM_UP], num_threads=job.threads)
     return Task(lambda: loaded.encode(lines, num_threads=job.threads), lines_outcome)
+
+
+_ENCODE_ONE_LINE = """
+import sys
+import sentencepiece
+model = sentencepiece.SentencePieceProcessor(model_file=sys.argv[1])
+for line in sys.stdin:
+    print(*model.encode(line.rstrip("\\n")))
+"""
+
+
+def process_encode(job: Job) -> Task:
+    return script(job, _ENCODE_ONE_LINE)

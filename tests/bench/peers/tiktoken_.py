@@ -8,27 +8,30 @@ import tiktoken
 from tests.bench.job import (
     CL100K_PATTERN,
     GPT2_PATTERN,
+    O200K_PATTERN,
     SPECIAL,
     WARM_UP,
     Job,
     Task,
     array_outcome,
     ids_outcome,
+    lines_outcome,
     text_outcome,
 )
 
 
-def _loaded(job: Job) -> tiktoken.Encoding:
+def _loaded(job: Job, pattern: str = GPT2_PATTERN) -> tiktoken.Encoding:
     import json
 
     from tokctl.byte_level import unspell
 
     with open(job.model, encoding="utf-8") as file:  # noqa: PTH123
         vocabulary = json.load(file)["model"]["vocab"]
+    # Special tokens behind the others, or before them as tokctl numbers them.
     special = {SPECIAL: vocabulary.pop(SPECIAL)}
     ranks = {unspell(token): id_ for token, id_ in vocabulary.items()}
     return tiktoken.Encoding(
-        "tokctl", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens=special
+        "tokctl", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special
     )
 
 
@@ -45,24 +48,34 @@ def _cl100k(job: Job) -> tiktoken.Encoding:
     )
 
 
-def encode_cl100k(job: Job) -> Task:
-    return _encode_list(job, _cl100k(job))
-
-
 def encode_list(job: Job) -> Task:
-    return _encode_list(job, _loaded(job))
-
-
-def _encode_list(job: Job, encoding: tiktoken.Encoding) -> Task:
-    text = job.read_text()
+    encoding, text = _loaded(job), job.read_text()
     encoding.encode_ordinary(WARM_UP)
     return Task(lambda: encoding.encode_ordinary(text), ids_outcome)
 
 
 def encode_array(job: Job) -> Task:
-    encoding, text = _loaded(job), job.read_text()
+    return _encode_array(job, _loaded(job))
+
+
+def encode_cl100k(job: Job) -> Task:
+    return _encode_array(job, _cl100k(job))
+
+
+def encode_o200k(job: Job) -> Task:
+    return _encode_array(job, _loaded(job, O200K_PATTERN))
+
+
+def _encode_array(job: Job, encoding: tiktoken.Encoding) -> Task:
+    text = job.read_text()
     encoding.encode_to_numpy(WARM_UP)
     return Task(lambda: encoding.encode_to_numpy(text, disallowed_special=()), array_outcome)
+
+
+def encode_texts(job: Job) -> Task:
+    encoding, texts, threads = _loaded(job), job.read_chunks(), job.threads
+    encoding.encode_ordinary_batch([WARM_UP], num_threads=threads)
+    return Task(lambda: encoding.encode_ordinary_batch(texts, num_threads=threads), lines_outcome)
 
 
 def decode(job: Job) -> Task:

@@ -6,22 +6,28 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.bench.job import (
     WARM_UP,
     Job,
     Outcome,
     Task,
+    buffer_outcome,
     ids_outcome,
     lines_outcome,
     merges_outcome,
     short,
     text_outcome,
 )
-from tests.bench.processes import Finished, run, stdout_outcome
+from tests.bench.likelihood import SPACE, bits_per_character
+from tests.bench.processes import Finished, run, stdout_outcome, written_outcome
 from tokctl.presets import default_recipe, preset
 from tokctl.recipe import Recipe
+from tokctl.sources import documents
 from tokctl.tokenizer import Tokenizer
+from tokctl.training import Options
+from tokctl.training import count as counted
 
 #: Whole processes start this, in the checkout: the script `tokctl` could be another one's.
 COMMAND = [sys.executable, "-m", "tokctl"]
@@ -39,12 +45,13 @@ def _train(job: Job, recipe: Recipe) -> Tokenizer:
 
 
 def train_bpe(job: Job) -> Task:
-    def outcome(trained: Tokenizer) -> Outcome:
-        tokens = trained.model.tokens
-        merges = [(tokens[merge.left], tokens[merge.right]) for merge in trained.merges]
-        return merges_outcome(merges, tokens[1:257])
+    return Task(lambda: _train(job, preset("gpt2")), _byte_merges)
 
-    return Task(lambda: _train(job, preset("gpt2")), outcome)
+
+def _byte_merges(trained: Tokenizer) -> Outcome:
+    tokens = trained.model.tokens
+    merges = [(tokens[merge.left], tokens[merge.right]) for merge in trained.merges]
+    return merges_outcome(merges, tokens[1:257])
 
 
 def train_wordpiece(job: Job) -> Task:
@@ -58,9 +65,37 @@ def train_unigram(job: Job) -> Task:
     def outcome(trained: Tokenizer) -> Outcome:
         special = trained.special_ids
         pieces = [token for token in trained.tokens if token not in special]
-        return Outcome("", [piece.replace("▁", " ").encode() for piece in pieces])
+        bits = None
+        if job.score:
+            scores = dict(zip(trained.tokens, trained.model.scores, strict=True))
+            known = {piece: scores[piece] for piece in pieces}
+            bits = bits_per_character(job.read_text(), known)
+        return Outcome("", [piece.replace(SPACE, " ").encode() for piece in pieces], bits=bits)
 
     return Task(lambda: _train(job, preset("sentencepiece-unigram")), outcome)
+
+
+def train_notebook_bpe(job: Job) -> Task:
+    return Task(lambda: _train(job, preset("notebook-bpe")), _all_tokens)
+
+
+def train_notebook_wordpiece(job: Job) -> Task:
+    return Task(lambda: _train(job, preset("notebook-wordpiece")), _all_tokens)
+
+
+def _all_tokens(trained: Tokenizer) -> Outcome:
+    return Outcome(short("\n".join(trained.tokens).encode()))
+
+
+def count(job: Job) -> Task:
+    """The first half of a training: pre-tokens with their counts, in the order met. In Rust,
+    without the dictionary that `tokctl.counts.count` makes of them."""
+    recipe, options = preset("gpt2"), Options(vocab_size=job.vocab, threads=job.threads)
+
+    def run_count() -> Any:
+        return counted(documents([job.text]), recipe, options)[0]
+
+    return Task(run_count, lambda counts: Outcome(short(counts.to_lines())))
 
 
 def _loaded(job: Job) -> Tokenizer:
@@ -69,29 +104,88 @@ def _loaded(job: Job) -> Tokenizer:
     return tokenizer
 
 
+# -- The one place where the suite meets tokctl's array interface: three functions. --------
+
+
+def ids_in_memory(tokenizer: Tokenizer, text: bytes, threads: int) -> Any:
+    """The ids of one text as 32-bit numbers in one buffer. What the command line writes as
+    binary ids; it has one thread for one text."""
+    del threads
+    return tokenizer.encoder.packed(text, 4, None)[0]
+
+
+def ids_of_texts(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
+    """The ids of each of many texts."""
+    return tokenizer.encode_batch(texts, threads=threads)
+
+
+def bytes_of_array(tokenizer: Tokenizer, ids: Any) -> bytes:
+    """The bytes that an array of ids stands for."""
+    return tokenizer.decode_bytes(ids)
+
+
+# ------------------------------------------------------------------------------------------
+
+
 def encode_list(job: Job) -> Task:
     tokenizer, text = _loaded(job), job.read_text()
     tokenizer.encode_ids(WARM_UP)
     return Task(lambda: tokenizer.encode_ids(text), ids_outcome)
 
 
-def encode_lines(job: Job) -> Task:
-    tokenizer, lines = _loaded(job), job.read_lines()
-    tokenizer.encode_batch([WARM_UP])
-    return Task(lambda: tokenizer.encode_batch(lines, threads=job.threads), lines_outcome)
-
-
 def encode_array(job: Job) -> Task:
-    """What the command line writes as binary ids: 32 bits each, in one `bytes`."""
-    encoder, text = _loaded(job).encoder, job.read_bytes()
-    encoder.packed(WARM_UP.encode(), 4, None)
-    return Task(lambda: encoder.packed(text, 4, None)[0], lambda packed: Outcome(short(packed)))
+    tokenizer, text = _loaded(job), job.read_bytes()
+    ids_in_memory(tokenizer, WARM_UP.encode(), job.threads)
+    return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+
+
+def encode_texts(job: Job) -> Task:
+    return _encode_many(job, job.read_chunks())
+
+
+def encode_lines(job: Job) -> Task:
+    return _encode_many(job, job.read_lines())
+
+
+def _encode_many(job: Job, texts: list[str]) -> Task:
+    tokenizer = _loaded(job)
+    ids_of_texts(tokenizer, [WARM_UP], job.threads)
+    return Task(lambda: ids_of_texts(tokenizer, texts, job.threads), lines_outcome)
 
 
 def decode(job: Job) -> Task:
     tokenizer, ids = _loaded(job), job.read_ids().tolist()
     tokenizer.decode_bytes(ids[:1])
     return Task(lambda: tokenizer.decode_bytes(ids), text_outcome)
+
+
+def decode_array(job: Job) -> Task:
+    tokenizer, ids = _loaded(job), job.read_ids()
+    bytes_of_array(tokenizer, ids[:1])
+    return Task(lambda: bytes_of_array(tokenizer, ids), text_outcome)
+
+
+def file_in_process(job: Job) -> Task:
+    """What `tokctl encode --as bin FILE` does, through the library: load, read, encode, write."""
+    ids = Path(job.folder) / "ids"
+
+    def straight() -> None:
+        text = job.read_bytes()
+        ids.write_bytes(ids_in_memory(Tokenizer.load(job.model), text, job.threads))
+
+    return Task(straight, lambda _: written_outcome(ids))
+
+
+def lines_in_process(job: Job) -> Task:
+    """What `tokctl encode FILE` does, through the library: ids in decimal, line by line."""
+    ids = Path(job.folder) / "ids"
+
+    def straight() -> None:
+        found = Tokenizer.load(job.model).encode_batch(job.read_lines(), threads=job.threads)
+        text = "".join(f"{' '.join(map(str, line))}\n" for line in found)
+        ids.write_text(text, encoding="ascii")
+
+    return Task(straight, lambda _: Outcome(short(ids.read_bytes())))
 
 
 def _train_process(job: Job, preset_name: str) -> Task:
@@ -119,3 +213,29 @@ def process_notebook_wordpiece(job: Job) -> Task:
 def process_encode(job: Job) -> Task:
     line = job.read_bytes()
     return Task(lambda: run([*COMMAND, "encode", "-m", job.model], line), stdout_outcome)
+
+
+def process_encode_file(job: Job) -> Task:
+    """Binary ids: 16 bits where the vocabulary lets them."""
+    ids = Path(job.folder) / "ids"
+    width = 2 if Tokenizer.load(job.model).vocab_size <= 1 << 16 else 4
+    command = _encode_file(job, "bin", ids)
+
+    def outcome(finished: Finished) -> Outcome:
+        return written_outcome(ids, finished.memory, width=width)
+
+    return Task(lambda: run(command), outcome)
+
+
+def process_encode_lines(job: Job) -> Task:
+    ids = Path(job.folder) / "ids"
+    command = [*_encode_file(job, "ids", ids), "--threads", str(job.threads)]
+
+    def outcome(finished: Finished) -> Outcome:
+        return Outcome(short(ids.read_bytes()), memory=finished.memory)
+
+    return Task(lambda: run(command), outcome)
+
+
+def _encode_file(job: Job, form: str, ids: Path) -> list[str]:
+    return [*COMMAND, "encode", "-m", job.model, "--as", form, "-o", str(ids), job.text]

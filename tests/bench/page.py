@@ -1,0 +1,77 @@
+"""The words of `docs/benchmarks.md` that no run changes."""
+
+INTRODUCTION = """\
+# tokctl beside its peers
+
+This page is written by `python -m tests.bench --write`; don't edit it. To measure again,
+from a checkout with the extra `bench` installed:
+
+    python -m tests.bench              # the tables, in the terminal
+    python -m tests.bench --quick      # short texts, small vocabularies, one round
+    python -m tests.bench --only encoding
+    python -m tests.bench --write --results run.jsonl   # this page; goes on where a run ended
+
+A whole run takes about a quarter of an hour on two quiet cores: what is slow has one round, and
+so has everything else when `--minutes` have gone.
+"""
+
+READING = """\
+## How to read the rows
+
+- **Only the ratio means something.** "time, ours = 1" is a contender's time divided by
+  tokctl's in the same round: above 1 it is slower than tokctl, below 1 faster. It is the
+  median over {runs}, with the lowest and the highest beside it; a contender that takes long has
+  fewer rounds, and so has everybody where the run's time is up. The column "median" is what
+  this machine did while others used it, too: don't compare it with figures from elsewhere.
+- Every contender runs in a process of its own, one after the other in each round (A B C,
+  A B C, …), so that no caches, threads or memory of one disturb another. All use as many
+  threads as the row says, else one. "tokctl, 1 thread" in a row for two: its ratio is what the
+  second thread gains.
+- **A result that is wrong has no speed**: beside each time stands the digest of the result
+  (the first 16 digits of SHA-256: of the merges in order, of the ids as 32-bit
+  little-endian numbers, of the decoded bytes, of the output). `same` is equal to that of the
+  contender marked `reference` (tokctl itself can be `wrong`), or, for decoded byte-level ids,
+  to the text's own. `other ids`: the peer loads the model and gives ids that are not those of
+  the reference. `not measured` says why: most peers don't know every kind of model.
+  `not compared`: nobody else did this work, so the digest only shows that the rounds agree.
+  `own rules`: the contender defines the result differently, see the end.
+- Training is timed from the file on disk to the model in memory. HF tokenizers, rustbpe and
+  bpeasy get the text in pieces, cut where every pre-tokenizer cuts: they share pieces out among
+  threads, and the merges are those of the whole text.
+- Encoding and decoding start with the model loaded and one letter done, so that what a
+  library imports when it is first called is not counted. `first` is the first pass in a fresh
+  process, the one that a shell pipeline sees; `again` the median of up to three more over
+  the same text.
+- Everybody has the fastest call that gives all ids of the text and nothing else: in the rows
+  "in an array" and "line by line" 32-bit numbers in one buffer where the library has that
+  (tokctl, gigatoken, fastokens, splintr, tiktoken; tokie from a file only, which it reads inside
+  the timed part), else a list (HF tokenizers, sentencepiece, and tokctl and tiktoken for many
+  texts). A list is Python's, of one `int` per id.
+- The peers get tokctl's own model, or GPT-2's: in Hugging Face's format, tiktoken its tokens
+  with their ids as ranks. For WordPiece, HF tokenizers gets its own BERT scanner in place of the
+  file's pattern, which is faster and gives the same ids on this text; splintr gets the models
+  without their templates, whose special tokens its fast calls put around every text. In the
+  rows "SentencePiece's" and "cl100k" it is the other way round: tokctl loads a model that
+  SentencePiece trained, and the ranks file of tiktoken; who reads neither gets tokctl's
+  conversion of it.
+- "Line by line" is one call for all lines of the text: SentencePiece takes a line for a
+  sentence. The many texts are pieces of the book of 64 kB.
+- **Likelihood** of Unigram models: libraries compute it differently, so all are scored by one
+  function, `tests/bench/likelihood.py`. Every word of the text gets its best segmentation under
+  the model's own log probabilities, scaled to add up to one; the sum is printed in bits per
+  character. Fewer bits are a higher likelihood.
+- Hugging Face's Unigram trainer is left out: it takes minutes for what takes seconds here. So
+  are, for letters without a space, gigatoken and HF tokenizers, whose time grows with the square
+  of a word's length.
+- "peak" is the peak resident memory of the whole process behind the first pass, with the
+  interpreter, the library, the text and the result in it; for whole processes, of these.
+- A time "in the document" is printed in the notebook that the project grew from; it was
+  measured elsewhere, so its ratio is a rough one.
+
+Measured with Python {python} on {machine}, {processors} processors: {versions}.{absent}
+The tokctl measured, its Python files and native module together, has the digest `{measured}`.
+
+Texts:
+
+{texts}
+"""

@@ -1,0 +1,17 @@
+"""The rows: what is measured, in the order of the report."""
+
+from __future__ import annotations
+
+from tests.bench.rows import Row, Sizes
+from tests.bench.work import commands, decoding, encoding, growth, training
+
+
+def all_rows(sizes: Sizes) -> list[Row]:
+    return [
+        *encoding.rows(sizes),
+        *decoding.rows(sizes),
+        *training.rows(sizes),
+        *commands.rows(sizes),
+        *growth.rows(sizes),
+        *growth.odd_rows(sizes),
+    ]
