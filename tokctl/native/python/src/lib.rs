@@ -14,6 +14,8 @@ mod segmenters;
 mod text;
 mod trainer;
 mod unigram_trainer;
+#[cfg(count_work)]
+mod work;
 
 use pyo3::prelude::*;
 
@@ -43,5 +45,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::last_cut, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokens, module)?)?;
+    #[cfg(count_work)]
+    module.add_function(wrap_pyfunction!(work::steps, module)?)?;
     Ok(())
 }

@@ -1,0 +1,1 @@
+"""How work grows with the input: steps are counted, not seconds. See `run` in this folder."""
