@@ -18,6 +18,7 @@ GENERATED = {"core/src/unicode/categories.rs", "core/src/unicode/tables.rs"}
 # Where `unsafe` is allowed, and what for. The invariants stand beside each block.
 UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
+    "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the Rust sources are not here")

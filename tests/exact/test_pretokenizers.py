@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import unicodedata
+from ast import literal_eval
 from importlib.metadata import version
 
 import pytest
@@ -10,6 +14,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import shared_file
 from tests.twins.pretokenize import PATTERNS, pretokenize
 from tokctl import _native
 from tokctl.pretokenizers import PATTERNS as OURS
@@ -29,6 +34,22 @@ TURNING = (
 
 texts = st.one_of(st.text(), st.text(alphabet=TURNING, max_size=40))
 
+#: Texts of several blocks of 64 bytes, on which most scanners work: the turns come to lie at
+#: every place of a block, and runs reach from one over the next.
+turns = st.one_of(
+    st.text(alphabet=TURNING, min_size=1, max_size=4),
+    st.sampled_from(["don't", " I'LL", "\n\n  ", "!\r\n/", " 12345", "aB\u0301C", "\u5b57NHK"]),
+    st.builds(str.__mul__, st.sampled_from(TURNING), st.sampled_from([3, 64, 130])),
+)
+long_texts = st.builds(
+    lambda offset, turns: "x" * offset + "".join(turns),
+    st.integers(0, 63),
+    st.lists(turns, min_size=20, max_size=80),
+)
+
+#: What `TOKCTL_SIMD` can ask for; the best where the processor has not got it.
+LEVELS = ("portable", "avx2", "avx512")
+
 
 def spans(name: str, data: bytes) -> list[bytes]:
     text = data.decode("utf-8", "surrogateescape")
@@ -39,6 +60,13 @@ def spans(name: str, data: bytes) -> list[bytes]:
 @pytest.mark.parametrize("name", SCANNERS)
 @given(text=texts)
 def test_scanner_equals_regex_on_text(name: str, text: str) -> None:
+    data = text.encode()
+    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
+
+
+@pytest.mark.parametrize("name", SCANNERS)
+@given(text=long_texts)
+def test_scanner_equals_regex_on_long_texts(name: str, text: str) -> None:
     data = text.encode()
     assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
 
@@ -93,3 +121,44 @@ def same_pre_tokens(text: str) -> bool:
         [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
         for name in ("bert", "gpt2", "whitespace-punctuation")
     )
+
+
+#: Prints the pre-tokens of what it reads, for each scanner that it is given.
+SPLIT = """
+import sys
+from tokctl import _native
+data = sys.stdin.buffer.read()
+for name in sys.argv[1:]:
+    print(name, _native.pre_tokens(name, data))
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_of_the_processor_gives_the_same(level: str) -> None:
+    """Each turn twice, with the next one behind it, and one place further in its block."""
+    turns = [char * count for char in TURNING for count in (1, 2, 5, 70)]
+    pieces = [
+        "x" * (number % 64) + turn + following
+        for number, (turn, following) in enumerate(zip(turns, turns[1:] + turns[:1], strict=True))
+    ]
+    data = "".join(pieces).encode() + b"\x80\xc3 \xff's\xe5\xad"
+    found = subprocess.run(
+        [sys.executable, "-c", SPLIT, *SCANNERS],
+        input=data,
+        env=os.environ | {"TOKCTL_SIMD": level},
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    for line in found.splitlines():
+        name, _, pre_tokens = line.partition(" ")
+        assert [data[a:b] for a, b in literal_eval(pre_tokens)] == spans(name, data), name
+    assert len(found.splitlines()) == len(SCANNERS)
+
+
+@pytest.mark.parametrize("name", SCANNERS)
+@pytest.mark.parametrize("file", ["books.txt", "code.txt", "multilingual.txt"])
+def test_scanner_equals_regex_on_whole_files(name: str, file: str) -> None:
+    """A part of the file, or all of it with TOKCTL_WHOLE_TEXTS=1."""
+    size = None if os.environ.get("TOKCTL_WHOLE_TEXTS") else 100_000
+    data = shared_file(f"corpora/{file}").read_bytes()[:size]
+    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)

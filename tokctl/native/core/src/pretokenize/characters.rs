@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::behaviour::{split_at_characters, Behaviour};
 use super::runs::code_at;
-use crate::unicode::{Classes, NUMBER, PUNCTUATION, SPACE, WORD};
+use crate::unicode::{Classes, NUMBER, PUNCTUATION};
 
 /// Hugging Face's `Punctuation`: category P and the ASCII symbols.
 pub fn punctuation(
@@ -31,25 +31,6 @@ pub fn digits(individual: bool, classes: Classes, text: &[u8], emit: impl FnMut(
         (class & NUMBER != 0, length)
     };
     split_at_characters(behaviour, text, is_match, emit);
-}
-
-/// `\w+|[^\w\s]+`: Hugging Face's `Whitespace`.
-pub fn whitespace_punctuation(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {
-    let (mut at, mut start, mut kind) = (0, 0, SPACE);
-    while at < text.len() {
-        let (class, length) = classes.at(text, at);
-        let here = class & (SPACE | WORD);
-        if here != kind {
-            if kind != SPACE {
-                emit(start, at);
-            }
-            (start, kind) = (at, here);
-        }
-        at += length;
-    }
-    if kind != SPACE {
-        emit(start, at);
-    }
 }
 
 /// Hugging Face's `FixedLength`: so many characters each, the last piece what is left.

@@ -1,6 +1,6 @@
 //! Runs of characters of one kind: the part that the scanners share.
 
-use crate::unicode::{decode, Classes, LETTER, NUMBER, OTHER, SPACE};
+use crate::unicode::{decode, Classes, LETTER, NUMBER, SPACE};
 
 /// The three disjoint kinds that GPT-2's pattern tells apart, and the space.
 const KINDS: u8 = LETTER | NUMBER | SPACE;
@@ -33,14 +33,6 @@ pub fn contraction(text: &[u8], at: usize) -> usize {
         [b'\'', b'r' | b'v', b'e', ..] | [b'\'', b'l', b'l', ..] => 3,
         _ => 0,
     }
-}
-
-/// The run that starts at `at` with a non-space: its end.
-#[inline]
-pub fn word_end(classes: Classes, text: &[u8], at: usize) -> usize {
-    let (kind, length) = kind_at(classes, text, at);
-    debug_assert!(kind == LETTER || kind == NUMBER || kind == OTHER);
-    run_end(classes, text, at + length, kind)
 }
 
 /// The length of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, or 0. Among letters outside

@@ -4,10 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::behaviour::Behaviour;
 use super::split::Split;
-use super::{
-    bert, characters, cl100k, deepseek, gpt2, gpt2_words, graphemes, o200k, penn_treebank, scripts,
-    whitespace,
-};
+use super::{characters, deepseek, graphemes, masks, penn_treebank, scripts};
 use crate::error::Result;
 use crate::unicode::Classes;
 
@@ -82,17 +79,17 @@ impl Scanner {
                     emit(0, text.len());
                 }
             }
-            Scanner::Whitespace => whitespace::split(classes, text, emit),
+            Scanner::Whitespace => masks::split(masks::Whitespace::default(), text, emit),
             Scanner::WhitespacePunctuation => {
-                characters::whitespace_punctuation(classes, text, emit);
+                masks::split(masks::WordRuns::default(), text, emit);
             }
-            Scanner::Bert => bert::split(classes, text, emit),
-            Scanner::Gpt2Words => gpt2_words::split(classes, text, emit),
-            Scanner::Gpt2 => gpt2::split(classes, text, emit),
-            Scanner::Cl100k => cl100k::split(cl100k::CL100K, classes, text, emit),
-            Scanner::Llama3 => cl100k::split(cl100k::LLAMA3, classes, text, emit),
-            Scanner::Qwen2 => cl100k::split(cl100k::QWEN2, classes, text, emit),
-            Scanner::O200k => o200k::split(classes, text, emit),
+            Scanner::Bert => masks::split(masks::Bert::default(), text, emit),
+            Scanner::Gpt2Words => masks::split(masks::Gpt2::<true>::default(), text, emit),
+            Scanner::Gpt2 => masks::split(masks::Gpt2::<false>::default(), text, emit),
+            Scanner::Cl100k => masks::split(masks::Cl100k::<false, true>::default(), text, emit),
+            Scanner::Llama3 => masks::split(masks::Cl100k::<false, false>::default(), text, emit),
+            Scanner::Qwen2 => masks::split(masks::Cl100k::<true, false>::default(), text, emit),
+            Scanner::O200k => masks::split(masks::O200k::default(), text, emit),
             Scanner::DeepseekV3 => deepseek::split(classes, text, emit),
             Scanner::Punctuation(behaviour) => {
                 characters::punctuation(*behaviour, classes, text, emit);

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::categories::CATEGORIES;
+use super::{LOWER, UPPER};
 
 /// A general category, by its two-letter name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,10 +50,16 @@ const ALL: [Category; 30] = [
     Zp, Cc, Cf, Cs, Co, Cn,
 ];
 
+/// The ranges of code points that have a category other than Cn.
+pub(super) fn ranges() -> impl Iterator<Item = (u32, u32, Category)> {
+    let named = |&(first, last, number): &(u32, u32, u8)| (first, last, ALL[number as usize]);
+    CATEGORIES.iter().map(named)
+}
+
 static TABLE: LazyLock<Box<[Category]>> = LazyLock::new(|| {
     let mut table = vec![Cn; super::CODE_POINTS].into_boxed_slice();
-    for &(first, last, number) in &CATEGORIES {
-        table[first as usize..=last as usize].fill(ALL[number as usize]);
+    for (first, last, category) in ranges() {
+        table[first as usize..=last as usize].fill(category);
     }
     table
 });
@@ -85,6 +92,16 @@ impl Category {
     /// `\p{N}`
     pub fn is_number(self) -> bool {
         matches!(self, Nd | Nl | No)
+    }
+
+    /// The bits UPPER and LOWER of a character class.
+    pub(super) fn cases(self) -> u8 {
+        match self {
+            Lu | Lt => UPPER,
+            Ll => LOWER,
+            Lm | Lo | Mn | Mc | Me => UPPER | LOWER,
+            _ => 0,
+        }
     }
 
     /// `\p{P}`

@@ -15,6 +15,9 @@ pub use category::{Categories, Category};
 pub use script::Scripts;
 pub use word::WordCharacters;
 
+use category::ranges;
+
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub const OTHER: u8 = 0;
@@ -25,14 +28,32 @@ pub const SPACE: u8 = 4;
 pub const PUNCTUATION: u8 = 8;
 /// `\w`: alphabetic, marks, decimal digits, connecting punctuation, the joiners.
 pub const WORD: u8 = 16;
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`: what o200k's pattern takes for upper case. Letters
+/// without case and marks are of both cases.
+pub const UPPER: u8 = 32;
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`: what it takes for lower case.
+pub const LOWER: u8 = 64;
 
 const CODE_POINTS: usize = 0x11_0000;
 
-static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
-    let mut classes = vec![OTHER; CODE_POINTS].into_boxed_slice();
+/// Code points that share an entry of [`Table::pages`].
+const PAGE: usize = 64;
+
+/// Two stages, because most pages are equal to another one: what a text needs of a flat
+/// table of 1.1 MB would not stay in the cache nearest to the processor.
+struct Table {
+    /// For each page the place of its first class in `classes`.
+    pages: Box<[u16]>,
+    /// The pages that differ, one behind the other; those of ASCII come first. As many as a
+    /// place can name, so that none has to be checked.
+    classes: Box<[u8; 1 << 16]>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut flat = vec![OTHER; CODE_POINTS];
     let mut mark = |ranges: &[(u32, u32)], class: u8| {
         for &(first, last) in ranges {
-            for entry in &mut classes[first as usize..=last as usize] {
+            for entry in &mut flat[first as usize..=last as usize] {
                 *entry |= class;
             }
         }
@@ -42,21 +63,53 @@ static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     mark(&tables::SPACE, SPACE);
     mark(&tables::PUNCTUATION, PUNCTUATION);
     mark(&tables::WORD, WORD);
-    classes
+    for (first, last, category) in ranges() {
+        mark(&[(first, last)], category.cases());
+    }
+    let mut pages = vec![0; CODE_POINTS / PAGE].into_boxed_slice();
+    let mut classes = Box::new([OTHER; 1 << 16]);
+    let mut places = HashMap::new();
+    let mut before: Option<(&[u8], u16)> = None;
+    for (place, page) in pages.iter_mut().zip(flat.chunks_exact(PAGE)) {
+        // Most are equal to their neighbour, which is found faster than by a hash.
+        *place = match before {
+            Some((same, place)) if same == page => place,
+            _ => {
+                let next = places.len() * PAGE;
+                *places.entry(page).or_insert_with(|| {
+                    classes[next..next + PAGE].copy_from_slice(page);
+                    next as u16
+                })
+            }
+        };
+        before = Some((page, *place));
+    }
+    Table { pages, classes }
 });
 
 /// A look-up of character classes; get one before a loop, not inside it.
 #[derive(Clone, Copy)]
-pub struct Classes(&'static [u8]);
+pub struct Classes(&'static Table);
 
 impl Classes {
     pub fn get() -> Self {
-        Classes(&CLASSES)
+        Classes(&TABLE)
     }
 
     /// The class bits of a code point.
+    #[inline]
     pub fn of(self, code: u32) -> u8 {
-        self.0.get(code as usize).copied().unwrap_or(OTHER)
+        let code = code as usize;
+        self.in_page(code / PAGE, code % PAGE)
+    }
+
+    /// The class bits of the code point `page * 64 + place`, where `place` is below 64.
+    #[inline]
+    pub fn in_page(self, page: usize, place: usize) -> u8 {
+        match self.0.pages.get(page) {
+            Some(&first) => self.0.classes[usize::from(first | place as u16)],
+            None => OTHER,
+        }
     }
 
     /// Class bits and length in bytes of the character at `at` (`at < text.len()`).
@@ -64,10 +117,10 @@ impl Classes {
     pub fn at(self, text: &[u8], at: usize) -> (u8, usize) {
         let first = text[at];
         if first < 0x80 {
-            return (self.0[first as usize], 1);
+            return (self.0.classes[first as usize], 1);
         }
         match decode(text, at) {
-            Some((code, length)) => (self.0[code as usize], length),
+            Some((code, length)) => (self.of(code), length),
             None => (OTHER, 1),
         }
     }
@@ -229,6 +282,29 @@ mod tests {
     }
 
     #[test]
+    fn the_classes_are_the_ranges() {
+        let classes = Classes::get();
+        let kinds: [(&[(u32, u32)], u8); 5] = [
+            (&tables::LETTER, LETTER),
+            (&tables::NUMBER, NUMBER),
+            (&tables::SPACE, SPACE),
+            (&tables::PUNCTUATION, PUNCTUATION),
+            (&tables::WORD, WORD),
+        ];
+        for (ranges, class) in kinds {
+            let (mut ranges, categories) = (ranges.iter().peekable(), Categories::get());
+            for code in 0..CODE_POINTS as u32 {
+                ranges.next_if(|range| range.1 < code);
+                let inside = ranges.peek().is_some_and(|range| range.0 <= code);
+                assert_eq!(classes.of(code) & class != 0, inside, "{code:x} {class}");
+                let cases = classes.of(code) & (UPPER | LOWER);
+                assert_eq!(cases, categories.of(code).cases(), "{code:x}");
+            }
+        }
+        assert_eq!(classes.of(CODE_POINTS as u32), OTHER);
+    }
+
+    #[test]
     fn the_class_before_a_place_is_the_class_of_the_character_there() {
         let classes = Classes::get();
         let text = "a1 \u{a0}字\u{3000}!".as_bytes();
@@ -236,7 +312,7 @@ mod tests {
         let mut at = 0;
         for class in expected {
             at += classes.at(text, at).1;
-            assert_eq!(classes.before(text, at) & !WORD, class);
+            assert_eq!(classes.before(text, at) & !(WORD | UPPER | LOWER), class);
         }
         assert_eq!(classes.before(b"\x80", 1), OTHER);
     }

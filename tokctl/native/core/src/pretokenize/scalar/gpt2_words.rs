@@ -1,6 +1,7 @@
 //! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`: the documents' words.
 
-use super::runs::{contraction, kind_at, word_end};
+use super::gpt2::word_end;
+use crate::pretokenize::runs::{contraction, kind_at};
 use crate::unicode::{Classes, SPACE};
 
 pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {

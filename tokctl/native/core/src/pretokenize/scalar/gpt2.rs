@@ -2,8 +2,8 @@
 //!
 //! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token.
 
-use super::runs::{contraction, kind_at, run_end, word_end};
-use crate::unicode::{Classes, SPACE};
+use crate::pretokenize::runs::{contraction, kind_at, run_end};
+use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
 pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {
     let mut at = 0;
@@ -51,4 +51,12 @@ fn last_space_start(text: &[u8], end: usize) -> usize {
         start -= 1;
     }
     start
+}
+
+/// The run that starts at `at` with a non-space: its end.
+#[inline]
+pub fn word_end(classes: Classes, text: &[u8], at: usize) -> usize {
+    let (kind, length) = kind_at(classes, text, at);
+    debug_assert!(kind == LETTER || kind == NUMBER || kind == OTHER);
+    run_end(classes, text, at + length, kind)
 }

@@ -6,8 +6,8 @@
 //! `[^\r\n\p{L}\p{N}]?U*L+C|[^\r\n\p{L}\p{N}]?U+L*C|\p{N}{1,3}|`
 //! ` ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-use super::runs::{code_at, contraction_any_case, kind_at, numbers_end, run_end};
-use super::spaces::{breaks_end, is_line_break, space_end};
+use crate::pretokenize::runs::{code_at, contraction_any_case, kind_at, numbers_end, run_end};
+use crate::pretokenize::spaces::{breaks_end, is_line_break, space_end};
 use crate::unicode::{Categories, Category, Classes, LETTER, NUMBER, OTHER, SPACE};
 
 const UPPER: u8 = 1;
@@ -98,6 +98,7 @@ fn word_end(
     }
 }
 
+#[cfg(test)]
 pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {
     let categories = Categories::get();
     let mut at = 0;
@@ -109,7 +110,7 @@ pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) 
 }
 
 #[inline]
-fn token_end(classes: Classes, categories: Categories, text: &[u8], at: usize) -> usize {
+pub fn token_end(classes: Classes, categories: Categories, text: &[u8], at: usize) -> usize {
     let (kind, length) = kind_at(classes, text, at);
     if kind == NUMBER {
         return numbers_end(classes, text, at, 3);

@@ -1,0 +1,124 @@
+//! What the patterns do with masks.
+//!
+//! "Before" and "behind" are meant as in the text: the character before is one bit lower.
+
+use super::View;
+
+/// A mask's last bit, for the block behind.
+#[derive(Clone, Copy, Default)]
+pub struct Carry(u64);
+
+impl Carry {
+    /// The places behind those of `mask`.
+    #[inline(always)]
+    pub fn behind(&mut self, mask: u64) -> u64 {
+        let shifted = mask << 1 | self.0;
+        self.0 = mask >> 63;
+        shifted
+    }
+
+    /// The place behind the block before, if it was in its mask.
+    #[inline(always)]
+    pub fn first(self) -> u64 {
+        self.0
+    }
+}
+
+/// The places before those of a mask, where `next` is the block behind's.
+#[inline(always)]
+pub fn ahead(mask: u64, next: u64) -> u64 {
+    mask >> 1 | next << 63
+}
+
+/// From each place of `from` on, which lie in runs of `within`, the rest of its run.
+///
+/// The sum clears a run from its first marked place on, and sets the other marks again.
+#[inline(always)]
+pub fn follow(from: u64, within: u64) -> u64 {
+    ((within.wrapping_add(from) ^ within) | from) & within
+}
+
+/// The first bytes of the characters whose last bytes are in `last`; `next` and the second
+/// half of `rest` are of the block behind. For characters of three bytes at most.
+#[inline]
+pub fn first_bytes(last: u64, next: u64, rest: (u64, u64)) -> u64 {
+    let rest = u128::from(rest.0) | u128::from(rest.1) << 64;
+    let mut places = u128::from(last) | u128::from(next) << 64;
+    for _ in 0..2 {
+        places |= (places & rest) >> 1;
+    }
+    (places & !rest) as u64
+}
+
+/// What stands behind a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// It ends in this block or the next, at this bit of both.
+    Ends(u32),
+    /// It goes on behind both.
+    Open,
+}
+
+impl Run {
+    /// The run of `mask` that goes on at bit `from`.
+    #[inline(always)]
+    pub fn from(from: u32, mask: u64, next: u64) -> Run {
+        let length = (!(mask >> from)).trailing_zeros();
+        if from + length < 64 {
+            return Run::Ends(from + length);
+        }
+        match (!next).trailing_zeros() {
+            64 => Run::Open,
+            length => Run::Ends(64 + length),
+        }
+    }
+}
+
+/// Is bit `at` set of two masks, one behind the other?
+#[inline(always)]
+pub fn bit(at: u32, mask: u64, next: u64) -> bool {
+    let half = if at < 64 { mask } else { next };
+    half >> (at & 63) & 1 != 0
+}
+
+/// Numbers in groups of three: `\p{N}{1,3}`.
+#[derive(Clone, Copy, Default)]
+pub struct Groups {
+    before: Carry,
+    /// The numbers at the end of the block before that belong to an open group.
+    open: u32,
+}
+
+impl Groups {
+    /// Where groups start.
+    #[inline(always)]
+    pub fn starts(&mut self, numbers: u64, view: &View) -> u64 {
+        let going_on = self.open > 0 && numbers & 1 != 0;
+        let runs = numbers & !self.before.behind(numbers);
+        let four = numbers & numbers << 1 & numbers << 2 & numbers << 3;
+        if four == 0 && numbers & view.block.rest == 0 && !going_on {
+            self.open = numbers.leading_ones();
+            return runs;
+        }
+        self.count(numbers, runs, numbers & !view.block.rest)
+    }
+
+    /// Number by number; `firsts` are their first bytes.
+    #[cold]
+    fn count(&mut self, numbers: u64, runs: u64, firsts: u64) -> u64 {
+        let (mut starts, mut left) = (0, firsts);
+        while left != 0 {
+            let place = left & left.wrapping_neg();
+            left ^= place;
+            if runs & place != 0 || self.open == 3 {
+                starts |= place;
+                self.open = 0;
+            }
+            self.open += 1;
+        }
+        if numbers >> 63 == 0 {
+            self.open = 0;
+        }
+        starts
+    }
+}

@@ -1,0 +1,187 @@
+//! 64 bytes as masks, and a text as blocks.
+
+use super::lanes::Lanes;
+use super::letters::Letters;
+use super::wide::{classify, Spill, WINDOW};
+use super::Pattern;
+use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
+
+/// Class bits of the ASCII characters.
+pub struct AsciiClasses(pub [u8; 128]);
+
+impl AsciiClasses {
+    /// The classes of [`crate::unicode`] that are in `kept`, and for some characters one more
+    /// each.
+    pub const fn new(kept: u8, more: &[(u8, &[u8])]) -> Self {
+        let mut classes = [0; 128];
+        let mut byte = 0;
+        while byte < 128 {
+            classes[byte] = match byte as u8 {
+                b'A'..=b'Z' => LETTER | UPPER | WORD,
+                b'a'..=b'z' => LETTER | LOWER | WORD,
+                b'0'..=b'9' => NUMBER | WORD,
+                b'\t'..=b'\r' | b' ' => SPACE,
+                b'_' => PUNCTUATION | WORD,
+                punctuation if punctuation.is_ascii_punctuation() => PUNCTUATION,
+                _ => 0,
+            } & kept;
+            byte += 1;
+        }
+        let mut each = 0;
+        while each < more.len() {
+            let (class, bytes) = more[each];
+            let mut byte = 0;
+            while byte < bytes.len() {
+                classes[bytes[byte] as usize] |= class;
+                byte += 1;
+            }
+            each += 1;
+        }
+        AsciiClasses(classes)
+    }
+
+    /// The bits that some character has.
+    pub const fn bits(&self) -> u8 {
+        let (mut bits, mut byte) = (0, 0);
+        while byte < 128 {
+            bits |= self.0[byte];
+            byte += 1;
+        }
+        bits
+    }
+}
+
+/// The class masks of 64 bytes, and which of them are not the first of their character.
+#[derive(Clone, Copy)]
+pub struct Block {
+    masks: [u64; 8],
+    pub rest: u64,
+}
+
+impl Block {
+    const fn of_spaces(classes: &AsciiClasses) -> Self {
+        let mut masks = [0; 8];
+        let mut bit = 0;
+        while bit < 8 {
+            if classes.0[b' ' as usize] >> bit & 1 != 0 {
+                masks[bit] = u64::MAX;
+            }
+            bit += 1;
+        }
+        Block { masks, rest: 0 }
+    }
+
+    /// The characters that have class `bit`, which is a constant that the pattern names.
+    #[inline(always)]
+    pub fn of(&self, bit: u8) -> u64 {
+        self.masks[bit.trailing_zeros() as usize & 7]
+    }
+}
+
+/// What a pattern sees of the text: a block, and the one behind it.
+pub struct View<'a> {
+    pub text: &'a [u8],
+    /// Where the block starts, which is inside the text.
+    pub at: usize,
+    pub block: &'a Block,
+    pub next: &'a Block,
+}
+
+impl View<'_> {
+    /// Where to go on behind the next block: at the character that its last byte belongs to,
+    /// if that is not the block's last, or at the end of the text or behind it.
+    pub fn behind_next(&self) -> usize {
+        let mut at = self.at + 128;
+        while self.text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            at -= 1;
+        }
+        at
+    }
+}
+
+pub struct Blocks<'t> {
+    pub text: &'t [u8],
+    at: usize,
+    spill: Spill,
+    classes: Classes,
+}
+
+impl<'t> Blocks<'t> {
+    pub fn new(text: &'t [u8]) -> Self {
+        Blocks {
+            text,
+            at: 0,
+            spill: Spill::default(),
+            classes: Classes::get(),
+        }
+    }
+
+    /// The next 64 bytes; spaces from the end of the text on.
+    #[inline(always)]
+    pub fn next<L: Lanes, P: Pattern>(&mut self) -> Block {
+        let rest = match self.text.get(self.at..) {
+            Some(rest) if !rest.is_empty() => rest,
+            _ => return const { Block::of_spaces(&P::ASCII) },
+        };
+        self.at += 64;
+        let at_end;
+        let window = match rest.first_chunk() {
+            Some(window) => window,
+            None => {
+                at_end = padded(rest);
+                &at_end
+            }
+        };
+        let lanes = L::load(window.first_chunk().unwrap_or(&[b' '; 64]));
+        let mut masks = masks::<L, P>(lanes.classes(&P::ASCII));
+        let high = lanes.mask::<7>();
+        if high == 0 {
+            return Block { masks, rest: 0 };
+        }
+        let leads = high & lanes.mask::<6>();
+        let letters = match L::COMPARES {
+            true => Letters::find(lanes, leads, high & !leads),
+            false => Letters::default(),
+        };
+        for (bit, mask) in masks.iter_mut().enumerate() {
+            *mask |= letters.of(P::WIDE & 1 << bit);
+        }
+        let mut rest = letters.covered & !leads;
+        // What the block before spills is a byte outside ASCII, so it always comes here.
+        if letters.covered != high {
+            let leads = leads & !letters.covered;
+            let wide = classify(self.classes, window, leads, &mut self.spill);
+            let found = self::masks::<L, P>(L::load(&wide.classes));
+            for (bit, mask) in masks.iter_mut().enumerate() {
+                if P::WIDE >> bit & 1 != 0 {
+                    *mask |= found[bit] & wide.covered;
+                }
+            }
+            rest |= wide.rest;
+        }
+        Block { masks, rest }
+    }
+}
+
+#[cold]
+fn padded(rest: &[u8]) -> [u8; WINDOW] {
+    let mut padded = [b' '; WINDOW];
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
+}
+
+/// One mask per bit that the pattern knows.
+#[inline(always)]
+fn masks<L: Lanes, P: Pattern>(classes: L) -> [u64; 8] {
+    let used = const { P::WIDE | P::ASCII.bits() };
+    let mut masks = [0; 8];
+    macro_rules! mask {
+        ($($bit:literal)*) => {
+            $(if used >> $bit & 1 != 0 {
+                masks[$bit] = classes.mask::<$bit>();
+            })*
+        };
+    }
+    mask!(0 1 2 3 4 5 6 7);
+    masks
+}

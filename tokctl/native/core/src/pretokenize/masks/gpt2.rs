@@ -1,0 +1,102 @@
+//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+//!
+//! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token. And the
+//! documents' words, which are the same without spaces, and these are dropped:
+//! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`
+
+use super::{ahead, first_bytes, AsciiClasses, Carry, Pattern, View};
+use crate::pretokenize::runs::contraction;
+use crate::unicode::{LETTER, NUMBER, SPACE};
+
+/// The plain space, and the apostrophe.
+const MARKED: u8 = 8;
+
+#[derive(Clone, Copy)]
+pub struct Gpt2<const WORDS: bool> {
+    letters: Carry,
+    numbers: Carry,
+    spaces: Carry,
+    plain: Carry,
+    /// What a contraction at the end of the block before takes away here, and what it starts.
+    taken: u64,
+    started: u64,
+}
+
+impl<const WORDS: bool> Default for Gpt2<WORDS> {
+    fn default() -> Self {
+        Gpt2 {
+            letters: Carry::default(),
+            numbers: Carry::default(),
+            spaces: Carry::default(),
+            plain: Carry::default(),
+            taken: 0,
+            // The start of the text, where no kind of run ends.
+            started: 1,
+        }
+    }
+}
+
+impl<const WORDS: bool> Pattern for Gpt2<WORDS> {
+    const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[(MARKED, b" '")]);
+    const WIDE: u8 = LETTER | NUMBER | SPACE;
+    const DROPS: bool = WORDS;
+
+    #[inline(always)]
+    fn starts(&mut self, view: &View) -> u64 {
+        let (block, next) = (view.block, view.next);
+        let [letters, numbers, spaces] = [LETTER, NUMBER, SPACE].map(|class| block.of(class));
+        // What is none of the three is the fourth kind of run: at its start one of them ends.
+        let changes = (letters ^ self.letters.behind(letters))
+            | (numbers ^ self.numbers.behind(numbers))
+            | (spaces ^ self.spaces.behind(spaces));
+        let (joined, last) = match WORDS {
+            true => (0, 0),
+            false => self.spaces_before(view, spaces),
+        };
+        let starts = (changes & !joined & !self.taken) | last | self.started;
+        (self.taken, self.started) = (0, 0);
+        let apostrophes = block.of(MARKED) & !spaces;
+        let short = starts & apostrophes & ahead(letters, next.of(LETTER));
+        match short {
+            0 => starts,
+            _ => self.contractions(view, starts, short),
+        }
+    }
+}
+
+impl<const WORDS: bool> Gpt2<WORDS> {
+    /// Where a plain space is taken along, so that nothing starts; and the last of each run
+    /// of spaces, which starts something.
+    #[inline(always)]
+    fn spaces_before(&mut self, view: &View, spaces: u64) -> (u64, u64) {
+        let (block, next) = (view.block, view.next);
+        // ` ?`
+        let joined = self.plain.behind(spaces & block.of(MARKED));
+        // `\s+(?!\S)` gives back the last space, to what follows or to nothing.
+        let next_spaces = next.of(SPACE);
+        let mut last = spaces & !ahead(spaces, next_spaces);
+        if (spaces & block.rest) | (next.rest & 1) != 0 {
+            let next_last = next_spaces & !(next_spaces >> 1);
+            last = first_bytes(last, next_last, (block.rest, next.rest));
+        }
+        (joined, last)
+    }
+
+    /// Contractions where a pre-token starts with an apostrophe: the letters go to it, and
+    /// what is behind starts another one.
+    #[inline(never)]
+    fn contractions(&mut self, view: &View, starts: u64, mut short: u64) -> u64 {
+        let (mut taken, mut started) = (0_u128, 0_u128);
+        while short != 0 {
+            let place = short.trailing_zeros();
+            short &= short - 1;
+            let length = contraction(view.text, view.at + place as usize);
+            if length > 0 {
+                taken |= 1 << (place + 1);
+                started |= 1 << (place + length as u32);
+            }
+        }
+        (self.taken, self.started) = ((taken >> 64) as u64, (started >> 64) as u64);
+        (starts & !(taken as u64)) | started as u64
+    }
+}

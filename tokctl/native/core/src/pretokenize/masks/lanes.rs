@@ -1,0 +1,70 @@
+//! 64 bytes, on which one operation is done at once.
+
+use super::AsciiClasses;
+
+/// 64 bytes in registers.
+pub trait Lanes: Copy {
+    /// Is `between` one step? Else it takes longer than looking a character up.
+    const COMPARES: bool;
+
+    fn load(bytes: &[u8; 64]) -> Self;
+
+    /// The class of each byte; 0 for those outside ASCII.
+    fn classes(self, table: &AsciiClasses) -> Self;
+
+    /// Which bytes are in `first..=last`.
+    fn between(self, first: u8, last: u8) -> u64;
+
+    /// Bit `BIT` of each byte, the first byte's lowest.
+    fn mask<const BIT: i32>(self) -> u64;
+}
+
+/// Eight words of eight bytes, in plain Rust.
+#[derive(Clone, Copy)]
+pub struct Portable([u64; 8]);
+
+impl Lanes for Portable {
+    const COMPARES: bool = false;
+
+    #[inline(always)]
+    fn load(bytes: &[u8; 64]) -> Self {
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Portable(words)
+    }
+
+    #[inline(always)]
+    fn classes(self, table: &AsciiClasses) -> Self {
+        Portable(self.0.map(|word| {
+            let class = |byte: u8| {
+                // All ones for ASCII, so that there is nothing to predict.
+                let is_ascii = (byte >> 7).wrapping_sub(1);
+                table.0[usize::from(byte & 0x7F)] & is_ascii
+            };
+            u64::from_le_bytes(word.to_le_bytes().map(class))
+        }))
+    }
+
+    #[inline(always)]
+    fn between(self, first: u8, last: u8) -> u64 {
+        let inside = |byte: u8| u8::from(byte.wrapping_sub(first) <= last - first);
+        let words = self
+            .0
+            .map(|word| u64::from_le_bytes(word.to_le_bytes().map(inside)));
+        Portable(words).mask::<0>()
+    }
+
+    #[inline(always)]
+    fn mask<const BIT: i32>(self) -> u64 {
+        let mut mask = 0;
+        for (number, word) in self.0.into_iter().enumerate() {
+            let lowest = (word >> BIT) & 0x0101_0101_0101_0101;
+            // The product's highest byte has bit k of byte k: no two terms meet in a bit.
+            let byte = lowest.wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            mask |= byte << (8 * number);
+        }
+        mask
+    }
+}

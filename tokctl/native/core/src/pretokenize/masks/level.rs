@@ -1,0 +1,90 @@
+//! Which of the processor's instructions are used.
+
+use std::sync::LazyLock;
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{lanes::Portable, Pattern, Places, Scan};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86::HasAvx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86::HasAvx512),
+}
+
+impl Level {
+    /// The best that this processor has.
+    ///
+    /// The environment variable `TOKCTL_SIMD` asks for another one: `portable`, `avx2` or
+    /// `avx512`. It is read once; what is not known or not there is passed over. The results
+    /// are the same for each, so it is of use for tests and measurements alone.
+    pub fn get() -> Self {
+        static LEVEL: LazyLock<Level> =
+            LazyLock::new(|| Level::chosen(&std::env::var("TOKCTL_SIMD").unwrap_or_default()));
+        *LEVEL
+    }
+
+    fn chosen(wanted: &str) -> Self {
+        let all = Level::all();
+        let found = all.iter().find(|level| level.name() == wanted);
+        *found.unwrap_or(&all[all.len() - 1])
+    }
+
+    /// All that this processor has, the best one last.
+    pub fn all() -> Vec<Self> {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        let mut levels = vec![Level::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            levels.extend(x86::HasAvx2::detect().map(Level::Avx2));
+            levels.extend(x86::HasAvx512::detect().map(Level::Avx512));
+        }
+        levels
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => "avx512",
+        }
+    }
+
+    #[inline]
+    pub(super) fn fill<P: Pattern>(self, scan: &mut Scan<P>, places: &mut Places) -> usize {
+        match self {
+            Level::Portable => portable(scan, places),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(has) => x86::fill_avx2(has, scan, places),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(has) => x86::fill_avx512(has, scan, places),
+        }
+    }
+}
+
+/// A function of its own, that callers share.
+#[inline(never)]
+fn portable<P: Pattern>(scan: &mut Scan<P>, places: &mut Places) -> usize {
+    scan.fill::<Portable>(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_chosen_by_its_name() {
+        let all = Level::all();
+        for &level in &all {
+            assert_eq!(Level::chosen(level.name()), level);
+        }
+        assert_eq!(Level::chosen("portable"), Level::Portable);
+        assert_eq!(Level::chosen("avx1024"), all[all.len() - 1]);
+        assert_eq!(Level::chosen(""), all[all.len() - 1]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Patterns that drop white space and ask for one class more at most.
+
+use super::{AsciiClasses, Carry, Pattern, View};
+use crate::unicode::{PUNCTUATION, SPACE, WORD};
+
+/// `\S+`
+#[derive(Clone, Copy, Default)]
+pub struct Whitespace {
+    /// Not of spaces, so that a text that starts with something else starts there.
+    others: Carry,
+}
+
+impl Pattern for Whitespace {
+    const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
+    const WIDE: u8 = SPACE;
+    const DROPS: bool = true;
+
+    #[inline(always)]
+    fn starts(&mut self, view: &View) -> u64 {
+        let others = !view.block.of(SPACE);
+        others ^ self.others.behind(others)
+    }
+}
+
+/// `[^\s\p{P}$+<=>^`|~]+|[\p{P}$+<=>^`|~]`: BERT's basic tokenizer after cleaning.
+#[derive(Clone, Copy, Default)]
+pub struct Bert {
+    others: Carry,
+    punctuation: Carry,
+}
+
+impl Pattern for Bert {
+    const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
+    const WIDE: u8 = SPACE | PUNCTUATION;
+    const DROPS: bool = true;
+
+    #[inline(always)]
+    fn starts(&mut self, view: &View) -> u64 {
+        let block = view.block;
+        let (others, punctuation) = (!block.of(SPACE), block.of(PUNCTUATION));
+        let single = (punctuation | self.punctuation.behind(punctuation)) & !block.rest;
+        single | (others ^ self.others.behind(others))
+    }
+}
+
+/// `\w+|[^\w\s]+`: Hugging Face's `Whitespace`.
+#[derive(Clone, Copy, Default)]
+pub struct WordRuns {
+    others: Carry,
+    words: Carry,
+}
+
+impl Pattern for WordRuns {
+    const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
+    const WIDE: u8 = SPACE | WORD;
+    const DROPS: bool = true;
+
+    #[inline(always)]
+    fn starts(&mut self, view: &View) -> u64 {
+        let (others, words) = (!view.block.of(SPACE), view.block.of(WORD));
+        (others ^ self.others.behind(others)) | (words ^ self.words.behind(words))
+    }
+}
