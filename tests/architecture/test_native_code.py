@@ -19,6 +19,7 @@ GENERATED = {"core/src/unicode/categories.rs", "core/src/unicode/tables.rs"}
 UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
+    "core/src/encode/ids_cache/prefetch.rs": "asks for a cache line ahead; reads nothing",
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the Rust sources are not here")

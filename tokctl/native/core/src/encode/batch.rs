@@ -1,17 +1,11 @@
 //! Many texts at once, shared out among threads.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{channel, RecvTimeoutError};
-use std::sync::Mutex;
-use std::thread;
-use std::time::Duration;
-
+use super::shared_out::in_order;
 use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
-use crate::MOST_THREADS;
 
-/// The interrupt is asked at least this often while other threads work.
-const ASK: Duration = Duration::from_millis(20);
+/// Bytes of short texts that are one piece of work, so that no thread is woken for nothing.
+const GROUP: usize = 64 * 1024;
 
 impl Encoder {
     /// The ids of each text, in the order of the texts.
@@ -22,94 +16,92 @@ impl Encoder {
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
     ) -> Result<Vec<Vec<u32>>> {
-        let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::with_capacity(texts.len()));
-        let work = |interrupt: Interrupt| -> Result<()> {
-            while let Some((number, text)) = {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                texts.get(number).map(|text| (number, text))
-            } {
+        let total: usize = texts.iter().map(Vec::len).sum();
+        // One that would keep a thread busy when the others have ended is shared out by itself.
+        let large = (total / (2 * threads.max(1))).max(2 * GROUP);
+        let mut out = Vec::with_capacity(texts.len());
+        let mut rest = texts;
+        while let Some(first) = rest.first() {
+            if threads > 1 && first.len() > large {
                 let mut ids = Vec::new();
-                self.ids(text, matchers, &mut ids, interrupt)?;
-                if let Ok(mut done) = done.lock() {
-                    done.push((number, ids));
-                }
+                self.ids_threaded(first, threads, matchers, &mut ids, interrupt)?;
+                out.push(ids);
+                rest = &rest[1..];
+                continue;
             }
-            Ok(())
-        };
-        shared_out(threads.min(texts.len()), interrupt, &work)?;
-        let mut done = done.into_inner().unwrap_or_default();
-        done.sort_unstable_by_key(|&(number, _)| number);
-        Ok(done.into_iter().map(|(_, ids)| ids).collect())
+            let end = rest.iter().position(|text| text.len() > large);
+            let (now, later) = match end {
+                Some(end) if threads > 1 => rest.split_at(end),
+                _ => (rest, &rest[rest.len()..]),
+            };
+            out.extend(self.batch_in_groups(now, threads, matchers, interrupt)?);
+            rest = later;
+        }
+        Ok(out)
+    }
+
+    fn batch_in_groups(
+        &self,
+        texts: &[Vec<u8>],
+        threads: usize,
+        matchers: Option<&Matchers>,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Vec<u32>>> {
+        let groups = groups(texts.iter().map(Vec::len), GROUP);
+        let made = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+            self.with_work(interrupt, matchers, |work| {
+                while let Some(number) = jobs.take() {
+                    let (from, to) = groups[number];
+                    let one = |text: &Vec<u8>| {
+                        let mut ids = Vec::new();
+                        self.ids_with(text, work, &mut ids)?;
+                        Ok(ids)
+                    };
+                    let ids = texts[from..to]
+                        .iter()
+                        .map(one)
+                        .collect::<Result<Vec<_>>>()?;
+                    jobs.done(number, ids);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(made.into_iter().flatten().collect())
     }
 }
 
-/// Runs `work` on so many threads, the calling one among them, and waits for all.
-///
-/// Only the calling thread may know of a signal (Python's handlers run in its main thread), so
-/// it goes on asking while it waits, and tells the others.
-fn shared_out(
-    threads: usize,
-    interrupt: Interrupt,
-    work: &(dyn Fn(Interrupt) -> Result<()> + Sync),
-) -> Result<()> {
-    if threads < 2 {
-        return work(interrupt);
+/// From, to: texts side by side that have together `size` bytes or a little more.
+pub(super) fn groups(
+    lengths: impl ExactSizeIterator<Item = usize>,
+    size: usize,
+) -> Vec<(usize, usize)> {
+    let count = lengths.len();
+    let mut groups = Vec::new();
+    let (mut from, mut bytes) = (0, 0);
+    for (at, length) in lengths.enumerate() {
+        // An empty text takes time, too.
+        bytes += length + 64;
+        if bytes >= size || at + 1 == count {
+            groups.push((from, at + 1));
+            (from, bytes) = (at + 1, 0);
+        }
     }
-    let stop = AtomicBool::new(false);
-    let told = || stop.load(Ordering::Relaxed);
-    let asking = || {
-        let wanted = told() || interrupt();
-        if wanted {
-            stop.store(true, Ordering::Relaxed);
-        }
-        wanted
-    };
-    thread::scope(|scope| {
-        let (end, ended) = channel::<()>();
-        let others: Vec<_> = (1..threads.min(MOST_THREADS))
-            .map(|_| {
-                let end = end.clone();
-                scope.spawn(move || {
-                    let result = work(&told);
-                    drop(end);
-                    result
-                })
-            })
-            .collect();
-        drop(end);
-        let mut result = work(&asking);
-        while ended.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
-            asking();
-        }
-        for other in others {
-            let joined = other.join();
-            result = result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        result
-    })
+    groups
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     #[test]
-    fn a_thread_that_only_ends_when_told_is_told() {
-        let caller = thread::current().id();
-        let asked = AtomicUsize::new(0);
-        let interrupt = || asked.fetch_add(1, Ordering::Relaxed) > 2;
-        let work = |interrupt: Interrupt| {
-            if thread::current().id() == caller {
-                return Ok(());
-            }
-            while !interrupt() {
-                thread::yield_now();
-            }
-            Err(Error::Interrupted)
-        };
-        assert_eq!(shared_out(3, &interrupt, &work), Err(Error::Interrupted));
-        assert!(asked.load(Ordering::Relaxed) > 2);
+    fn every_text_is_in_one_group() {
+        let texts = || (0..1000usize).map(|length| length % 70);
+        for size in [1, 100, 5000, 1 << 30] {
+            let groups = groups(texts(), size);
+            let numbers: Vec<usize> = groups.iter().flat_map(|&(from, to)| from..to).collect();
+            assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+        }
+        assert_eq!(groups(texts(), 1).len(), 1000);
+        assert!(groups([].into_iter(), 10).is_empty());
     }
 }

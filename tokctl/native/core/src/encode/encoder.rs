@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::batched::{self, Batched};
 use super::cache::Cache;
+use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
 use super::spans::{each_span, Watch};
 use super::{Interrupt, Matchers};
@@ -17,14 +19,23 @@ pub struct Encoder {
     pub(super) normalizers: Chain,
     pub(super) pre_tokenizer: PreTokenizer,
     pub(super) segmenter: Segmenter,
-    /// Caches that no call is using at the moment; each call takes one or makes one.
-    caches: Mutex<Vec<Cache>>,
+    /// What no call is using at the moment; each call takes one or makes one.
+    memories: Mutex<Vec<Memory>>,
+}
+
+/// What calls remember, one after the other.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Where ids are asked for alone.
+    ids: batched::Memory,
+    /// Where places are asked for, too.
+    segments: Cache,
 }
 
 /// What a call needs beside the text.
 pub(super) struct Work<'w> {
-    cache: &'w mut Cache,
-    interrupt: Interrupt<'w>,
+    pub(super) memory: &'w mut Memory,
+    pub(super) interrupt: Interrupt<'w>,
     pub(super) matchers: Option<&'w Matchers>,
 }
 
@@ -34,7 +45,7 @@ impl Encoder {
             normalizers,
             pre_tokenizer,
             segmenter,
-            caches: Mutex::new(Vec::new()),
+            memories: Mutex::new(Vec::new()),
         }
     }
 
@@ -46,20 +57,30 @@ impl Encoder {
         &self.segmenter
     }
 
+    /// What all caches hold that no call is using.
+    pub fn cache_stats(&self) -> CacheStats {
+        let memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = memories.iter().map(|memory| memory.ids.cache.stats());
+        all.fold(CacheStats::default(), |sum, one| CacheStats {
+            entries: sum.entries + one.entries,
+            bytes: sum.bytes + one.bytes,
+        })
+    }
+
     pub(super) fn with_work<T>(
         &self,
         interrupt: Interrupt,
         matchers: Option<&Matchers>,
         run: impl FnOnce(&mut Work) -> T,
     ) -> T {
-        let lock = || self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut cache = lock().pop().unwrap_or_default();
+        let lock = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = lock().pop().unwrap_or_default();
         let result = run(&mut Work {
-            cache: &mut cache,
+            memory: &mut memory,
             interrupt,
             matchers,
         });
-        lock().push(cache);
+        lock().push(memory);
         result
     }
 
@@ -71,20 +92,22 @@ impl Encoder {
         out: &mut Vec<u32>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        self.with_work(interrupt, matchers, |work| {
-            let matcher = matchers.and_then(Matchers::raw);
-            each_span(matcher, text, |id, start, end| match id {
-                Some(id) => {
-                    out.push(id);
-                    Ok(())
-                }
-                None => self.stretch_ids(&text[start..end], start == 0, work, out),
-            })
+        self.with_work(interrupt, matchers, |work| self.ids_with(text, work, out))
+    }
+
+    pub(super) fn ids_with(&self, text: &[u8], work: &mut Work, out: &mut Vec<u32>) -> Result<()> {
+        let matcher = work.matchers.and_then(Matchers::raw);
+        each_span(matcher, text, |id, start, end| match id {
+            Some(id) => {
+                out.push(id);
+                Ok(())
+            }
+            None => self.stretch_ids(&text[start..end], start == 0, work, out),
         })
     }
 
     /// The ids of a stretch between two tokens that were found in the text as given.
-    fn stretch_ids(
+    pub(super) fn stretch_ids(
         &self,
         stretch: &[u8],
         at_start: bool,
@@ -134,7 +157,7 @@ impl Encoder {
 
     /// May a text be normalized and split in blocks? Without normalizers it is not copied
     /// anyway.
-    fn can_be_cut(&self) -> bool {
+    pub(super) fn can_be_cut(&self) -> bool {
         !self.normalizers.is_empty()
             && self.normalizers.cuts_before_space()
             && self.pre_tokenizer.cuts_before_space()
@@ -179,40 +202,31 @@ impl Encoder {
         Ok(())
     }
 
-    fn normalized_ids(
+    pub(super) fn normalized_ids(
         &self,
         text: &[u8],
         at_start: bool,
         work: &mut Work,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let cache = &mut *work.cache;
-        let mut emit = |segments: &[Segment]| {
-            out.extend(segments.iter().map(|segment| segment.id));
-            Ok(())
-        };
-        let mut watch = Watch::new(work.interrupt);
+        let (memory, interrupt) = (&mut work.memory.ids, work.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
-            let mut rewritten = Vec::new();
-            words.split(text, at_start, |word| {
-                watch.step(|interrupt| {
-                    emit(self.segment_word(words, word, &mut rewritten, cache, interrupt)?)
-                });
-            });
-            return watch.result();
+            let mut batched = Batched::new(self, text, Some(words), memory, out, interrupt);
+            words.split(text, at_start, |word| batched.push_word(word));
+            return batched.finish();
         }
         if self.pre_tokenizer.rewrites() {
             let splits = self.pre_tokenizer.run(text, at_start)?;
-            return self.each_range(&splits.text, &splits.ranges, work, |segments, _| {
-                emit(segments)
-            });
+            let mut batched = Batched::new(self, &splits.text, None, memory, out, interrupt);
+            for &(start, end) in &splits.ranges {
+                batched.push(start, end);
+            }
+            return batched.finish();
         }
-        self.pre_tokenizer.split(text, |start, end| {
-            watch.step(|interrupt| {
-                emit(self.segment_cached(&text[start..end], cache, interrupt)?)
-            });
-        })?;
-        watch.result()
+        let mut batched = Batched::new(self, text, None, memory, out, interrupt);
+        self.pre_tokenizer
+            .split(text, |start, end| batched.push(start, end))?;
+        batched.finish()
     }
 
     /// Calls `emit` with the segments of each pre-token and where it starts.
@@ -226,7 +240,10 @@ impl Encoder {
         let mut watch = Watch::new(work.interrupt);
         for &(start, end) in ranges {
             watch.step(|interrupt| {
-                let segments = self.segment_cached(&text[start..end], work.cache, interrupt)?;
+                let segments = {
+                    let cache = &mut work.memory.segments;
+                    self.segment_cached(&text[start..end], cache, interrupt)?
+                };
                 emit(segments, start)
             });
         }

@@ -1,5 +1,6 @@
 //! Line by line: a block of text in, a block of decimal ids out.
 
+use super::encoder::Work;
 use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
 use crate::model::NO_ID;
@@ -22,6 +23,10 @@ impl Encoder {
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
     ) -> Result<Lines> {
+        self.with_work(interrupt, matchers, |work| self.lines_with(block, work))
+    }
+
+    fn lines_with(&self, block: &[u8], work: &mut Work) -> Result<Lines> {
         let mut out = Lines::default();
         let mut ids = Vec::new();
         let mut number = itoa::Buffer::new();
@@ -31,7 +36,7 @@ impl Encoder {
                 _ => (line, false),
             };
             ids.clear();
-            self.ids(line, matchers, &mut ids, interrupt)?;
+            self.ids_with(line, work, &mut ids)?;
             out.tokens += ids.len() as u64;
             for (at, &id) in ids.iter().enumerate() {
                 if id == NO_ID {

@@ -2,25 +2,31 @@
 
 mod added;
 mod batch;
+mod batched;
 mod cache;
 mod encoder;
 mod fallback;
+mod ids_cache;
 mod lines;
 mod longest;
 mod longest_match;
 mod matchers;
 mod merge;
+mod merge_few;
 mod parts;
 mod random;
 mod remembered;
 mod segmenter;
+mod shared_out;
 mod spans;
+mod threaded;
 mod tokens;
 mod unigram;
 mod words;
 
 pub use added::{AddedToken, AddedTokens};
 pub use encoder::Encoder;
+pub use ids_cache::CacheStats;
 pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
 pub use matchers::Matchers;

@@ -1,4 +1,5 @@
-//! Pre-tokens that were segmented before are not segmented again.
+//! Pre-tokens that were segmented before are not segmented again, where lengths are asked for
+//! beside ids; see `batched` for ids alone.
 
 use super::cache::Cache;
 use super::encoder::Encoder;
@@ -6,7 +7,6 @@ use super::parts::Cuts;
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::Interrupt;
 use crate::error::{Error, Result};
-use crate::pretokenize::Metaspace;
 
 /// A pre-token longer than this is segmented without a look into the cache.
 const CACHED_LENGTH: usize = 64;
@@ -26,7 +26,7 @@ impl Encoder {
         })
     }
 
-    pub(super) fn segment_long<'c>(
+    fn segment_long<'c>(
         &self,
         pre_token: &[u8],
         cache: &'c mut Cache,
@@ -57,24 +57,5 @@ impl Encoder {
         };
         let kept = cache.keep_scratch(segments);
         result.map(|()| kept)
-    }
-
-    /// As [`Self::segment_cached`] for a word of a metaspace step.
-    pub(super) fn segment_word<'c>(
-        &self,
-        words: Metaspace,
-        word: &[u8],
-        rewritten: &mut Vec<u8>,
-        cache: &'c mut Cache,
-        interrupt: Interrupt,
-    ) -> Result<&'c [Segment]> {
-        if word.len() > CACHED_LENGTH {
-            words.rewritten(word, rewritten);
-            return self.segment_long(rewritten, cache, interrupt);
-        }
-        cache.get_or_insert(word, |out| {
-            words.rewritten(word, rewritten);
-            self.segmenter.segment(rewritten, out, interrupt)
-        })
     }
 }

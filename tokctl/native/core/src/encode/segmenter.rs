@@ -40,6 +40,27 @@ impl Segmenter {
     }
 }
 
+impl Segmenter {
+    /// Appends the ids of one pre-token: those of its segments.
+    pub(super) fn ids(
+        &self,
+        pre_token: &[u8],
+        scratch: &mut Vec<Segment>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        if let Segmenter::Merges(merging) = self {
+            if merging.ids_of_few(pre_token, out) {
+                return Ok(());
+            }
+        }
+        scratch.clear();
+        self.segment(pre_token, scratch, interrupt)?;
+        out.extend(scratch.iter().map(|segment| segment.id));
+        Ok(())
+    }
+}
+
 /// Lengths and places inside a pre-token are 32-bit numbers.
 pub(super) fn check_length(pre_token: &[u8]) -> Result<()> {
     if pre_token.len() >= u32::MAX as usize - 1 {

@@ -105,6 +105,13 @@ impl Alphabet {
     }
 }
 
+impl ByteAlphabet {
+    #[inline]
+    pub fn id(&self, byte: u8) -> u32 {
+        self.ids[usize::from(byte)]
+    }
+}
+
 impl CharAlphabet {
     fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
         if matches!(self.marker, Marker::Start(_)) {

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use super::pair_ranks::PairRanks;
 use super::{Trie, NO_ID};
 use crate::error::Result;
 
@@ -26,17 +27,12 @@ pub struct Merge {
 /// token that existed already; then `later` leads from a rank to the next one.
 #[derive(Debug, Clone, Default)]
 pub struct Merges {
-    first: HashMap<u64, Ranked>,
+    first: PairRanks,
     /// By rank; [`NO_ID`] where several tokens share the rank.
     tokens: Vec<u32>,
+    /// The tokens of pairs of such a rank.
+    shared: HashMap<u64, u32>,
     later: HashMap<u32, u32>,
-}
-
-/// As large in the table as the rank alone would be.
-#[derive(Debug, Clone, Copy)]
-struct Ranked {
-    rank: u32,
-    token: u32,
 }
 
 fn key(left: u32, right: u32) -> u64 {
@@ -47,16 +43,18 @@ impl Merges {
     /// From (left, right, token) in rank order.
     pub fn new(triples: impl Iterator<Item = (u32, u32, u32)>) -> Self {
         let mut merges = Merges::default();
+        merges.first.reserve(triples.size_hint().0);
+        // The last rank of each pair that stands in the list more than once.
         let mut last_of: HashMap<u64, u32> = HashMap::new();
         for (rank, (left, right, token)) in (0u32..).zip(triples) {
             merges.tokens.push(token);
-            let pair = key(left, right);
-            if let Some(earlier) = last_of.insert(pair, rank) {
+            let first = merges.first.insert(left, right, rank);
+            if first != NO_RANK {
+                let earlier = last_of.insert(key(left, right), rank).unwrap_or(first);
                 merges.later.insert(earlier, rank);
-            } else {
-                merges.first.insert(pair, Ranked { rank, token });
             }
         }
+        merges.first.finish();
         merges
     }
 
@@ -102,28 +100,39 @@ impl Merges {
         pairs.sort_unstable();
         let mut merges = Merges::default();
         merges.first.reserve(pairs.len());
+        // Of each rank; then of each pair.
         let mut last = None;
-        for (given, pair, token) in pairs {
+        for &(given, _, token) in &pairs {
             if last != Some(given) {
                 last = Some(given);
                 merges.tokens.push(token);
+            } else if merges.tokens.last() != Some(&token) {
+                merges.tokens.pop();
+                merges.tokens.push(NO_ID);
             }
-            let rank = merges.tokens.len() - 1;
-            if merges.tokens[rank] != token {
-                merges.tokens[rank] = NO_ID;
-            }
-            let rank = rank as u32;
-            merges.first.entry(pair).or_insert(Ranked { rank, token });
         }
+        let (mut last, mut next) = (None, 0);
+        for (given, pair, token) in pairs {
+            if last != Some(given) {
+                last = Some(given);
+                next += 1;
+            }
+            let rank = next - 1;
+            let new = merges.first.insert((pair >> 32) as u32, pair as u32, rank) == NO_RANK;
+            if new && merges.tokens[rank as usize] == NO_ID {
+                merges.shared.insert(pair, token);
+            }
+        }
+        merges.first.finish();
         merges
     }
 
     /// The rank that makes each token: the lowest, where several do.
     pub fn ranks_of_tokens(&self) -> HashMap<u32, u32> {
         let mut ranks = HashMap::with_capacity(self.tokens.len());
-        for ranked in self.first.values() {
-            let rank = ranks.entry(ranked.token).or_insert(ranked.rank);
-            *rank = (*rank).min(ranked.rank);
+        for (left, right, rank) in self.first.iter() {
+            let lowest = ranks.entry(self.token(rank, left, right)).or_insert(rank);
+            *lowest = (*lowest).min(rank);
         }
         ranks
     }
@@ -140,10 +149,7 @@ impl Merges {
     #[inline]
     pub fn token(&self, rank: u32, left: u32, right: u32) -> u32 {
         match self.tokens[rank as usize] {
-            NO_ID => self
-                .first
-                .get(&key(left, right))
-                .map_or(NO_ID, |ranked| ranked.token),
+            NO_ID => self.shared.get(&key(left, right)).copied().unwrap_or(NO_ID),
             token => token,
         }
     }
@@ -151,9 +157,7 @@ impl Merges {
     /// The first rank of the pair, or [`NO_RANK`].
     #[inline]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
-        self.first
-            .get(&key(left, right))
-            .map_or(NO_RANK, |ranked| ranked.rank)
+        self.first.get(left, right)
     }
 
     /// The first rank of the pair that comes after `done`, or [`NO_RANK`].

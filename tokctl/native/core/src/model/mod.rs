@@ -5,6 +5,7 @@
 mod alphabet;
 mod marker;
 mod merges;
+mod pair_ranks;
 mod prepend;
 mod trie;
 mod trie_blocks;

@@ -1,0 +1,279 @@
+//! From pre-tokens to ids, many at a time.
+//!
+//! A scanner tells pre-tokens one by one. They are gathered as keys, each with its hash, and
+//! the place where it stands in the cache is asked for ahead; then all of them are looked up
+//! in a row, so that the memory's answers overlap.
+
+use std::ops::RangeInclusive;
+
+use super::encoder::Encoder;
+use super::ids_cache::key::{Key, LONGEST};
+use super::ids_cache::{IdsCache, INLINE};
+use super::parts::Cuts;
+use super::segmenter::{check_length, Segment, Segmenter};
+use super::Interrupt;
+use crate::error::{Error, Result};
+use crate::pretokenize::Metaspace;
+
+/// Pre-tokens that are gathered.
+const BATCH: usize = 256;
+
+/// Ids that are gathered before they are appended to the rest.
+const IDS: usize = BATCH * INLINE;
+
+/// Batches between two looks at the interrupt.
+const LOOK_EVERY: usize = 64;
+
+/// Lengths of pre-tokens over 15 bytes that are remembered.
+const CACHED: RangeInclusive<usize> = LONGEST + 1..=128;
+
+/// What a call works with, kept for the next one.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub cache: IdsCache,
+    gathered: Box<Gathered>,
+    /// A word as it is rewritten.
+    rewritten: Vec<u8>,
+    scratch: Vec<Segment>,
+}
+
+/// Pre-tokens that are not looked up yet.
+#[derive(Debug)]
+struct Gathered {
+    /// Start and end in the text.
+    places: [(usize, usize); BATCH],
+    /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
+    keys: [Key; BATCH],
+    hashes: [u64; BATCH],
+    ids: [u32; IDS],
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory {
+            cache: IdsCache::default(),
+            gathered: Box::new(Gathered {
+                places: [(0, 0); BATCH],
+                keys: [Key::default(); BATCH],
+                hashes: [0; BATCH],
+                ids: [0; IDS],
+            }),
+            rewritten: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+}
+
+/// Takes the pre-tokens of one text, in order. After a failure it does nothing.
+pub(super) struct Batched<'b> {
+    segmenter: &'b Segmenter,
+    text: &'b [u8],
+    /// What rewrites a pre-token before it is segmented.
+    words: Option<Metaspace<'b>>,
+    cache: &'b mut IdsCache,
+    gathered: &'b mut Gathered,
+    count: usize,
+    rewritten: &'b mut Vec<u8>,
+    scratch: &'b mut Vec<Segment>,
+    out: &'b mut Vec<u32>,
+    interrupt: Interrupt<'b>,
+    batches: usize,
+    result: Result<()>,
+}
+
+impl<'b> Batched<'b> {
+    pub fn new(
+        encoder: &'b Encoder,
+        text: &'b [u8],
+        words: Option<Metaspace<'b>>,
+        memory: &'b mut Memory,
+        out: &'b mut Vec<u32>,
+        interrupt: Interrupt<'b>,
+    ) -> Self {
+        Batched {
+            segmenter: &encoder.segmenter,
+            text,
+            words,
+            cache: &mut memory.cache,
+            gathered: &mut memory.gathered,
+            count: 0,
+            rewritten: &mut memory.rewritten,
+            scratch: &mut memory.scratch,
+            out,
+            interrupt,
+            batches: 0,
+            result: Ok(()),
+        }
+    }
+
+    /// The next pre-token, `text[start..end]`. Not where words are rewritten.
+    #[inline(always)]
+    pub fn push(&mut self, start: usize, end: usize) {
+        self.gathered.places[self.count % BATCH] = (start, end);
+        self.count += 1;
+        if self.count == BATCH {
+            self.look_up();
+        }
+    }
+
+    /// The next word of a metaspace step, which need not lie in the text.
+    pub fn push_word(&mut self, word: &[u8]) {
+        if (1..=LONGEST).contains(&word.len()) {
+            self.gathered.keys[self.count % BATCH] = Key::of(word);
+            self.count += 1;
+            if self.count == BATCH {
+                self.look_up();
+            }
+            return;
+        }
+        self.look_up();
+        if self.result.is_ok() {
+            let hash = match CACHED.contains(&word.len()) {
+                true => self.cache.hash_long(word),
+                false => 0,
+            };
+            self.result = self.append_long(word, hash);
+        }
+    }
+
+    /// The ids of all that is gathered.
+    #[inline(never)]
+    fn look_up(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        if self.result.is_err() {
+            return;
+        }
+        self.batches += 1;
+        if self.batches.is_multiple_of(LOOK_EVERY) && (self.interrupt)() {
+            self.result = Err(Error::Interrupted);
+            return;
+        }
+        if self.words.is_none() {
+            self.make_keys(count);
+        }
+        self.make_hashes(count);
+        self.result = self.append_all(count);
+    }
+
+    fn make_keys(&mut self, count: usize) {
+        let Gathered { places, keys, .. } = &mut *self.gathered;
+        for (key, &(start, end)) in keys.iter_mut().zip(&places[..count]) {
+            *key = match end - start {
+                1..=LONGEST => Key::of_range(self.text, start, end),
+                length => Key::of_place(start, length),
+            };
+        }
+    }
+
+    fn make_hashes(&mut self, count: usize) {
+        let Gathered { keys, hashes, .. } = &mut *self.gathered;
+        let cache = &*self.cache;
+        for (hash, &key) in hashes.iter_mut().zip(&keys[..count]) {
+            *hash = match key.place() {
+                None => cache.hash(key),
+                Some(place) if CACHED.contains(&place.len()) => cache.hash_long(&self.text[place]),
+                Some(_) => 0,
+            };
+            cache.prefetch(*hash);
+        }
+    }
+
+    fn append_all(&mut self, count: usize) -> Result<()> {
+        let mut at = 0;
+        while at < count {
+            let Gathered {
+                keys, hashes, ids, ..
+            } = &mut *self.gathered;
+            let (found, filled) = self
+                .cache
+                .ids_at_home(&keys[at..count], &hashes[at..count], ids);
+            self.out.extend_from_slice(&ids[..filled]);
+            at += found;
+            if at < count {
+                let (key, hash) = (keys[at], hashes[at]);
+                self.append_gathered(key, hash)?;
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// One that is not in the first place looked at, or has many ids, or is long.
+    #[inline(never)]
+    fn append_gathered(&mut self, key: Key, hash: u64) -> Result<()> {
+        match key.place() {
+            None => self.append_key(key, hash),
+            Some(place) => self.append_long(&self.text[place], hash),
+        }
+    }
+
+    fn append_key(&mut self, key: Key, hash: u64) -> Result<()> {
+        if let Some(ids) = self.cache.ids_of_key(key, hash) {
+            self.out.extend_from_slice(ids);
+            return Ok(());
+        }
+        let (text, length) = key.text();
+        let first = self.out.len();
+        self.segment(&text[..length])?;
+        self.cache.insert_key(key, hash, &self.out[first..]);
+        Ok(())
+    }
+
+    /// One of over 15 bytes, or of none.
+    fn append_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
+        if !CACHED.contains(&word.len()) {
+            return self.append_parts(word);
+        }
+        if self.cache.append_long(word, hash, self.out) {
+            return Ok(());
+        }
+        let first = self.out.len();
+        self.segment(word)?;
+        self.cache.insert_long(word, hash, &self.out[first..]);
+        Ok(())
+    }
+
+    /// One that is too long to be remembered; its parts, where it has any, are not.
+    fn append_parts(&mut self, text: &[u8]) -> Result<()> {
+        match self.segmenter {
+            Segmenter::Merges(merging) if merging.in_parts => {}
+            _ => return self.segment(text),
+        }
+        check_length(text)?;
+        let mut done = 0usize;
+        Cuts::of(text).parts(|part| {
+            done += 1;
+            if done.is_multiple_of(LOOK_EVERY * BATCH) && (self.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            match part.len() {
+                1..=LONGEST => {
+                    let key = Key::of(part);
+                    self.append_key(key, self.cache.hash(key))
+                }
+                length if CACHED.contains(&length) => {
+                    self.append_long(part, self.cache.hash_long(part))
+                }
+                _ => self.segment(part),
+            }
+        })
+    }
+
+    fn segment(&mut self, word: &[u8]) -> Result<()> {
+        let word = match self.words {
+            None => word,
+            Some(words) => {
+                words.rewritten(word, self.rewritten);
+                &*self.rewritten
+            }
+        };
+        self.segmenter
+            .ids(word, self.scratch, self.out, self.interrupt)
+    }
+
+    /// Looks up what is left, and tells the first failure if there was one.
+    pub fn finish(mut self) -> Result<()> {
+        self.look_up();
+        self.result
+    }
+}

@@ -1,0 +1,203 @@
+//! A short pre-token in two machine words.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use hashbrown::DefaultHashBuilder;
+
+/// The longest pre-token that a key holds.
+pub(crate) const LONGEST: usize = 15;
+
+/// The bytes of a pre-token of 1 to 15 bytes, zeros behind them, and its length in the last
+/// byte: no two pre-tokens have the same key. The four highest bits are free; see
+/// [`super::table::Slot`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Key {
+    pub low: u64,
+    pub high: u64,
+}
+
+/// Where the length stands in the upper word.
+const LENGTH_AT: u32 = 56;
+
+/// What keeps the first bytes of a window of 16, by their number.
+static MASKS: [(u64, u64); 16] = masks();
+
+const fn masks() -> [(u64, u64); 16] {
+    let mut masks = [(0, 0); 16];
+    let mut length = 1;
+    while length < 16 {
+        let ones = (1u128 << (8 * length)) - 1;
+        masks[length] = (ones as u64, (ones >> 64) as u64);
+        length += 1;
+    }
+    masks
+}
+
+impl Key {
+    /// The key of `text[start..end]`, which is 1 to 15 bytes long. Sixteen bytes are read at
+    /// once wherever the text has so many; what is too much is masked out.
+    #[inline(always)]
+    pub fn of_range(text: &[u8], start: usize, end: usize) -> Self {
+        let length = (end - start) & LONGEST;
+        let window = text.get(start..).and_then(|rest| rest.first_chunk::<16>());
+        let Some(window) = window else {
+            return Key::of(&text[start..end]);
+        };
+        let (low, high) = halves(window);
+        let (keep_low, keep_high) = MASKS[length];
+        Key {
+            low: low & keep_low,
+            high: high & keep_high | (length as u64) << LENGTH_AT,
+        }
+    }
+
+    /// The key of a text of 1 to 15 bytes.
+    pub fn of(text: &[u8]) -> Self {
+        let mut window = [0; 16];
+        window[..text.len()].copy_from_slice(text);
+        let (low, high) = halves(&window);
+        Key {
+            low,
+            high: high | (text.len() as u64) << LENGTH_AT,
+        }
+    }
+
+    /// In place of a key: where a longer pre-token (or an empty one) is in its text.
+    pub fn of_place(start: usize, length: usize) -> Self {
+        Key {
+            low: start as u64,
+            high: length as u64,
+        }
+    }
+
+    /// The place that stands here, if it is no key.
+    #[inline(always)]
+    pub fn place(self) -> Option<Range<usize>> {
+        let (start, length) = (self.low as usize, self.high as usize);
+        (self.high >> LENGTH_AT == 0).then_some(start..start.wrapping_add(length))
+    }
+
+    /// The text again, and its length.
+    pub fn text(self) -> ([u8; 16], usize) {
+        let all = u128::from(self.high) << 64 | u128::from(self.low);
+        (
+            all.to_le_bytes(),
+            (self.high >> LENGTH_AT) as usize & LONGEST,
+        )
+    }
+}
+
+#[inline(always)]
+fn halves(window: &[u8; 16]) -> (u64, u64) {
+    let all = u128::from_le_bytes(*window);
+    (all as u64, (all >> 64) as u64)
+}
+
+/// The process's own numbers, so that nobody can prepare pre-tokens that collide.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seeds(pub [u64; 2]);
+
+impl Default for Seeds {
+    fn default() -> Self {
+        let hasher = DefaultHashBuilder::default();
+        Seeds([hasher.hash_one(0), hasher.hash_one(1)])
+    }
+}
+
+impl Seeds {
+    /// The halves of one wide product, which every bit of the key has gone into.
+    #[inline(always)]
+    pub fn hash(self, key: Key) -> u64 {
+        fold(key.low ^ self.0[0], key.high ^ self.0[1])
+    }
+
+    /// The same of a longer text, eight bytes at a time.
+    #[inline]
+    pub fn hash_long(self, text: &[u8]) -> u64 {
+        let mut hash = self.0[0] ^ text.len() as u64;
+        let mut parts = text.chunks_exact(16);
+        for part in &mut parts {
+            let all = part.first_chunk().map_or((0, 0), halves);
+            hash = fold(all.0 ^ hash, all.1 ^ self.0[1]);
+        }
+        // The last sixteen bytes, which may overlap with what went before.
+        let last = text.last_chunk().map_or((0, 0), halves);
+        fold(last.0 ^ hash, last.1 ^ self.0[1] ^ hash.rotate_left(32))
+    }
+}
+
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Vec<Vec<u8>> {
+        let mut words = Vec::new();
+        for length in 1..=LONGEST {
+            words.push(vec![b'a'; length]);
+            words.push(vec![0; length]);
+            for at in 0..length {
+                for byte in [0, b'b', 0xFF] {
+                    let mut word = vec![b'a'; length];
+                    word[at] = byte;
+                    words.push(word);
+                }
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn no_two_words_have_one_key() {
+        let mut keys = hashbrown::HashMap::new();
+        for word in words() {
+            let key = Key::of(&word);
+            let (text, length) = key.text();
+            assert_eq!(text[..length], word);
+            assert!(key.place().is_none() && key.high >> 60 == 0);
+            let other = keys.insert((key.low, key.high), word.clone());
+            assert!(other.is_none_or(|other| other == word));
+        }
+        let place = Key::of_place(usize::MAX >> 1, 1 << 40).place();
+        assert_eq!(place, Some(usize::MAX >> 1..(usize::MAX >> 1) + (1 << 40)));
+        assert_eq!(Key::of_place(0, 0).place(), Some(0..0));
+    }
+
+    #[test]
+    fn a_key_is_the_same_wherever_its_word_stands() {
+        for word in words() {
+            for before in [0, 1, 15, 16, 17] {
+                for after in [0, 1, 14, 15, 16, 40] {
+                    let mut text = vec![0xAA; before];
+                    text.extend_from_slice(&word);
+                    text.resize(before + word.len() + after, 0x55);
+                    let key = Key::of_range(&text, before, before + word.len());
+                    assert_eq!(key, Key::of(&word));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_counts_in_a_hash() {
+        let seeds = Seeds::default();
+        let mut hashes = std::collections::HashSet::new();
+        let mut count = 0;
+        for length in 16..=70 {
+            for at in 0..length {
+                let mut word = vec![b'a'; length];
+                word[at] = b'b';
+                hashes.insert(seeds.hash_long(&word));
+                count += 1;
+            }
+        }
+        // Of 64 bits, so that even one pair that collides would be strange.
+        assert!(hashes.len() >= count - 1, "{} of {count}", hashes.len());
+    }
+}

@@ -1,0 +1,105 @@
+//! Words repeat: the ids of pre-tokens, remembered in bounded memory.
+//!
+//! Short ones, which nearly all are, are packed into two machine words and lie beside their
+//! ids in one cache line. A table starts small, because one that fits the processor's cache
+//! is much faster, and grows with use; when it may grow no more, new pre-tokens take the
+//! place of others. The hash has the process's own seeds, and only a few places are looked at,
+//! so that no text makes a look-up slow.
+
+pub(super) mod key;
+mod long;
+mod prefetch;
+mod table;
+
+use key::{Key, Seeds};
+use prefetch::prefetch;
+pub(super) use table::INLINE;
+
+/// 64 KB at first, at most 64 MB.
+const SHORT: table::Limits = table::Limits {
+    first: 1 << 10,
+    most: 1 << 20,
+    elsewhere: 1 << 22,
+};
+
+const LONG: long::Limits = long::Limits {
+    first: 1 << 10,
+    most: 1 << 18,
+    records: 1 << 24,
+};
+
+#[derive(Debug)]
+pub(super) struct IdsCache {
+    seeds: Seeds,
+    short: table::Table,
+    long: long::Table,
+}
+
+/// What a cache holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Pre-tokens.
+    pub entries: usize,
+    pub bytes: usize,
+}
+
+impl Default for IdsCache {
+    fn default() -> Self {
+        IdsCache {
+            seeds: Seeds::default(),
+            short: table::Table::new(SHORT),
+            long: long::Table::new(LONG),
+        }
+    }
+}
+
+impl IdsCache {
+    pub fn stats(&self) -> CacheStats {
+        CacheStats {
+            entries: self.short.entries() + self.long.entries(),
+            bytes: self.short.bytes() + self.long.bytes(),
+        }
+    }
+
+    /// Asks for the bucket that a hash leads to, ahead of its use.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(self.short.home(hash));
+    }
+
+    #[inline(always)]
+    pub fn hash(&self, key: Key) -> u64 {
+        self.seeds.hash(key)
+    }
+
+    pub fn hash_long(&self, text: &[u8]) -> u64 {
+        self.seeds.hash_long(text)
+    }
+
+    /// See [`table::Table::ids_at_home`].
+    #[inline]
+    pub fn ids_at_home(&self, keys: &[Key], hashes: &[u64], out: &mut [u32]) -> (usize, usize) {
+        self.short.ids_at_home(keys, hashes, out)
+    }
+
+    pub fn ids_of_key(&self, key: Key, hash: u64) -> Option<&[u32]> {
+        self.short.find(key, hash).map(|slot| self.short.ids(slot))
+    }
+
+    pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
+        self.short.insert(key, hash, ids, self.seeds);
+    }
+
+    /// Appends the ids of a text of over 15 bytes; false where they are not known.
+    pub fn append_long(&self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
+        let found = self.long.find(text, hash);
+        if let Some(bytes) = found {
+            out.extend(long::ids(bytes));
+        }
+        found.is_some()
+    }
+
+    pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
+        self.long.insert(text, hash, ids, self.seeds);
+    }
+}

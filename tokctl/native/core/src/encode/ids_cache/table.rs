@@ -1,0 +1,290 @@
+//! The ids of short pre-tokens: open addressing in buckets of one cache line.
+
+use super::key::{Key, Seeds};
+
+/// Ids that lie beside their key.
+pub(in super::super) const INLINE: usize = 4;
+
+/// How many ids there are, in the highest four bits of the key's upper word.
+const COUNT_AT: u32 = 60;
+/// Stands there when the ids lie elsewhere: `ids` are then a place and a number.
+const ELSEWHERE: u64 = 15;
+
+/// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Slot {
+    low: u64,
+    high: u64,
+    pub ids: [u32; INLINE],
+}
+
+impl Slot {
+    /// 0 if this is the slot of `key`, otherwise 1: a number, because a compiler would make
+    /// jumps of truth values, and which of two slots it is can't be foretold.
+    #[inline(always)]
+    fn differs(&self, key: Key) -> u64 {
+        let bits = (self.low ^ key.low) | (self.high ^ key.high) << (64 - COUNT_AT);
+        (bits | bits.wrapping_neg()) >> 63
+    }
+
+    fn is_empty(&self) -> bool {
+        self.high == 0
+    }
+
+    /// The number of ids, if they are all here.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        (self.high >> COUNT_AT) as usize
+    }
+
+    fn key(&self) -> Key {
+        Key {
+            low: self.low,
+            high: self.high << (64 - COUNT_AT) >> (64 - COUNT_AT),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Bucket([Slot; 2]);
+
+/// How large a table may become.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Buckets at first and at most, powers of two.
+    pub first: usize,
+    pub most: usize,
+    /// Ids that lie elsewhere, at most.
+    pub elsewhere: usize,
+}
+
+/// Buckets that are looked into before a pre-token counts as new.
+const PROBES: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Table {
+    buckets: Vec<Bucket>,
+    entries: usize,
+    elsewhere: Vec<u32>,
+    limits: Limits,
+}
+
+impl Table {
+    pub fn new(limits: Limits) -> Self {
+        Table {
+            buckets: vec![Bucket::default(); limits.first],
+            entries: 0,
+            elsewhere: Vec::new(),
+            limits,
+        }
+    }
+
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>() + self.elsewhere.capacity() * 4
+    }
+
+    /// Where a key of this hash stands, if nothing is in its way.
+    #[inline(always)]
+    pub fn home(&self, hash: u64) -> &Bucket {
+        // The number of buckets is a power of two.
+        &self.buckets[hash as usize & (self.buckets.len() - 1)]
+    }
+
+    /// The slot of `key` in its first bucket.
+    #[inline(always)]
+    pub fn find_home(&self, key: Key, hash: u64) -> Option<&Slot> {
+        let Bucket(slots) = self.home(hash);
+        let (first, second) = (slots[0].differs(key), slots[1].differs(key));
+        (first & second == 0).then(|| &slots[first as usize & 1])
+    }
+
+    /// Writes the ids of one key after the other to `out`: of how many keys, and how many ids.
+    /// It stops where a key isn't in its first bucket, or has more than four ids, or `out` has
+    /// no room for four.
+    #[inline(always)]
+    pub fn ids_at_home(&self, keys: &[Key], hashes: &[u64], out: &mut [u32]) -> (usize, usize) {
+        let (mut found, mut filled) = (0, 0);
+        for (&key, &hash) in keys.iter().zip(hashes) {
+            let Some(slot) = self.find_home(key, hash) else {
+                break;
+            };
+            let Some(place) = out.get_mut(filled..filled + INLINE) else {
+                break;
+            };
+            if slot.count() > INLINE {
+                break;
+            }
+            // All four are copied; those that do not count are written over.
+            place.copy_from_slice(&slot.ids);
+            filled += slot.count();
+            found += 1;
+        }
+        (found, filled)
+    }
+
+    pub fn find(&self, key: Key, hash: u64) -> Option<&Slot> {
+        for step in 0..PROBES as u64 {
+            let hash = hash.wrapping_add(step);
+            if let Some(slot) = self.find_home(key, hash) {
+                return Some(slot);
+            }
+            // It would have been put here: nothing is ever taken out.
+            if self.home(hash).0[1].is_empty() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The ids of a slot, wherever they are.
+    pub fn ids<'s>(&'s self, slot: &'s Slot) -> &'s [u32] {
+        match slot.high >> COUNT_AT {
+            ELSEWHERE => {
+                let [start, count, ..] = slot.ids;
+                &self.elsewhere[start as usize..][..count as usize]
+            }
+            count => &slot.ids[..count as usize],
+        }
+    }
+
+    /// Remembers a key that is not here. `seeds` are those that it was hashed with.
+    pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
+        if self.elsewhere.len() + ids.len() > self.limits.elsewhere {
+            self.buckets.fill(Bucket::default());
+            self.elsewhere.clear();
+            self.entries = 0;
+        }
+        let mut slot = Slot {
+            low: key.low,
+            high: key.high,
+            ids: [0; INLINE],
+        };
+        if let Some(inline) = slot.ids.get_mut(..ids.len()) {
+            inline.copy_from_slice(ids);
+            slot.high |= (ids.len() as u64) << COUNT_AT;
+        } else {
+            slot.ids[0] = self.elsewhere.len() as u32;
+            slot.ids[1] = ids.len() as u32;
+            slot.high |= ELSEWHERE << COUNT_AT;
+            self.elsewhere.extend_from_slice(ids);
+        }
+        // Fuller, a key stands too often outside its first bucket.
+        let full = self.entries * 2 >= self.buckets.len() * 3;
+        if full && self.buckets.len() < self.limits.most {
+            self.grow(seeds);
+        }
+        self.place(slot, hash);
+    }
+
+    /// Puts a slot into the first free place; where there is none, in place of another.
+    fn place(&mut self, slot: Slot, hash: u64) {
+        let mask = self.buckets.len() - 1;
+        for step in 0..PROBES {
+            let Bucket(slots) = &mut self.buckets[(hash as usize).wrapping_add(step) & mask];
+            if let Some(free) = slots.iter_mut().find(|slot| slot.is_empty()) {
+                *free = slot;
+                self.entries += 1;
+                return;
+            }
+        }
+        let Bucket(slots) = &mut self.buckets[hash as usize & mask];
+        slots[(hash >> 63) as usize] = slot;
+    }
+
+    /// To four times the size while it is small, then to twice: new memory costs more than what
+    /// is done with it.
+    fn grow(&mut self, seeds: Seeds) {
+        let length = self.buckets.len();
+        let factor = if length < 1 << 16 { 4 } else { 2 };
+        let larger = (length * factor).min(self.limits.most);
+        let old = std::mem::replace(&mut self.buckets, vec![Bucket::default(); larger]);
+        self.entries = 0;
+        for slot in old.iter().flat_map(|Bucket(slots)| slots) {
+            if !slot.is_empty() {
+                self.place(*slot, seeds.hash(slot.key()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limits = Limits {
+        first: 2,
+        most: 1 << 12,
+        elsewhere: 1 << 16,
+    };
+
+    fn word(number: u32) -> Key {
+        Key::of(format!("{number:x}").as_bytes())
+    }
+
+    fn found(table: &Table, key: Key, hash: u64) -> Option<Vec<u32>> {
+        table.find(key, hash).map(|slot| table.ids(slot).to_vec())
+    }
+
+    /// As many ids as the number says, none to some that lie elsewhere.
+    fn ids(number: u32) -> Vec<u32> {
+        (0..number % 9).map(|at| number ^ at).collect()
+    }
+
+    #[test]
+    fn growing_loses_next_to_nothing() {
+        let (seeds, mut table) = (Seeds::default(), Table::new(SMALL));
+        for number in 0..4000 {
+            let key = word(number);
+            assert_eq!(found(&table, key, seeds.hash(key)), None);
+            table.insert(key, seeds.hash(key), &ids(number), seeds);
+        }
+        let mut kept = 0;
+        for number in 0..4000 {
+            let key = word(number);
+            if let Some(found) = found(&table, key, seeds.hash(key)) {
+                assert_eq!(found, ids(number));
+                kept += 1;
+            }
+        }
+        // A few could lose their place where many hashes lie close together.
+        assert!(kept >= 3960 && kept == table.entries(), "{kept}");
+    }
+
+    #[test]
+    fn of_equal_hashes_some_are_kept_and_none_is_mistaken() {
+        let (seeds, mut table) = (Seeds::default(), Table::new(Limits { most: 2, ..SMALL }));
+        for number in 0..1000 {
+            table.insert(word(number), 1, &ids(number), seeds);
+            assert!(table.entries() <= 4);
+            // The one put in last is there.
+            assert_eq!(found(&table, word(number), 1), Some(ids(number)));
+        }
+        let kept: Vec<_> = (0..1000)
+            .filter_map(|number| found(&table, word(number), 1).map(|found| (number, found)))
+            .collect();
+        assert_eq!(kept.len(), 4);
+        assert!(kept.iter().all(|(number, found)| *found == ids(*number)));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let limits = Limits {
+            elsewhere: 100,
+            most: 8,
+            ..SMALL
+        };
+        let (seeds, mut table) = (Seeds::default(), Table::new(limits));
+        for number in 0..10_000 {
+            let key = word(number);
+            table.insert(key, seeds.hash(key), &ids(number), seeds);
+            assert_eq!(found(&table, key, seeds.hash(key)), Some(ids(number)));
+        }
+        assert!(table.entries() <= 16 && table.elsewhere.len() <= 100);
+        assert!(table.bytes() <= 8 * 64 + 200 * 4, "{}", table.bytes());
+    }
+}

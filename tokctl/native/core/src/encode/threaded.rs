@@ -1,0 +1,300 @@
+//! One text on several threads, to the ids that one thread gives.
+//!
+//! The text is cut where that changes nothing. Without normalizers it is cut where the
+//! pre-tokenizer may be. With them it is cut where they may be; each part is normalized apart,
+//! and what lies between the last cut of one normalized part and the first of the next is
+//! put together and encoded when all parts are there.
+
+use std::borrow::Cow;
+
+use super::batch::groups;
+use super::encoder::Work;
+use super::shared_out::in_order;
+use super::spans::each_span;
+use super::{Encoder, Interrupt, Matchers};
+use crate::error::Result;
+use crate::normalize::Edges;
+use crate::pretokenize::{cut_into_pieces, last_cut, safe_cut};
+
+/// Bytes that a thread takes at a time.
+const CHUNK: usize = 128 * 1024;
+
+/// Where it starts, the id of an added token, the text.
+type Span<'t> = (usize, Option<u32>, Cow<'t, [u8]>);
+
+/// What is encoded apart.
+enum Piece<'t> {
+    /// An added token.
+    Id(u32),
+    /// Text between added tokens found in the text as given.
+    Stretch { text: &'t [u8], at_start: bool },
+    /// Normalized text.
+    Plain { text: &'t [u8], at_start: bool },
+    /// Part of such a stretch.
+    Raw(Raw<'t>),
+}
+
+#[derive(Clone, Copy)]
+struct Raw<'t> {
+    text: &'t [u8],
+    at_start: bool,
+    edges: Edges,
+}
+
+impl Piece<'_> {
+    fn length(&self) -> usize {
+        match self {
+            Piece::Id(_) => 0,
+            Piece::Stretch { text, .. } | Piece::Plain { text, .. } => text.len(),
+            Piece::Raw(raw) => raw.text.len(),
+        }
+    }
+}
+
+/// What has become of pieces.
+enum Made<'t> {
+    Ids(Vec<u32>),
+    Raw(Raw<'t>, Ends),
+}
+
+/// A normalized part: the text before its first cut, and from the last one on.
+#[derive(Default)]
+struct Ends {
+    head: Vec<u8>,
+    /// The ids between, and the rest; None where there is no cut, and all is head.
+    middle: Option<(Vec<u32>, Vec<u8>)>,
+}
+
+impl Encoder {
+    /// As [`Self::ids`], on up to so many threads.
+    pub fn ids_threaded(
+        &self,
+        text: &[u8],
+        threads: usize,
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        self.ids_in_chunks(text, (threads, CHUNK), matchers, out, interrupt)
+    }
+
+    fn ids_in_chunks(
+        &self,
+        text: &[u8],
+        (threads, chunk): (usize, usize),
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        // Unknown words side by side that are one could be on two threads.
+        if threads < 2 || text.len() < 2 * chunk || self.fused().is_some() {
+            return self.ids(text, matchers, out, interrupt);
+        }
+        let stretches = self.stretches(text, matchers)?;
+        let mut pieces = Vec::new();
+        for (start, id, stretch) in &stretches {
+            match id {
+                Some(id) => pieces.push(Piece::Id(*id)),
+                None => self.cut_stretch(stretch, *start == 0, chunk, matchers, &mut pieces)?,
+            }
+        }
+        let groups = groups(pieces.iter().map(Piece::length), chunk);
+        let made = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+            self.with_work(interrupt, matchers, |work| {
+                while let Some(number) = jobs.take() {
+                    let (from, to) = groups[number];
+                    jobs.done(number, self.make(&pieces[from..to], work)?);
+                }
+                Ok(())
+            })
+        })?;
+        let made: Vec<Made> = made.into_iter().flatten().collect();
+        out.reserve(made.iter().map(Made::ids).sum());
+        self.with_work(interrupt, matchers, |work| self.join(made, work, out))
+    }
+
+    /// Where each added token that is found in the text as given starts, and its id; and the
+    /// text between. It is normalized where added tokens are looked for in it then.
+    fn stretches<'t>(&self, text: &'t [u8], matchers: Option<&Matchers>) -> Result<Vec<Span<'t>>> {
+        let normalized = matchers.and_then(Matchers::normalized).is_some();
+        let mut stretches = Vec::new();
+        each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
+            let stretch = &text[start..end];
+            let stretch = match id.is_none() && normalized {
+                true => self.normalizers.apply(stretch, Edges::WHOLE)?,
+                false => Cow::Borrowed(stretch),
+            };
+            stretches.push((start, id, stretch));
+            Ok(())
+        })?;
+        Ok(stretches)
+    }
+
+    fn cut_stretch<'t>(
+        &self,
+        stretch: &'t [u8],
+        at_start: bool,
+        chunk: usize,
+        matchers: Option<&Matchers>,
+        pieces: &mut Vec<Piece<'t>>,
+    ) -> Result<()> {
+        let matcher = matchers.and_then(Matchers::normalized);
+        if matcher.is_some() || self.normalizers.is_empty() {
+            return each_span(matcher, stretch, |id, start, end| {
+                match id {
+                    Some(id) => pieces.push(Piece::Id(id)),
+                    None => {
+                        let at_start = at_start && start == 0;
+                        self.cut_plain(&stretch[start..end], at_start, chunk, pieces);
+                    }
+                }
+                Ok(())
+            });
+        }
+        if stretch.len() <= chunk || !self.can_be_cut() {
+            pieces.push(Piece::Stretch {
+                text: stretch,
+                at_start,
+            });
+            return Ok(());
+        }
+        let mut from = 0;
+        while from < stretch.len() {
+            let to = safe_cut(stretch, from + chunk).unwrap_or(stretch.len());
+            pieces.push(Piece::Raw(Raw {
+                text: &stretch[from..to],
+                at_start,
+                edges: Edges {
+                    start: from == 0,
+                    end: to == stretch.len(),
+                },
+            }));
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn cut_plain<'t>(
+        &self,
+        text: &'t [u8],
+        at_start: bool,
+        chunk: usize,
+        pieces: &mut Vec<Piece<'t>>,
+    ) {
+        let mut start = 0;
+        for end in cut_into_pieces(&self.pre_tokenizer, text, chunk) {
+            pieces.push(Piece::Plain {
+                text: &text[start..end],
+                at_start: at_start && start == 0,
+            });
+            start = end;
+        }
+    }
+
+    /// What becomes of pieces side by side.
+    fn make<'t>(&self, pieces: &[Piece<'t>], work: &mut Work) -> Result<Vec<Made<'t>>> {
+        let (mut made, mut ids) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            match *piece {
+                Piece::Id(id) => ids.push(id),
+                Piece::Stretch { text, at_start } => {
+                    self.stretch_ids(text, at_start, work, &mut ids)?;
+                }
+                Piece::Plain { text, at_start } => {
+                    self.normalized_ids(text, at_start, work, &mut ids)?;
+                }
+                Piece::Raw(raw) => {
+                    made.push(Made::Ids(std::mem::take(&mut ids)));
+                    made.push(Made::Raw(raw, self.make_raw(raw, work)?));
+                }
+            }
+        }
+        made.push(Made::Ids(ids));
+        Ok(made)
+    }
+
+    fn make_raw(&self, raw: Raw, work: &mut Work) -> Result<Ends> {
+        let text = self.normalizers.apply(raw.text, raw.edges)?;
+        let from = match raw.edges.start {
+            true => 0,
+            false => self.first_cut(&text).unwrap_or(text.len()),
+        };
+        let to = match raw.edges.end {
+            true => Some(text.len()),
+            false => last_cut(&self.pre_tokenizer, &text, from),
+        };
+        // Where the part is not the last, the first cut may be the last one, too.
+        let middle = match to {
+            Some(to) if from < text.len() => {
+                let mut ids = Vec::new();
+                let at_start = raw.at_start && raw.edges.start;
+                self.normalized_ids(&text[from..to], at_start, work, &mut ids)?;
+                Some((ids, text[to..].to_vec()))
+            }
+            _ => None,
+        };
+        let head = match middle {
+            Some(_) => text[..from].to_vec(),
+            None => text.into_owned(),
+        };
+        Ok(Ends { head, middle })
+    }
+
+    /// The first place where normalized text may be cut; only the byte there and the character
+    /// before it count.
+    fn first_cut(&self, text: &[u8]) -> Option<usize> {
+        let mut window = 256;
+        loop {
+            let part = &text[..window.min(text.len())];
+            match cut_into_pieces(&self.pre_tokenizer, part, 1)[0] {
+                end if end < part.len() => return Some(end),
+                end if end == text.len() => return None,
+                _ => window *= 2,
+            }
+        }
+    }
+
+    /// All ids in order; and those of what lies between parts.
+    fn join(&self, made: Vec<Made>, work: &mut Work, out: &mut Vec<u32>) -> Result<()> {
+        let (mut waiting, mut split) = (Vec::new(), false);
+        for made in made {
+            let (raw, ends) = match made {
+                Made::Ids(ids) => {
+                    out.extend_from_slice(&ids);
+                    continue;
+                }
+                Made::Raw(raw, ends) => (raw, ends),
+            };
+            if raw.edges.start {
+                split = false;
+            }
+            waiting.extend_from_slice(&ends.head);
+            if ends.middle.is_some() || raw.edges.end {
+                if !waiting.is_empty() {
+                    self.normalized_ids(&waiting, raw.at_start && !split, work, out)?;
+                    split = true;
+                }
+                waiting.clear();
+            }
+            if let Some((ids, tail)) = ends.middle {
+                out.extend_from_slice(&ids);
+                waiting = tail;
+                split = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Made<'_> {
+    fn ids(&self) -> usize {
+        match self {
+            Made::Ids(ids) => ids.len(),
+            Made::Raw(_, ends) => ends.middle.as_ref().map_or(0, |(ids, _)| ids.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "threaded_tests.rs"]
+mod tests;
