@@ -1,8 +1,8 @@
 """The native core. Private: use `tokctl.Tokenizer`. What is computed is documented in
 `native/core`; all offsets and lengths are bytes."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, final, overload
 
 __all__ = [
     "NO_ID",
@@ -14,6 +14,7 @@ __all__ = [
     "DecodeStream",
     "Decoder",
     "Encoder",
+    "IdArray",
     "LineSampler",
     "Matchers",
     "Training",
@@ -35,6 +36,9 @@ _Limits: TypeAlias = tuple[tuple[int, int] | None, int | None, str]
 #: Steps of a pipeline, `{"kind": …}` with its options each, or the name of a kind without
 #: options. For pre-tokenizers a name alone is a list of one.
 _Parts: TypeAlias = str | Sequence[str | dict[str, Any]]
+#: What gives the bytes of a text that can't be read where it stands: one with lone surrogates, or
+#: bytes that are not UTF-8.
+_Otherwise: TypeAlias = Callable[[str | bytes], bytes]
 #: Starts and ends, in bytes.
 _Ranges: TypeAlias = list[tuple[int, int]]
 #: (pieces, objective, tokens, unused, dropped, [(text, loss)])
@@ -162,6 +166,22 @@ class Matchers:
     ) -> Matchers: ...
 
 @final
+class IdArray:
+    """A read-only array of ids: what `Tokenizer.encode_array` gives. It has the buffer
+    protocol (format `I`, one dimension); slices are arrays, too. Equal to an array or a list
+    of the same ids."""
+
+    def __new__(cls, ids: Iterable[int]) -> IdArray: ...
+    def tolist(self) -> list[int]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> IdArray: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
 class Encoder:
     def __new__(
         cls,
@@ -183,11 +203,32 @@ class Encoder:
         unknown: str,
         max_input_chars: int | None,
     ) -> Encoder: ...
-    def ids(self, text: bytes, matchers: Matchers | None = None) -> list[int]: ...
+    def ids(
+        self,
+        text: str | bytes,
+        matchers: Matchers | None = None,
+        otherwise: _Otherwise | None = None,
+        strict: bool = False,
+    ) -> list[int]: ...
+    def array(
+        self,
+        text: str | bytes,
+        threads: int,
+        matchers: Matchers | None,
+        otherwise: _Otherwise | None,
+        strict: bool,
+    ) -> IdArray: ...
     def batch(
-        self, texts: list[bytes], threads: int, matchers: Matchers | None
+        self,
+        texts: Iterable[str | bytes],
+        threads: int,
+        matchers: Matchers | None,
+        otherwise: _Otherwise | None = None,
+        strict: bool = False,
     ) -> list[list[int]]: ...
-    def packed(self, text: bytes, width: int, matchers: Matchers | None) -> tuple[bytes, int]: ...
+    def packed(
+        self, text: str | bytes, width: int, matchers: Matchers | None
+    ) -> tuple[bytes, int]: ...
     def tokens(
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[list[int], list[int], list[int], list[int | None]]: ...
@@ -213,12 +254,15 @@ class Decoder:
     def __new__(
         cls, steps: list[dict[str, Any]], tokens: list[bytes], special: list[bool]
     ) -> Decoder: ...
-    def decode(self, ids: list[int], skip_special: bool) -> bytes: ...
+    def decode(self, ids: Iterable[int], skip_special: bool) -> bytes: ...
+    def text(self, ids: Iterable[int], skip_special: bool, errors: str) -> str: ...
     def decode_tokens(self, tokens: list[bytes]) -> bytes: ...
     def lines(self, block: bytes, first_line: int, skip_special: bool) -> bytes: ...
 
 @final
 class DecodeStream:
     def __new__(cls, decoder: Decoder, skip_special: bool) -> DecodeStream: ...
-    def push(self, ids: list[int]) -> bytes: ...
+    def push(self, ids: Iterable[int]) -> bytes: ...
+    def push_text(self, ids: int | Iterable[int]) -> str: ...
     def finish(self) -> bytes: ...
+    def finish_text(self) -> str: ...

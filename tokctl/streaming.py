@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from tokctl.encoding import bad_ids_error
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.tokenizer import Tokenizer
+    from tokctl.decodes import Decodes
 
 
 class DecodeStream:
@@ -22,10 +21,9 @@ class DecodeStream:
     later token could still change it.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, skip_special: bool = False) -> None:
+    def __init__(self, tokenizer: Decodes, *, skip_special: bool = False) -> None:
         self._stream = _native.DecodeStream(tokenizer.decoder, skip_special)
         self._size = tokenizer.vocab_size
-        self._utf8 = getincrementaldecoder("utf-8")("replace")
         self._finished = False
 
     def push(self, ids: int | Iterable[int]) -> str:
@@ -36,9 +34,8 @@ class DecodeStream:
         """
         if self._finished:
             raise TokctlError("the stream is finished", "decode what follows with a new one")
-        given = [ids] if isinstance(ids, int) else list(ids)
         try:
-            return self._utf8.decode(self._stream.push(given))
+            return self._stream.push_text(ids)
         except (_native.CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self._size) from None
 
@@ -47,4 +44,4 @@ class DecodeStream:
         if self._finished:
             return ""
         self._finished = True
-        return self._utf8.decode(self._stream.finish(), final=True)
+        return self._stream.finish_text()

@@ -20,6 +20,10 @@ UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
     "core/src/encode/ids_cache/prefetch.rs": "asks for a cache line ahead; reads nothing",
+    "python/src/collector.rs": "Python's collector is paused and started again",
+    "python/src/given_ids.rs": "lists of ints are read without an object for each item",
+    "python/src/id_array.rs": "the buffer protocol is made of pointers",
+    "python/src/texts_out.rs": "Python's bytes are written where they stand",
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the Rust sources are not here")

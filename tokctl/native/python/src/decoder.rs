@@ -1,15 +1,18 @@
+use std::ffi::CString;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use tokctl_core::decode::{self, Step};
 use tokctl_core::model::Prepend;
 use tokctl_core::pattern::Search;
 
 use crate::errors::{invalid, to_python};
+use crate::given_ids::GivenIds;
 use crate::interrupt::detached;
 use crate::options;
 use crate::pattern::python_pattern;
+use crate::texts_out::{decoded, filled_bytes};
 
 /// See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -32,13 +35,29 @@ impl Decoder {
     fn decode<'py>(
         &self,
         py: Python<'py>,
-        ids: Vec<u32>,
+        ids: GivenIds,
         skip_special: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let text = py
-            .detach(|| self.0.decode(&ids, skip_special))
-            .map_err(to_python)?;
-        Ok(PyBytes::new(py, &text))
+        let (decoder, ids) = (&*self.0, ids.as_slice());
+        if !decoder.is_flat() {
+            return Ok(PyBytes::new(py, &self.decoded(py, ids, skip_special)?));
+        }
+        let size = unhurried(py, ids, || decoder.size(ids, skip_special)).map_err(to_python)?;
+        filled_bytes(py, size, |text| {
+            unhurried(py, ids, || decoder.fill(ids, skip_special, text))
+        })
+    }
+
+    /// The text as `str`; `errors` names what becomes of bytes that are not UTF-8.
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        ids: GivenIds,
+        skip_special: bool,
+        errors: CString,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let text = self.decoded(py, ids.as_slice(), skip_special)?;
+        decoded(py, &text, &errors)
     }
 
     fn decode_tokens<'py>(
@@ -79,15 +98,59 @@ impl DecodeStream {
         DecodeStream(Some(decode::Stream::new(decoder, skip_special)))
     }
 
-    fn push<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyBytes>> {
-        let stream = self.0.as_mut().ok_or_else(finished)?;
-        let text = stream.extend(&ids).map_err(to_python)?;
-        Ok(PyBytes::new(py, &text))
+    fn push<'py>(&mut self, py: Python<'py>, ids: GivenIds) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.pushed(ids.as_slice())?))
+    }
+
+    /// As `push`, of one id or many, as text: U+FFFD where bytes are not UTF-8. Since no piece
+    /// ends inside a character, each can be read by itself.
+    fn push_text<'py>(
+        &mut self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let text = match ids.cast::<PyInt>() {
+            Ok(id) => self.pushed(&[id.extract()?])?,
+            Err(_) => self.pushed(ids.extract::<GivenIds>()?.as_slice())?,
+        };
+        decoded(py, text, c"replace")
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.ended()?))
+    }
+
+    fn finish_text<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        decoded(py, &self.ended()?, c"replace")
+    }
+}
+
+impl Decoder {
+    fn decoded(&self, py: Python<'_>, ids: &[u32], skip_special: bool) -> PyResult<Vec<u8>> {
+        unhurried(py, ids, || self.0.decode(ids, skip_special)).map_err(to_python)
+    }
+}
+
+impl DecodeStream {
+    fn pushed(&mut self, ids: &[u32]) -> PyResult<&[u8]> {
+        let stream = self.0.as_mut().ok_or_else(finished)?;
+        stream.extend(ids).map_err(to_python)
+    }
+
+    fn ended(&mut self) -> PyResult<Vec<u8>> {
         let stream = self.0.take().ok_or_else(finished)?;
-        Ok(PyBytes::new(py, &stream.finish().map_err(to_python)?))
+        stream.finish().map_err(to_python)
+    }
+}
+
+/// So few ids are decoded sooner than other threads could be let in.
+const FEW: usize = 256;
+
+/// Runs `work` on `ids`, without the GIL unless they are few.
+fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Send) -> T {
+    match ids.len() < FEW {
+        true => work(),
+        false => py.detach(work),
     }
 }
 

@@ -1,19 +1,22 @@
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use tokctl_core::encode::{self, AddedToken, Rng, Segment, Segmenter, Token, Unigram};
+use pyo3::types::{PyBytes, PyList};
+use tokctl_core::encode::{self, AddedToken, Flat, Rng, Segmenter, Unigram};
 use tokctl_core::measure;
 use tokctl_core::model::NO_ID;
 use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
-use crate::errors::{invalid, to_python};
+use crate::columns::{check_width, columns, ids_and_lengths, pack, Columns};
+use crate::errors::{invalid, no_id, to_python};
+use crate::id_array::IdArray;
 use crate::interrupt::detached;
+use crate::numbers::Numbers;
+use crate::texts::Reader;
 use crate::{normalizers, options, pretokenizers, segmenters};
 
-/// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
-type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
 /// Starts and ends.
 type Ranges = Vec<(usize, usize)>;
 /// Text, ranges, places, ids of added tokens.
@@ -37,7 +40,7 @@ impl Matchers {
     #[new]
     fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
         py.detach(|| {
-            let chain = encoder.0.normalizers();
+            let chain = encoder.inner.normalizers();
             let special: Vec<u32> = tokens
                 .iter()
                 .filter(|(.., (_, _, special))| *special)
@@ -71,7 +74,12 @@ impl Matchers {
 
 /// See `tokctl_core::encode::Encoder`. Safe to use from many threads at once.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Encoder(encode::Encoder);
+pub struct Encoder {
+    inner: encode::Encoder,
+    /// Does it read characters, so that bytes must be UTF-8?
+    characters: bool,
+    numbers: Arc<Numbers>,
+}
 
 #[pymethods]
 impl Encoder {
@@ -122,52 +130,85 @@ impl Encoder {
         let segmenter = py
             .detach(|| segmenters::segmenter(segmentation, given))
             .map_err(to_python)?;
-        Ok(Encoder(encode::Encoder::new(
-            chain,
-            pre_tokenizer,
-            segmenter,
-        )))
+        Ok(Encoder {
+            inner: encode::Encoder::new(chain, pre_tokenizer, segmenter),
+            characters: units == "characters",
+            numbers: Arc::default(),
+        })
     }
 
-    #[pyo3(signature = (text, matchers=None))]
-    fn ids(&self, py: Python<'_>, text: &[u8], matchers: Option<&Matchers>) -> PyResult<Vec<u32>> {
-        detached(py, |interrupt| {
-            let mut ids = Vec::new();
-            let matchers = matchers.map(|matchers| &matchers.0);
-            self.0.ids(text, matchers, &mut ids, interrupt)?;
-            Ok(ids)
-        })
+    /// `text` is `str` or `bytes`, as in every call that makes ids. `otherwise` is called with a
+    /// text that has lone surrogates, or that is not UTF-8 and should be, and gives its bytes.
+    /// With `strict`, a character without an id is an error.
+    #[pyo3(signature = (text, matchers=None, otherwise=None, strict=false))]
+    fn ids<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        matchers: Option<&Matchers>,
+        otherwise: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.ids_of(text, 1, matchers, otherwise, strict)?;
+        self.numbers.list(text.py(), &ids)
+    }
+
+    /// The ids as an array.
+    fn array<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        threads: usize,
+        matchers: Option<&Matchers>,
+        otherwise: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+    ) -> PyResult<IdArray> {
+        let mut ids = self.ids_of(text, threads, matchers, otherwise, strict)?;
+        // It may live long.
+        ids.shrink_to_fit();
+        Ok(IdArray::of(ids, Arc::clone(&self.numbers)))
     }
 
     /// Ids of many texts; the threads share them out.
-    fn batch(
+    #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false))]
+    fn batch<'py>(
         &self,
-        py: Python<'_>,
-        texts: Vec<Vec<u8>>,
+        texts: &Bound<'py, PyAny>,
         threads: usize,
         matchers: Option<&Matchers>,
-    ) -> PyResult<Vec<Vec<u32>>> {
+        otherwise: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = texts.py();
+        let texts = self.reader(otherwise).read_all(texts)?;
         let matchers = matchers.map(|matchers| &matchers.0);
-        detached(py, |interrupt| {
-            self.0.batch(&texts, threads, matchers, interrupt)
-        })
+        let (flat, lacking) = detached(py, |interrupt| {
+            let flat = self.inner.batch(&texts, threads, matchers, interrupt)?;
+            let lacking = if strict {
+                Flat::first_with(&flat, NO_ID)
+            } else {
+                None
+            };
+            Ok((flat, lacking))
+        })?;
+        match lacking {
+            Some(text) => Err(no_id(text)),
+            None => self.numbers.lists(py, &flat),
+        }
     }
 
     /// Ids as little-endian numbers of `width` bytes (2 or 4), and how many there are.
     fn packed<'py>(
         &self,
-        py: Python<'py>,
-        text: &[u8],
+        text: &Bound<'py, PyAny>,
         width: usize,
         matchers: Option<&Matchers>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let matchers = matchers.map(|matchers| &matchers.0);
-        let (packed, count) = detached(py, |interrupt| {
-            let mut ids = Vec::new();
-            self.0.ids(text, matchers, &mut ids, interrupt)?;
-            Ok((pack(&ids, width)?, ids.len()))
+        let ids = self.ids_of(text, 1, matchers, None, false)?;
+        check_width(&ids, width).map_err(to_python)?;
+        let packed = PyBytes::new_with(text.py(), ids.len() * width, |out| {
+            pack(&ids, width, out);
+            Ok(())
         })?;
-        Ok((PyBytes::new(py, &packed), count))
+        Ok((packed, ids.len()))
     }
 
     #[pyo3(signature = (text, matchers=None))]
@@ -179,7 +220,7 @@ impl Encoder {
     ) -> PyResult<Columns> {
         let matchers = matchers.map(|matchers| &matchers.0);
         detached(py, |interrupt| {
-            Ok(columns(self.0.tokens(text, matchers, interrupt)?))
+            Ok(columns(&self.inner.tokens(text, matchers, interrupt)?))
         })
     }
 
@@ -194,7 +235,7 @@ impl Encoder {
     ) -> PyResult<Measured> {
         let matchers = matchers.map(|matchers| &matchers.0);
         detached(py, |interrupt| {
-            let tokens = self.0.tokens(text, matchers, interrupt)?;
+            let tokens = self.inner.tokens(text, matchers, interrupt)?;
             let words = measure::align_words(text, &tokens, unknown_id);
             let mut ids: Vec<u32> = tokens.iter().map(|token| token.id).collect();
             let missing = |id: &&u32| **id == NO_ID || Some(**id) == unknown_id;
@@ -218,7 +259,7 @@ impl Encoder {
         matchers: Option<&Matchers>,
     ) -> PyResult<(Bound<'py, PyBytes>, u64, Option<u64>)> {
         let matchers = matchers.map(|matchers| &matchers.0);
-        let lines = detached(py, |interrupt| self.0.lines(block, matchers, interrupt))?;
+        let lines = detached(py, |interrupt| self.inner.lines(block, matchers, interrupt))?;
         Ok((PyBytes::new(py, &lines.text), lines.tokens, lines.unknown))
     }
 
@@ -233,7 +274,7 @@ impl Encoder {
     ) -> PyResult<PreTokens<'py>> {
         let matchers = matchers.map(|matchers| &matchers.0);
         let found = py
-            .detach(|| self.0.pre_tokens(text, matchers))
+            .detach(|| self.inner.pre_tokens(text, matchers))
             .map_err(to_python)?;
         let text = PyBytes::new(py, &found.text);
         Ok((text, found.ranges, found.places, found.added))
@@ -241,7 +282,7 @@ impl Encoder {
 
     /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made.
     fn replay(&self, py: Python<'_>, pre_token: &[u8], steps: u32) -> PyResult<Replayed> {
-        let Segmenter::Merges(merging) = self.0.segmenter() else {
+        let Segmenter::Merges(merging) = self.inner.segmenter() else {
             return Err(invalid("this encoder has no merges".into()));
         };
         let (segments, ranks) =
@@ -255,7 +296,7 @@ impl Encoder {
 
     /// The merges that are ever made, as (left, right, token) by rank, of these tokens.
     fn made(&self, py: Python<'_>, tokens: Vec<(Vec<u8>, u32)>) -> PyResult<Vec<(u32, u32, u32)>> {
-        let Segmenter::Merges(merging) = self.0.segmenter() else {
+        let Segmenter::Merges(merging) = self.inner.segmenter() else {
             return Err(invalid("this encoder has no merges".into()));
         };
         detached(py, |interrupt| merging.made(&tokens, interrupt))
@@ -304,44 +345,40 @@ impl Encoder {
 }
 
 impl Encoder {
+    fn reader<'a, 'py>(&self, otherwise: Option<&'a Bound<'py, PyAny>>) -> Reader<'a, 'py> {
+        Reader {
+            utf8: self.characters,
+            otherwise,
+        }
+    }
+
+    fn ids_of<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        threads: usize,
+        matchers: Option<&Matchers>,
+        otherwise: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+    ) -> PyResult<Vec<u32>> {
+        let read = self.reader(otherwise).read(text)?;
+        let matchers = matchers.map(|matchers| &matchers.0);
+        let ids = detached(text.py(), |interrupt| {
+            let (text, mut ids) = (read.as_ref(), Vec::new());
+            (self.inner).ids_threaded(text, threads, matchers, &mut ids, interrupt)?;
+            Ok(ids)
+        })?;
+        match strict && ids.contains(&NO_ID) {
+            true => Err(no_id(0)),
+            false => Ok(ids),
+        }
+    }
+
     fn unigram(&self) -> PyResult<&Unigram> {
-        match self.0.segmenter() {
+        match self.inner.segmenter() {
             Segmenter::Unigram(unigram) => Ok(unigram),
             _ => Err(invalid(
                 "only unigram models have scored segmentations".into(),
             )),
         }
-    }
-}
-
-fn ids_and_lengths(segments: &[Segment]) -> (Vec<u32>, Vec<u32>) {
-    let ids = segments.iter().map(|segment| segment.id).collect();
-    (ids, segments.iter().map(|segment| segment.length).collect())
-}
-
-fn columns(tokens: Vec<Token>) -> Columns {
-    (
-        tokens.iter().map(|token| token.id).collect(),
-        tokens.iter().map(|token| token.start).collect(),
-        tokens.iter().map(|token| token.end).collect(),
-        tokens.iter().map(|token| token.pre_token).collect(),
-    )
-}
-
-fn pack(ids: &[u32], width: usize) -> Result<Vec<u8>, Error> {
-    if ids.contains(&NO_ID) {
-        return Err(Error::Invalid("a character of the text has no id".into()));
-    }
-    let fits = |id: u32| {
-        u16::try_from(id).map_err(|_| Error::TooLarge(format!("id {id} does not fit 16 bits")))
-    };
-    match width {
-        2 => ids
-            .iter()
-            .map(|&id| fits(id).map(u16::to_le_bytes))
-            .collect::<Result<Vec<_>, _>>()
-            .map(|ids| ids.concat()),
-        4 => Ok(ids.iter().flat_map(|id| id.to_le_bytes()).collect()),
-        _ => Err(Error::Invalid(format!("ids can't be {width} bytes wide"))),
     }
 }

@@ -30,3 +30,9 @@ pub fn to_python(error: Error) -> PyErr {
 pub fn invalid(message: String) -> PyErr {
     to_python(Error::Invalid(message))
 }
+
+/// A character of the text of this number has no id.
+pub fn no_id(text: usize) -> PyErr {
+    let message = format!("a character of text {text} has no id");
+    CoreError::new_err((message, "no-id", (text as u64, 0u64, 0u64)))
+}

@@ -1,17 +1,24 @@
 //! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
 //! is in `tokctl-core`.
 
+mod collector;
+mod columns;
 mod counter;
 mod decoder;
 mod encoder;
 mod errors;
+mod given_ids;
+mod id_array;
 mod interrupt;
 mod normalizers;
+mod numbers;
 mod options;
 mod pattern;
 mod pretokenizers;
 mod segmenters;
 mod text;
+mod texts;
+mod texts_out;
 mod trainer;
 mod unigram_trainer;
 #[cfg(count_work)]
@@ -33,6 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
+    module.add_class::<id_array::IdArray>()?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

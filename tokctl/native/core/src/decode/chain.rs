@@ -26,6 +26,17 @@ pub trait Node: Send + Sync {
     fn finish(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }
+
+    /// Asked between two tokens: would a token that is no byte token (see `fallback`) pass as it
+    /// is, and change nothing here? `fused`: where tokens begin and end is not told any more.
+    fn is_settled(&self, _fused: bool) -> bool {
+        false
+    }
+
+    /// Does it keep to itself where tokens begin and end, once it is settled?
+    fn fuses(&self) -> bool {
+        false
+    }
 }
 
 /// The steps behind a step, and what comes out at the end.
@@ -98,6 +109,17 @@ impl Chain {
             nodes: &mut self.0,
             out,
         }
+    }
+
+    /// Asked between two tokens: do tokens that are no byte tokens come out as they are, from here
+    /// up to the next byte token?
+    pub fn is_settled(&self) -> bool {
+        let mut fused = false;
+        self.0.iter().all(|node| {
+            let settled = node.is_settled(fused);
+            fused |= node.fuses();
+            settled
+        })
     }
 
     /// No token follows: what was held back comes out.

@@ -62,7 +62,7 @@ fn replaced(count: usize, next: &mut Flow) -> Result<()> {
 
 /// The byte that `<0x..>` names. As Hugging Face reads it, with Rust's `from_str_radix`, so
 /// that `<0x+A>` is a byte too.
-fn byte(token: &[u8]) -> Option<u8> {
+pub fn byte(token: &[u8]) -> Option<u8> {
     if token.len() != LENGTH {
         return None;
     }
@@ -109,5 +109,10 @@ impl Node for ByteFallback {
 
     fn finish(&mut self, next: &mut Flow) -> Result<()> {
         self.end_run(next)
+    }
+
+    fn is_settled(&self, fused: bool) -> bool {
+        // No run is open, and none that was found to be broken goes on.
+        !fused && !self.passing && self.token.is_empty() && self.run.is_empty() && !self.broken
     }
 }

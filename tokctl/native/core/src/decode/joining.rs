@@ -40,6 +40,14 @@ impl Node for Fuse {
         }
         next.end()
     }
+
+    fn is_settled(&self, _fused: bool) -> bool {
+        self.begun && self.separator.is_empty()
+    }
+
+    fn fuses(&self) -> bool {
+        true
+    }
 }
 
 /// `WordPiece` without its clean-up: a token with the prefix goes on with the word, every

@@ -9,38 +9,63 @@ impl Decoder {
     pub fn lines(&self, block: &[u8], first_line: u64, skip_special: bool) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         let mut ids = Vec::new();
-        let mut columns = Vec::new();
         for (line_number, line) in (first_line..).zip(block.split_inclusive(|&b| b == b'\n')) {
             let (line, ended) = match line.split_last() {
                 Some((b'\n', line)) => (line, true),
                 _ => (line, false),
             };
             ids.clear();
-            columns.clear();
-            for (column, word) in words(line) {
-                ids.push(parse(word).ok_or_else(|| Error::NotAnId {
-                    line: line_number,
-                    column,
-                    word: String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned(),
-                })?);
-                columns.push(column);
+            if !parse(line, &mut ids) {
+                return Err(not_an_id(line, line_number));
             }
-            let text = self
-                .decode(&ids, skip_special)
+            self.decode_onto(&ids, skip_special, &mut out)
                 .map_err(|error| match error {
                     Error::UnknownId { position, id } => Error::IdOutside {
                         line: line_number,
-                        column: columns[position as usize],
+                        column: words(line).nth(position as usize).map_or(1, |word| word.0),
                         id,
                     },
                     other => other,
                 })?;
-            out.extend_from_slice(&text);
             if ended {
                 out.push(b'\n');
             }
         }
         Ok(out)
+    }
+}
+
+/// Decimal numbers below 2^32, digits only, between ASCII white space. False where a word is
+/// none.
+fn parse(line: &[u8], ids: &mut Vec<u32>) -> bool {
+    let mut word: Option<u64> = None;
+    for &byte in line {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            let number = word.unwrap_or(0) * 10 + u64::from(digit);
+            if number > u64::from(u32::MAX) {
+                return false;
+            }
+            word = Some(number);
+        } else if byte.is_ascii_whitespace() {
+            ids.extend(word.take().map(|number| number as u32));
+        } else {
+            return false;
+        }
+    }
+    ids.extend(word.map(|number| number as u32));
+    true
+}
+
+/// The error for a line with a word that is no id: the first such word.
+#[cold]
+fn not_an_id(line: &[u8], line_number: u64) -> Error {
+    let wrong = |word: &(u64, &[u8])| !parse(word.1, &mut Vec::new());
+    let (column, word) = words(line).find(wrong).unwrap_or((1, line));
+    Error::NotAnId {
+        line: line_number,
+        column,
+        word: String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned(),
     }
 }
 
@@ -50,14 +75,6 @@ fn words(line: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     line.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .map(move |word| ((word.as_ptr() as usize - base) as u64 + 1, word))
-}
-
-/// A decimal number below 2^32, digits only.
-fn parse(word: &[u8]) -> Option<u32> {
-    word.iter().try_fold(0u32, |number, &byte| {
-        let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 #[cfg(test)]

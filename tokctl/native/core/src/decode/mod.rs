@@ -15,25 +15,30 @@ mod lines;
 mod literal;
 mod steps;
 mod stream;
+mod table;
 mod tokens;
 
 pub use steps::Step;
 pub use stream::Stream;
+pub use table::Place;
 
 use crate::error::{Error, Result};
 use chain::Chain;
 use steps::{Part, Scope};
+use table::Table;
 
 /// Turns ids into bytes.
 pub struct Decoder {
     parts: Vec<Part>,
     /// So many parts at the start have been applied to `texts` already.
     applied: usize,
-    texts: Texts,
+    texts: Table,
     /// What each token becomes between two others, if that depends on nothing else.
-    inner: Option<Texts>,
+    inner: Option<Table>,
     /// Is that what the last token becomes, too?
     same_at_end: bool,
+    /// Which tokens are no byte tokens.
+    plain: Vec<bool>,
     special: Vec<bool>,
 }
 
@@ -49,12 +54,15 @@ impl Decoder {
         let mut decoder = Decoder {
             parts,
             applied,
-            texts: Texts::default(),
+            texts: Table::default(),
             inner: None,
             same_at_end: false,
+            plain: Vec::new(),
             special,
         };
         decoder.texts = decoder.apply(&tokens)?;
+        let texts = (0..tokens.len()).filter_map(|id| decoder.texts.get(id));
+        decoder.plain = texts.map(|text| fallback::byte(text).is_none()).collect();
         if decoder.is_local() {
             decoder.inner = Some(decoder.between_others()?);
             let fixed = |part: &Part| part.scope() <= Scope::First;
@@ -64,12 +72,14 @@ impl Decoder {
     }
 
     /// Every token after the parts that look at nothing else.
-    fn apply(&self, tokens: &[Vec<u8>]) -> Result<Texts> {
+    fn apply(&self, tokens: &[Vec<u8>]) -> Result<Table> {
         let mut chain = chain(&self.parts[..self.applied]);
-        let mut texts = Texts::default();
+        let mut texts = Table::default();
+        let mut text = Vec::new();
         for token in tokens {
-            chain.flow(&mut texts.bytes).token(token)?;
-            texts.end();
+            chain.flow(&mut text).token(token)?;
+            texts.push(&text);
+            text.clear();
         }
         Ok(texts)
     }
@@ -85,57 +95,140 @@ impl Decoder {
     }
 
     /// All tokens one after the other, cut where it is known that another token begins.
-    fn between_others(&self) -> Result<Texts> {
+    fn between_others(&self) -> Result<Table> {
         let mut chain = chain(&self.parts[self.applied..]);
-        let mut texts = Texts::default();
+        let mut texts = Table::default();
         // What comes before decides as little as what comes after, once there is something.
-        let mut first = Vec::new();
-        chain.flow(&mut first).token(b"")?;
-        chain.flow(&mut first).begin()?;
+        let mut text = Vec::new();
+        chain.flow(&mut text).token(b"")?;
+        chain.flow(&mut text).begin()?;
         for id in 0..self.texts.len() {
             let token = self.texts.get(id).unwrap_or_default();
-            let mut flow = chain.flow(&mut texts.bytes);
+            text.clear();
+            let mut flow = chain.flow(&mut text);
             flow.bytes(token)?;
             flow.end()?;
             flow.begin()?;
-            texts.end();
+            texts.push(&text);
         }
         Ok(texts)
     }
 
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<Vec<u8>> {
-        let mut chain = chain(&self.parts[self.applied..]);
         let mut out = Vec::new();
-        let mut tokens = self.tokens(ids, skip_special);
-        if self.applied == self.parts.len() {
-            for token in tokens {
-                out.extend_from_slice(token?.1);
-            }
-            return Ok(out);
-        }
-        let Some(inner) = &self.inner else {
-            for token in tokens {
-                chain.flow(&mut out).token(token?.1)?;
-            }
-            chain.finish(&mut out)?;
-            return Ok(out);
-        };
-        if let Some(first) = tokens.next() {
-            chain.flow(&mut out).token(first?.1)?;
-        }
-        if let Some(second) = tokens.next() {
-            let mut last = second?;
-            chain.flow(&mut out).begin()?;
-            for token in tokens {
-                let token = token?;
-                out.extend_from_slice(inner.get(last.0).unwrap_or_default());
-                last = token;
-            }
-            chain.flow(&mut out).bytes(last.1)?;
-            chain.flow(&mut out).end()?;
-        }
-        chain.finish(&mut out)?;
+        self.decode_onto(ids, skip_special, &mut out)?;
         Ok(out)
+    }
+
+    /// Is every token's text its own, whatever stands around it? Then [`Self::size`] and
+    /// [`Self::fill`] decode into memory of the caller's.
+    pub fn is_flat(&self) -> bool {
+        self.applied == self.parts.len()
+    }
+
+    /// The length of the decoded text, of a decoder that is flat.
+    pub fn size(&self, ids: &[u32], skip_special: bool) -> Result<usize> {
+        match skip_special {
+            true => self.texts.size(ids, |number| self.special[number]),
+            false => self.texts.size(ids, |_| false),
+        }
+    }
+
+    /// Decodes into `out`, of the length that [`Self::size`] gave for the same ids. True if
+    /// every byte of it was written.
+    pub fn fill<P: Place>(&self, ids: &[u32], skip_special: bool, out: &mut [P]) -> bool {
+        match skip_special {
+            true => self.texts.fill(ids, |number| self.special[number], out),
+            false => self.texts.fill(ids, |_| false, out),
+        }
+    }
+
+    /// Appends the decoded text.
+    pub(super) fn decode_onto(
+        &self,
+        ids: &[u32],
+        skip_special: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.is_flat() {
+            let first = out.len();
+            out.resize(first + self.size(ids, skip_special)?, 0);
+            self.fill(ids, skip_special, &mut out[first..]);
+            return Ok(());
+        }
+        let mut chain = chain(&self.parts[self.applied..]);
+        match &self.inner {
+            Some(inner) => self.decode_local(ids, skip_special, inner, &mut chain, out)?,
+            None => self.decode_through(ids, skip_special, &mut chain, out)?,
+        }
+        chain.finish(out)
+    }
+
+    /// Only the first token and the last one go through the chain.
+    fn decode_local(
+        &self,
+        ids: &[u32],
+        skip_special: bool,
+        inner: &Table,
+        chain: &mut Chain,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let skipped = |number: usize| skip_special && self.special[number];
+        // Of the ids outside the vocabulary the first one is named.
+        let size = inner.size(ids, skipped)?;
+        let kept = |id: &u32| !skipped(*id as usize);
+        let text = |at: usize| self.texts.get(ids[at] as usize).unwrap_or_default();
+        let Some(first) = ids.iter().position(kept) else {
+            return Ok(());
+        };
+        let last = ids.iter().rposition(kept).unwrap_or(first);
+        out.reserve(size);
+        chain.flow(out).token(text(first))?;
+        if last > first {
+            chain.flow(out).begin()?;
+            let middle = &ids[first + 1..last];
+            let start = out.len();
+            out.resize(start + inner.size(middle, skipped)?, 0);
+            inner.fill(middle, skipped, &mut out[start..]);
+            chain.flow(out).bytes(text(last))?;
+            chain.flow(out).end()?;
+        }
+        Ok(())
+    }
+
+    /// Every token goes through the chain, but for runs of tokens that would pass as they are.
+    fn decode_through(
+        &self,
+        ids: &[u32],
+        skip_special: bool,
+        chain: &mut Chain,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let skipped = |number: usize| skip_special && self.special[number];
+        let plain = |&&id: &&u32| self.plain.get(id as usize) == Some(&true);
+        let mut at = 0;
+        while let Some(&id) = ids.get(at) {
+            if chain.is_settled() {
+                let run = ids[at..].iter().take_while(plain).count();
+                if run > 0 {
+                    let run = &ids[at..at + run];
+                    let start = out.len();
+                    out.resize(start + self.texts.size(run, skipped)?, 0);
+                    self.texts.fill(run, skipped, &mut out[start..]);
+                    at += run.len();
+                    continue;
+                }
+            }
+            let number = id as usize;
+            let position = at as u64;
+            let text = self.texts.get(number);
+            let text = text.ok_or(Error::UnknownId { position, id })?;
+            if !skipped(number) {
+                chain.flow(out).token(text)?;
+            }
+            at += 1;
+        }
+        Ok(())
     }
 
     /// Numbers and texts of the tokens to decode.
@@ -168,32 +261,6 @@ impl Decoder {
 
 fn chain(parts: &[Part]) -> Chain {
     Chain::new(parts.iter().map(Part::node).collect())
-}
-
-/// Many texts, end to end.
-#[derive(Default)]
-struct Texts {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Texts {
-    fn end(&mut self) {
-        self.ends.push(self.bytes.len());
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn get(&self, number: usize) -> Option<&[u8]> {
-        let end = *self.ends.get(number)?;
-        let start = match number {
-            0 => 0,
-            _ => self.ends[number - 1],
-        };
-        self.bytes.get(start..end)
-    }
 }
 
 #[cfg(test)]

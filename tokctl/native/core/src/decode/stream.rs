@@ -20,8 +20,9 @@ pub struct Stream {
     skip_special: bool,
     pushed: u64,
     started: bool,
-    /// The beginning of a character.
-    held: Vec<u8>,
+    /// What was given last, and then the beginning of a character.
+    text: Vec<u8>,
+    given: usize,
 }
 
 impl Stream {
@@ -32,43 +33,49 @@ impl Stream {
             skip_special,
             pushed: 0,
             started: false,
-            held: Vec::new(),
+            text: Vec::new(),
+            given: 0,
         }
     }
 
-    pub fn push(&mut self, id: u32) -> Result<Vec<u8>> {
+    pub fn push(&mut self, id: u32) -> Result<&[u8]> {
         self.extend(&[id])
     }
 
     /// The text that `ids` make certain. Ids outside the vocabulary are an error before any
     /// of them is taken.
-    pub fn extend(&mut self, ids: &[u32]) -> Result<Vec<u8>> {
+    pub fn extend(&mut self, ids: &[u32]) -> Result<&[u8]> {
         let Stream { decoder, chain, .. } = self;
         for (position, &id) in (self.pushed..).zip(ids) {
             if id as usize >= decoder.texts.len() {
                 return Err(Error::UnknownId { position, id });
             }
         }
-        let mut out = std::mem::take(&mut self.held);
-        let inner = decoder.inner.as_ref().filter(|_| decoder.same_at_end);
+        let out = &mut self.text;
+        out.drain(..std::mem::take(&mut self.given));
+        let inner = match decoder.is_flat() {
+            true => Some(&decoder.texts),
+            false => decoder.inner.as_ref().filter(|_| decoder.same_at_end),
+        };
         for token in decoder.tokens(ids, self.skip_special) {
             let (number, text) = token?;
             match inner {
                 Some(inner) if self.started => {
                     out.extend_from_slice(inner.get(number).unwrap_or_default());
                 }
-                _ => chain.flow(&mut out).token(text)?,
+                None if decoder.plain[number] && chain.is_settled() => out.extend_from_slice(text),
+                _ => chain.flow(out).token(text)?,
             }
             self.started = true;
         }
         self.pushed += ids.len() as u64;
-        self.held = out.split_off(out.len() - incomplete(&out));
-        Ok(out)
+        self.given = out.len() - incomplete(out);
+        Ok(&self.text[..self.given])
     }
 
     /// The rest, when no id follows.
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        let mut out = self.held;
+        let mut out = self.text.split_off(self.given);
         self.chain.finish(&mut out)?;
         Ok(out)
     }
@@ -97,7 +104,7 @@ mod tests {
         let decoder = Arc::new(Decoder::new(steps, tokens, vec![false; 256]).unwrap());
         let pieces = |bytes: &[u8]| {
             let mut stream = Stream::new(Arc::clone(&decoder), false);
-            let push = |&byte: &u8| stream.push(byte.into()).unwrap();
+            let push = |&byte: &u8| stream.push(byte.into()).unwrap().to_vec();
             let mut pieces: Vec<Vec<u8>> = bytes.iter().map(push).collect();
             pieces.push(stream.finish().unwrap());
             pieces
@@ -134,10 +141,10 @@ mod tests {
         let tokens = vec![b"a".to_vec()];
         let decoder = Decoder::new(vec![Step::JoinWithSpaces], tokens, vec![false]).unwrap();
         let mut stream = Stream::new(Arc::new(decoder), false);
-        assert_eq!(stream.extend(&[0, 0]), Ok(b"a a".to_vec()));
+        assert_eq!(stream.extend(&[0, 0]), Ok(&b"a a"[..]));
         let error = Err(Error::UnknownId { position: 3, id: 9 });
         assert_eq!(stream.extend(&[0, 9]), error);
-        assert_eq!(stream.push(0), Ok(b" a".to_vec()));
+        assert_eq!(stream.push(0), Ok(&b" a"[..]));
         assert_eq!(stream.finish(), Ok(Vec::new()));
     }
 }

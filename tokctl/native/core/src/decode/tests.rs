@@ -256,7 +256,7 @@ fn a_stream_holds_back_no_more_than_it_must() {
     let pieces = |steps: Vec<Step>| {
         let decoder = Decoder::new(steps, tokens.clone(), vec![false; 8]).unwrap();
         let mut stream = Stream::new(Arc::new(decoder), false);
-        let mut pieces: Vec<Vec<u8>> = (0..8).map(|id| stream.push(id).unwrap()).collect();
+        let mut pieces: Vec<Vec<u8>> = (0..8).map(|id| stream.push(id).unwrap().to_vec()).collect();
         pieces.push(stream.finish().unwrap());
         let text = |piece| String::from_utf8(piece).unwrap();
         pieces.into_iter().map(text).collect::<Vec<_>>()

@@ -124,6 +124,11 @@ impl Node for Strip {
         self.trailing = 0;
         next.end()
     }
+
+    fn is_settled(&self, fused: bool) -> bool {
+        // Nothing of the one token's end is taken off, and its start is over.
+        fused && self.stop == 0 && self.leading == 0 && self.partial == 0
+    }
 }
 
 /// Of equal tokens in a row the first (`CTC`).

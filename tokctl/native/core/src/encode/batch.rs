@@ -1,4 +1,4 @@
-//! Many texts at once, shared out among threads.
+//! Many texts at once, shared out among threads; their ids end to end.
 
 use super::shared_out::in_order;
 use super::{Encoder, Interrupt, Matchers};
@@ -7,29 +7,65 @@ use crate::error::Result;
 /// Bytes of short texts that are one piece of work, so that no thread is woken for nothing.
 const GROUP: usize = 64 * 1024;
 
+/// The ids of texts side by side.
+#[derive(Debug, Default)]
+pub struct Flat {
+    /// All ids, text by text.
+    ids: Vec<u32>,
+    /// For each text: where its ids end.
+    ends: Vec<usize>,
+}
+
+impl Flat {
+    /// The ids of each text.
+    pub fn texts(&self) -> impl Iterator<Item = &[u32]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let text = &self.ids[start..end];
+            start = end;
+            text
+        })
+    }
+
+    /// The first text with this id.
+    pub fn first_with(all: &[Flat], id: u32) -> Option<usize> {
+        let mut before = 0;
+        for flat in all {
+            if flat.ids.contains(&id) {
+                let place = flat.texts().position(|ids| ids.contains(&id));
+                return place.map(|place| before + place);
+            }
+            before += flat.ends.len();
+        }
+        None
+    }
+}
+
 impl Encoder {
     /// The ids of each text, in the order of the texts.
-    pub fn batch(
+    pub fn batch<T: AsRef<[u8]> + Sync>(
         &self,
-        texts: &[Vec<u8>],
+        texts: &[T],
         threads: usize,
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
-    ) -> Result<Vec<Vec<u32>>> {
-        let total: usize = texts.iter().map(Vec::len).sum();
+    ) -> Result<Vec<Flat>> {
+        let length = |text: &T| text.as_ref().len();
+        let total: usize = texts.iter().map(length).sum();
         // One that would keep a thread busy when the others have ended is shared out by itself.
         let large = (total / (2 * threads.max(1))).max(2 * GROUP);
-        let mut out = Vec::with_capacity(texts.len());
+        let mut out = Vec::new();
         let mut rest = texts;
         while let Some(first) = rest.first() {
-            if threads > 1 && first.len() > large {
+            if threads > 1 && length(first) > large {
                 let mut ids = Vec::new();
-                self.ids_threaded(first, threads, matchers, &mut ids, interrupt)?;
-                out.push(ids);
+                self.ids_threaded(first.as_ref(), threads, matchers, &mut ids, interrupt)?;
+                let ends = vec![ids.len()];
+                out.push(Flat { ids, ends });
                 rest = &rest[1..];
                 continue;
             }
-            let end = rest.iter().position(|text| text.len() > large);
+            let end = rest.iter().position(|text| length(text) > large);
             let (now, later) = match end {
                 Some(end) if threads > 1 => rest.split_at(end),
                 _ => (rest, &rest[rest.len()..]),
@@ -40,33 +76,31 @@ impl Encoder {
         Ok(out)
     }
 
-    fn batch_in_groups(
+    fn batch_in_groups<T: AsRef<[u8]> + Sync>(
         &self,
-        texts: &[Vec<u8>],
+        texts: &[T],
         threads: usize,
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
-    ) -> Result<Vec<Vec<u32>>> {
-        let groups = groups(texts.iter().map(Vec::len), GROUP);
-        let made = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+    ) -> Result<Vec<Flat>> {
+        let groups = groups(texts.iter().map(|text| text.as_ref().len()), GROUP);
+        in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
             self.with_work(interrupt, matchers, |work| {
                 while let Some(number) = jobs.take() {
                     let (from, to) = groups[number];
-                    let one = |text: &Vec<u8>| {
-                        let mut ids = Vec::new();
-                        self.ids_with(text, work, &mut ids)?;
-                        Ok(ids)
+                    let mut flat = Flat {
+                        ids: Vec::new(),
+                        ends: Vec::with_capacity(to - from),
                     };
-                    let ids = texts[from..to]
-                        .iter()
-                        .map(one)
-                        .collect::<Result<Vec<_>>>()?;
-                    jobs.done(number, ids);
+                    for text in &texts[from..to] {
+                        self.ids_with(text.as_ref(), work, &mut flat.ids)?;
+                        flat.ends.push(flat.ids.len());
+                    }
+                    jobs.done(number, flat);
                 }
                 Ok(())
             })
-        })?;
-        Ok(made.into_iter().flatten().collect())
+        })
     }
 }
 

@@ -25,6 +25,7 @@ mod unigram;
 mod words;
 
 pub use added::{AddedToken, AddedTokens};
+pub use batch::Flat;
 pub use encoder::Encoder;
 pub use ids_cache::CacheStats;
 pub use lines::Lines;

@@ -1,0 +1,445 @@
+"""Ids in and out: every kind of object gives what the list gives, errors included; arrays of ids
+are read where they stand, and nothing leaks."""
+
+from __future__ import annotations
+
+import array
+import copy
+import ctypes
+import gc
+import pickle
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokctl import TokctlError, Tokenizer, _native, default_recipe, preset
+from tokctl.encoding import Encoding
+
+WORDS = {b" the": 9, b" there": 5, b"hello": 4, " für".encode(): 3, b" a quite long pre-token": 2}
+
+
+@cache
+def byte_level() -> Tokenizer:
+    return Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=300)
+
+
+@cache
+def characters() -> Tokenizer:
+    return Tokenizer.train_on_counts(
+        {"the": 9, "there": 5, "hello": 4}, recipe=default_recipe("wordpiece"), vocab_size=40
+    )
+
+
+#: What makes other objects of a list of ids that fit them.
+KINDS: dict[str, Callable[[list[int]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "iterator": iter,
+    "generator": lambda ids: (id_ for id_ in ids),
+    "our array": _native.IdArray,
+    "slice of our array": lambda ids: _native.IdArray([0, *ids, 0])[1:-1],
+    "array of int": lambda ids: array.array("i", ids),
+    "array of unsigned short": lambda ids: array.array("H", ids),
+    "array of long long": lambda ids: array.array("q", ids),
+    "memoryview": lambda ids: memoryview(array.array("I", ids)),
+    "every other one": lambda ids: memoryview(array.array("I", [x for i in ids for x in (i, 9)]))[
+        ::2
+    ],
+    "ctypes": lambda ids: (ctypes.c_uint32 * len(ids))(*ids),
+    **{
+        f"numpy {kind}": (lambda ids, kind=kind: np.array(ids, dtype=kind))
+        for kind in ("uint16", "int16", "uint32", "int32", "uint64", "int64", ">u4", "<i8")
+    },
+    "numpy reversed": lambda ids: np.array(ids[::-1], dtype=np.uint32)[::-1],
+    "numpy column": lambda ids: np.array([ids, ids], dtype=np.int64).T[:, 0],
+    "numpy objects": lambda ids: np.array(ids, dtype=object),
+    "list of numpy's ints": lambda ids: [np.uint32(id_) for id_ in ids],
+}
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What it gives, or what is raised."""
+    try:
+        return work()
+    except (TokctlError, TypeError) as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_every_kind_of_ids_decodes_as_the_list(kind: str, data: st.DataObject) -> None:
+    tokenizer = data.draw(st.sampled_from([byte_level, characters]))()
+    # Some lie outside the vocabulary.
+    ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size + 1), max_size=300))
+    make = KINDS[kind]
+    for skip in (False, True):
+
+        def bytes_of(given: Any, skip: bool = skip) -> Any:
+            return outcome(lambda: tokenizer.decode_bytes(given, skip_special=skip))
+
+        def text_of(given: Any, skip: bool = skip) -> Any:
+            return outcome(
+                lambda: tokenizer.decode(given, skip_special=skip, errors="backslashreplace")
+            )
+
+        assert bytes_of(make(ids)) == bytes_of(ids)
+        assert text_of(make(ids)) == text_of(ids)
+    stream = tokenizer.decode_stream()
+    streamed = outcome(lambda: stream.push(make(ids)) + stream.finish())
+    whole = outcome(lambda: tokenizer.decode(ids, errors="replace"))
+    assert streamed == whole
+    if max(ids, default=0) < tokenizer.vocab_size:
+        assert _native.IdArray(make(ids)).tolist() == ids
+
+
+class Index:
+    def __index__(self) -> int:
+        return 70
+
+
+NO_IDS: list[Any] = [
+    *([-1], [2**32], [2**64], [2**32 - 1], [0, 1, 9999, -1], [1.0], ["a"], [None], [[1]], "ab"),
+    *(5, None, object(), np.array(3), np.array([1.0]), np.array([[1, 2]]), np.array(["a"])),
+    *(np.array([1 + 2j]), np.array([-1], dtype=np.int16), np.array([2**32], dtype=np.uint64)),
+    *(np.array([2**32 + 5]), array.array("d", [1.0]), array.array("b", [-1])),
+]
+
+
+@pytest.mark.parametrize("ids", NO_IDS, ids=lambda ids: f"{type(ids).__name__} {ids!r:.30}")
+def test_what_is_no_id_is_refused_as_in_a_list(ids: Any) -> None:
+    tokenizer = byte_level()
+    no_number = "one of them is no whole number from 0 to 2^32 - 1"
+    for work in (tokenizer.decode_bytes, tokenizer.decode):
+        with pytest.raises(TokctlError) as caught:
+            work(ids)
+        assert caught.value.hint == f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
+        message = str(caught.value)
+        outside = isinstance(ids, list) and ids in ([2**32 - 1],)
+        assert ("is outside the vocabulary" if outside else no_number) in message
+
+
+def test_the_first_id_outside_is_named_with_its_place() -> None:
+    ids = [1, 2, 300, 4, 5000]
+    for given_ids in (ids, _native.IdArray(ids), np.array(ids), array.array("I", ids)):
+        for skip in (False, True):
+            with pytest.raises(TokctlError, match=r"id 300 \(number 2\) is outside"):
+                byte_level().decode_bytes(given_ids, skip_special=skip)
+
+
+def test_ints_of_other_kinds_are_ids() -> None:
+    tokenizer = byte_level()
+    wanted = tokenizer.decode_bytes([1, 70, 0])
+    assert tokenizer.decode_bytes([True, Index(), False]) == wanted
+    assert tokenizer.decode_bytes([1, Index(), np.int8(0)]) == wanted
+    assert tokenizer.decode_bytes(b"\x01\x46\x00") == wanted
+    assert tokenizer.decode_bytes(bytearray(b"\x01\x46\x00")) == wanted
+    assert tokenizer.decode_bytes({1: 0, 70: 0, 0: 0}) == wanted
+
+
+def test_what_an_iterator_raises_comes_through() -> None:
+    def ids() -> Iterable[int]:
+        yield 1
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        byte_level().decode_bytes(ids())
+
+
+def test_a_list_that_grows_while_it_is_read_is_harmless() -> None:
+    class Grows:
+        def __index__(self) -> int:
+            ids.extend([1] * 10_000)
+            del ids[5:]
+            return 2
+
+    ids: list[Any] = [1, Grows(), 3]
+    assert isinstance(byte_level().decode_bytes(ids), bytes)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=20), st.integers(1, 3))
+def test_encoding_gives_the_same_ids_in_every_shape(texts: list[bytes], threads: int) -> None:
+    tokenizer = byte_level()
+    batch = tokenizer.encode_batch(texts, threads=threads)
+    assert batch == [tokenizer.encode(text).ids for text in texts]
+    assert batch == [tokenizer.encode_ids(text) for text in texts]
+    arrays = [tokenizer.encode_array(text, threads=threads) for text in texts]
+    assert [array.tolist() for array in arrays] == batch
+    assert [list(array) for array in arrays] == batch
+    assert [tokenizer.decode_bytes(array) for array in arrays] == texts
+    packed = [tokenizer.encoder.packed(text, 4, None) for text in texts]
+    assert packed == [(array.array("I", ids).tobytes(), len(ids)) for ids in batch]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=30), max_size=10))
+def test_texts_as_str_and_as_bytes(texts: list[str]) -> None:
+    """Lone surrogates among them, which byte-level models may take and others refuse."""
+    for tokenizer in (byte_level(), characters()):
+        encodings = [outcome(partial(tokenizer.encode, text)) for text in texts]
+        wanted = [one.ids if isinstance(one, Encoding) else one for one in encodings]
+        assert [outcome(partial(tokenizer.encode_ids, text)) for text in texts] == wanted
+        assert [outcome(partial(tokenizer.encode_array, text)) for text in texts] == wanted
+        refused = [one for one in wanted if isinstance(one, tuple)]
+        for given_texts in (texts, tuple(texts), iter(texts)):
+            batch = outcome(partial(tokenizer.encode_batch, given_texts))
+            assert batch == (refused[0] if refused else wanted)
+        if not refused:
+            assert tokenizer.encode_batch(list(map(tokenizer.as_bytes, texts))) == wanted
+
+
+@pytest.mark.parametrize("text", [5, None, bytearray(b"a"), ["a"]], ids=repr)
+def test_what_is_no_text(text: Any) -> None:
+    for work in (byte_level().encode_ids, byte_level().encode_array):
+        with pytest.raises(TypeError, match="a text is str or bytes, not"):
+            work(text)
+    with pytest.raises(TypeError, match="a text is str or bytes, not"):
+        byte_level().encode_batch(["a", text])
+
+
+def test_text_that_a_model_can_not_take() -> None:
+    with pytest.raises(TokctlError, match="line 2, byte 3"):
+        characters().encode_array(b"ab\n\xff")
+    with pytest.raises(TokctlError, match="line 2, byte 3"):
+        characters().encode_batch(["ab", b"ab\n\xff"])
+    with pytest.raises(TokctlError, match="threads can't be 0"):
+        characters().encode_array("ab", threads=0)
+    none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
+    assert none.encode_array("ab") == none.encode_ids("ab")
+    for work in (none.encode_array, none.encode_ids):
+        with pytest.raises(TokctlError, match="a character of text 0 is not in the model's alph"):
+            work("axb")
+    many = ["ab"] * 70_000 + ["axb"]
+    for threads in (1, 2):
+        with pytest.raises(TokctlError, match="a character of text 70000 is not in"):
+            none.encode_batch(many, threads=threads)
+
+
+# -- the array -------------------------------------------------------------------------
+
+
+def test_the_buffer_of_an_array() -> None:
+    ids = byte_level().encode_array("hello there")
+    view = memoryview(ids)  # type: ignore[arg-type, unused-ignore]
+    assert (view.format, view.itemsize, view.ndim) == ("I", 4, 1)
+    assert (view.shape, view.strides, view.suboffsets) == ((len(ids),), (4,), ())
+    assert view.readonly and view.c_contiguous and view.contiguous
+    assert view.tolist() == ids.tolist()
+    assert bytes(view) == array.array("I", ids.tolist()).tobytes()
+    with pytest.raises(TypeError, match="read-only"):
+        view[0] = 1
+    for read in (np.asarray(ids), np.frombuffer(ids, dtype=np.uint32), np.array(ids, copy=False)):
+        assert read.dtype == np.uint32 and read.tolist() == ids.tolist()
+        assert not read.flags.writeable and not read.flags.owndata
+        address = read.__array_interface__["data"][0]
+        assert address == np.asarray(ids).__array_interface__["data"][0], "it was copied"
+    copied = array.array("I")
+    copied.frombytes(memoryview(ids).cast("B"))
+    assert copied.tolist() == array.array("I", ids).tolist() == ids.tolist()
+
+
+def test_a_view_that_can_be_written_is_refused() -> None:
+    ids = _native.IdArray([1, 2])
+    with pytest.raises((TypeError, BufferError), match="not writable|read-only"):
+        (ctypes.c_uint32 * 2).from_buffer(ids)
+    with pytest.raises((TypeError, BufferError)):
+        import io
+
+        io.BytesIO(bytes(8)).readinto(ids)  # type: ignore[arg-type, unused-ignore]
+    assert ids.tolist() == [1, 2]
+
+
+def test_a_simple_buffer_is_its_bytes() -> None:
+    # hashlib asks for no more than bytes one after the other.
+    import hashlib
+
+    ids = _native.IdArray([1, 2, 2**32 - 1])
+    assert hashlib.sha256(ids).digest() == hashlib.sha256(bytes(memoryview(ids))).digest()
+    assert b"".join([ids]) == bytes(memoryview(ids))
+
+
+def test_views_outlive_the_array_and_the_tokenizer() -> None:
+    tokenizer = Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=290)
+    ids = tokenizer.encode_array(b" there" * 10_000)
+    wanted = ids.tolist()
+    view, read, part = memoryview(ids), np.asarray(ids), ids[10:20]
+    del ids, tokenizer
+    gc.collect()
+    _ = [bytearray(50_000) for _ in range(50)]
+    assert view.tolist() == read.tolist() == wanted
+    assert part.tolist() == wanted[10:20]
+    view.release()
+    assert read.tolist() == wanted
+
+
+def test_an_empty_array() -> None:
+    ids = byte_level().encode_array("")
+    assert len(ids) == 0 and not ids and ids == [] and memoryview(ids).tolist() == []
+    assert np.asarray(ids).shape == (0,)
+    assert byte_level().decode_bytes(ids) == b"" and byte_level().decode(ids) == ""
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.data())
+def test_an_array_is_a_sequence(ids: list[int], data: st.DataObject) -> None:
+    made = _native.IdArray(ids)
+    assert len(made) == len(ids) and list(made) == made.tolist() == ids
+    assert made == ids and made == _native.IdArray(ids) and made != [*ids, 0] and made != "ids"
+    assert list(reversed(made)) == ids[::-1]
+    for place in range(-len(ids), len(ids)):
+        assert made[place] == ids[place]
+    for place in (len(ids), -len(ids) - 1):
+        with pytest.raises(IndexError):
+            _ = made[place]
+    part = data.draw(st.slices(len(ids)))
+    assert made[part].tolist() == ids[part]
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+    assert all(id_ in made for id_ in ids) and -1 not in made
+    assert str(ids[0]) in repr(made) if ids else repr(made) == "<IdArray of 0: []>"
+    with pytest.raises(TypeError):
+        hash(made)
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+def test_references_are_counted() -> None:
+    tokenizer = Tokenizer.train_on_counts(
+        {f" w{number:x}".encode(): 3 for number in range(400)},
+        recipe=preset("gpt2"),
+        vocab_size=500,
+    )
+    ids = tokenizer.encode_ids(b"".join(b" w%x" % number for number in range(400)))
+    # Above the ints that Python keeps itself.
+    number = next(id_ for id_ in ids if id_ > 300)
+    ids = [id_ for id_ in ids if id_ == number]
+    text = tokenizer.decode_bytes(ids)
+    first = tokenizer.encode_ids(text)
+    assert all(one is first[0] for one in first), "an int was made where one is kept"
+
+    def count() -> int:
+        # Apart from `assert`, which keeps what it looks at.
+        return sys.getrefcount(first[0])
+
+    before = count()
+    again = [tokenizer.encode_ids(text) for _ in range(50)]
+    batch = tokenizer.encode_batch([text] * 50)
+    made = count() - before
+    assert made == 100 * len(first)
+    for _ in range(50):
+        tokenizer.decode_bytes(again[0])
+        tokenizer.encode_array(text)
+    made = count() - before
+    assert made == 100 * len(first)
+    del again, batch
+    made = count() - before
+    assert made == 0
+    del tokenizer
+    gc.collect()
+    kept = count() - before
+    assert kept == -1, "the table was left behind"
+
+
+def test_texts_are_let_go() -> None:
+    text, data = "für " * 50, b"for " * 50
+    before = sys.getrefcount(text), sys.getrefcount(data)
+    for _ in range(20):
+        byte_level().encode_batch([text, data] * 5, threads=2)
+        byte_level().encode_array(text)
+        byte_level().encode_ids(data)
+    assert (sys.getrefcount(text), sys.getrefcount(data)) == before
+
+
+def test_memory_stays_the_same() -> None:
+    tokenizer = byte_level()
+    text = " there hello" * 500
+    ids = tokenizer.encode_ids(text)
+    read = np.array(ids)
+
+    def work() -> None:
+        view = memoryview(tokenizer.encode_array(text))
+        tokenizer.decode_bytes(view), tokenizer.decode(read), tokenizer.decode(ids)
+        tokenizer.encode_batch([text, "ü"]), outcome(lambda: tokenizer.decode([*ids, 2**40]))
+        outcome(lambda: tokenizer.decode([*ids, 4000])), tokenizer.encode_array("\udc80")
+
+    for _ in range(5):
+        work()
+    tracemalloc.start()
+    try:
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(30):
+            work()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < len(text), f"{after - before} bytes more"
+
+
+def test_the_collector_goes_on() -> None:
+    texts = ["hello"] * 5_000
+    assert gc.isenabled()
+    byte_level().encode_batch(texts)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        byte_level().encode_batch(texts)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_encoding_while_the_collector_runs_our_code() -> None:
+    """A finalizer that encodes with the same tokenizer, started by the lists that are made."""
+    tokenizer = byte_level()
+    text = " there hello" * 20
+    wanted = tokenizer.encode_ids(text)
+    seen: list[bool] = []
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            seen.append(tokenizer.encode_ids(text) == wanted)
+
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(50):
+            Cycle()
+            assert tokenizer.encode_ids(text) == wanted
+            assert tokenizer.encode_batch([text, text]) == [wanted, wanted]
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    assert len(seen) == 50 and all(seen)
+
+
+def test_threads_share_a_tokenizer() -> None:
+    tokenizer = Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=290)
+    text = " there hello für" * 3_000
+    ids = byte_level().encode_ids(text) and tokenizer.encode(text).ids
+    wrong: list[str] = []
+
+    def work() -> None:
+        for _ in range(5):
+            if tokenizer.encode_ids(text) != ids or tokenizer.encode_array(text) != ids:
+                wrong.append("encoded")
+            if tokenizer.decode(tokenizer.encode_array(text)) != text or (
+                tokenizer.decode(ids) != text
+            ):
+                wrong.append("decoded")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,210 @@
+//! What each token becomes, laid out so that copying it costs one load and one store.
+
+use std::mem::MaybeUninit;
+
+use crate::error::{Error, Result};
+
+/// Bytes of an entry, and of every copy.
+const WIDTH: usize = 16;
+/// The place of an entry's length: the last one, so that so many bytes can stand before it.
+const LENGTH: usize = WIDTH - 1;
+/// In the place of a length: the text stands apart.
+const APART: u8 = u8::MAX;
+
+/// A text of up to [`LENGTH`] bytes and its length; or where a longer one stands, and its length
+/// (two little-endian numbers of 8 and 7 bytes).
+///
+/// Aligned, so that no entry lies in two lines of the processor's cache.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Entry([u8; WIDTH]);
+
+/// Texts by number.
+#[derive(Default)]
+pub struct Table {
+    entries: Vec<Entry>,
+    /// The texts that fit in no entry, end to end.
+    apart: Vec<u8>,
+}
+
+/// A byte of memory that is written to: one that holds something already, or one that does not.
+pub trait Place: Copy {
+    fn places(bytes: [u8; WIDTH]) -> [Self; WIDTH];
+    fn place(byte: u8) -> Self;
+}
+
+impl Place for u8 {
+    fn places(bytes: [u8; WIDTH]) -> [u8; WIDTH] {
+        bytes
+    }
+
+    fn place(byte: u8) -> u8 {
+        byte
+    }
+}
+
+impl Place for MaybeUninit<u8> {
+    fn places(bytes: [u8; WIDTH]) -> [Self; WIDTH] {
+        bytes.map(MaybeUninit::new)
+    }
+
+    fn place(byte: u8) -> Self {
+        MaybeUninit::new(byte)
+    }
+}
+
+impl Entry {
+    /// Where a text that stands apart starts and ends.
+    fn range(&self) -> std::ops::Range<usize> {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
+        let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]) as usize;
+        let [a, b, c, d, e, f, g, _] = rest;
+        start..start + u64::from_le_bytes([a, b, c, d, e, f, g, 0]) as usize
+    }
+}
+
+impl Table {
+    pub fn push(&mut self, text: &[u8]) {
+        let mut entry = [0; WIDTH];
+        if text.len() <= LENGTH {
+            entry[..text.len()].copy_from_slice(text);
+            entry[LENGTH] = text.len() as u8;
+        } else {
+            entry[..8].copy_from_slice(&(self.apart.len() as u64).to_le_bytes());
+            entry[8..].copy_from_slice(&(text.len() as u64).to_le_bytes());
+            entry[LENGTH] = APART;
+            self.apart.extend_from_slice(text);
+        }
+        self.entries.push(Entry(entry));
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn get(&self, number: usize) -> Option<&[u8]> {
+        let entry = self.entries.get(number)?;
+        match entry.0[LENGTH] {
+            APART => self.apart.get(entry.range()),
+            length => entry.0.get(..usize::from(length)),
+        }
+    }
+
+    /// How long the texts of `ids` are together, without those that `skipped` says.
+    pub fn size(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> Result<usize> {
+        let mut size = 0;
+        for (at, &id) in ids.iter().enumerate() {
+            let number = id as usize;
+            let Some(entry) = self.entries.get(number) else {
+                let position = at as u64;
+                return Err(Error::UnknownId { position, id });
+            };
+            if skipped(number) {
+                continue;
+            }
+            size += match entry.0[LENGTH] {
+                APART => entry.range().len(),
+                length => usize::from(length),
+            };
+        }
+        Ok(size)
+    }
+
+    /// Writes the texts of `ids` into `out`, which must have the size that [`Self::size`] gives
+    /// for them; true if it was filled to its last byte.
+    ///
+    /// A short text is copied with all the entry behind it: what is too much is written over by
+    /// the next text. Where there is no room for that, at the end, it is copied by itself.
+    pub fn fill<P: Place>(
+        &self,
+        ids: &[u32],
+        skipped: impl Fn(usize) -> bool,
+        out: &mut [P],
+    ) -> bool {
+        let mut room = out;
+        for &id in ids {
+            let number = id as usize;
+            let Some(entry) = self.entries.get(number) else {
+                return false;
+            };
+            if skipped(number) {
+                continue;
+            }
+            let length = entry.0[LENGTH];
+            match room.first_chunk_mut::<WIDTH>() {
+                Some(to) if length != APART => {
+                    to.copy_from_slice(&P::places(entry.0));
+                    room = &mut room[usize::from(length) % WIDTH..];
+                }
+                _ => {
+                    let text = self.get(number).unwrap_or_default();
+                    let Some((to, rest)) = room.split_at_mut_checked(text.len()) else {
+                        return false;
+                    };
+                    for (to, &byte) in to.iter_mut().zip(text) {
+                        *to = P::place(byte);
+                    }
+                    room = rest;
+                }
+            }
+        }
+        room.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(texts: &[&[u8]]) -> Table {
+        let mut table = Table::default();
+        texts.iter().for_each(|text| table.push(text));
+        table
+    }
+
+    #[test]
+    fn texts_of_every_length_come_back() {
+        let long = [b'x'; 300];
+        let texts: Vec<&[u8]> = (0..=40)
+            .chain([254, 255, 256, 300])
+            .map(|n| &long[..n])
+            .collect();
+        let table = table(&texts);
+        assert_eq!(table.len(), texts.len());
+        for (number, text) in texts.iter().enumerate() {
+            assert_eq!(table.get(number), Some(*text));
+        }
+        assert_eq!(table.get(texts.len()), None);
+    }
+
+    #[test]
+    fn the_end_is_not_written_over() {
+        let table = table(&[b"a", b"bcd", b"", b"0123456789abcdef", b"0123456789abcde"]);
+        let cases: [&[u32]; 6] = [&[], &[0], &[1, 0, 2], &[3, 1], &[4, 4], &[0, 3, 4, 2, 1]];
+        for ids in cases {
+            let expected: Vec<u8> = ids
+                .iter()
+                .flat_map(|&id| table.get(id as usize).unwrap().to_vec())
+                .collect();
+            let size = table.size(ids, |_| false).unwrap();
+            let mut out = vec![MaybeUninit::new(b'?'); size];
+            assert!(table.fill(ids, |_| false, &mut out));
+            let mut bytes = vec![b'?'; size];
+            assert!(table.fill(ids, |_| false, &mut bytes));
+            assert_eq!(bytes, expected);
+            // A size that is not that of the ids is noticed, and nothing lies outside.
+            assert!(!table.fill(ids, |_| false, &mut vec![b'?'; size + 1]));
+            if size > 0 {
+                assert!(!table.fill(ids, |_| false, &mut vec![b'?'; size - 1]));
+            }
+        }
+    }
+
+    #[test]
+    fn skipped_texts_count_nothing_and_unknown_ids_are_named() {
+        let table = table(&[b"ab", b"c"]);
+        assert_eq!(table.size(&[0, 1, 0], |number| number == 0), Ok(1));
+        let error = Error::UnknownId { position: 2, id: 2 };
+        assert_eq!(table.size(&[0, 1, 2, 3], |_| true), Err(error));
+    }
+}

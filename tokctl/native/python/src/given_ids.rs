@@ -1,0 +1,124 @@
+//! Ids as Python gives them: lists, arrays, anything that can be walked.
+#![allow(unsafe_code)]
+
+use std::ffi::c_ulong;
+
+use pyo3::buffer::{Element, PyUntypedBuffer};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::id_array::IdArray;
+
+/// Ids to work on without the GIL.
+pub enum GivenIds {
+    Array(Py<IdArray>),
+    Copied(Vec<u32>),
+}
+
+impl GivenIds {
+    pub fn as_slice(&self) -> &[u32] {
+        match self {
+            GivenIds::Array(array) => array.get().ids(),
+            GivenIds::Copied(ids) => ids,
+        }
+    }
+
+    pub fn into_vec(self) -> Vec<u32> {
+        match self {
+            GivenIds::Array(array) => array.get().ids().to_vec(),
+            GivenIds::Copied(ids) => ids,
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for GivenIds {
+    type Error = PyErr;
+
+    /// An array of our own where it stands; lists and arrays of integers number by number;
+    /// everything else as `list(…)` has it.
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = given.cast::<IdArray>() {
+            return Ok(GivenIds::Array(array.to_owned().unbind()));
+        }
+        if let Ok(list) = given.cast_exact::<PyList>() {
+            return of_list(&list).map(GivenIds::Copied);
+        }
+        if let Some(ids) = of_buffer(&given) {
+            return ids.map(GivenIds::Copied);
+        }
+        let list = given.py().get_type::<PyList>().call1((given,))?;
+        of_list(list.cast::<PyList>()?).map(GivenIds::Copied)
+    }
+}
+
+fn of_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
+    let size = list.len();
+    let mut ids = Vec::with_capacity(size);
+    ids.extend((0..size as ffi::Py_ssize_t).map_while(|at| plain(list, at)));
+    if ids.len() == size {
+        return Ok(ids);
+    }
+    // Something that is no int, or too large for an id: PyO3 says what.
+    drop(PyErr::take(list.py()));
+    list.extract()
+}
+
+/// The id at a place of a list, if it is an int that can be one; else an exception may be set.
+fn plain(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
+    // SAFETY: `list` is a list, and this thread is attached; a place that it does not have gives
+    // null. The item is borrowed from the list, and nothing runs between here and its use.
+    let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at) };
+    if item.is_null() {
+        return None;
+    }
+    // SAFETY: `item` is a living object; one that is no int sets an exception and gives the
+    // largest number, which is refused here (where it has 32 bits, too: PyO3 then takes it).
+    let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
+    match number {
+        c_ulong::MAX => None,
+        _ => u32::try_from(number).ok(),
+    }
+}
+
+/// The numbers of a buffer, where that is one row of integers.
+fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
+    let py = given.py();
+    let buffer = PyUntypedBuffer::get(given).ok()?;
+    // The order of bytes may stand before the kind. That of the other sort of machine is left to
+    // the list.
+    let kind = match buffer.format().to_bytes() {
+        &[kind] | &[b'@' | b'=', kind] => kind,
+        &[b'<', kind] if cfg!(target_endian = "little") => kind,
+        &[b'>' | b'!', kind] if cfg!(target_endian = "big") => kind,
+        _ => return None,
+    };
+    if buffer.dimensions() != 1 || !b"BHILQNbhilqn".contains(&kind) {
+        return None;
+    }
+    match (kind.is_ascii_uppercase(), buffer.item_size()) {
+        (true, 1) => converted::<u8>(py, buffer),
+        (true, 2) => converted::<u16>(py, buffer),
+        (true, 4) => buffer.into_typed::<u32>().ok().map(|ids| ids.to_vec(py)),
+        (true, 8) => converted::<u64>(py, buffer),
+        (false, 1) => converted::<i8>(py, buffer),
+        (false, 2) => converted::<i16>(py, buffer),
+        (false, 4) => converted::<i32>(py, buffer),
+        (false, 8) => converted::<i64>(py, buffer),
+        _ => None,
+    }
+}
+
+fn converted<T: Element + TryInto<u32>>(
+    py: Python<'_>,
+    buffer: PyUntypedBuffer,
+) -> Option<PyResult<Vec<u32>>> {
+    let buffer = buffer.into_typed::<T>().ok()?;
+    let id = |number: T| {
+        let refused = |_| PyOverflowError::new_err("a number is no id");
+        number.try_into().map_err(refused)
+    };
+    let numbers = buffer.to_vec(py);
+    Some(numbers.and_then(|numbers| numbers.into_iter().map(id).collect()))
+}
