@@ -26,7 +26,7 @@ class Described:
     @property
     def vocab_size(self) -> int:
         """Everything that has an id."""
-        return len(self.model.tokens)
+        return self.model.size
 
     @property
     def special_ids(self) -> dict[str, int]:

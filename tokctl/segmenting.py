@@ -40,6 +40,23 @@ def _encoder(
 ) -> _native.Encoder:
     recipe = model.recipe
     apart = model.apart
+    if model.core is not None:
+        return model.core.encoder(
+            normalizers=normalizers,
+            pre_tokenizers=pre_tokenizers,
+            segmentation=segmentation,
+            units=recipe.units,
+            marker=recipe.marker,
+            apart=apart,
+            user_defined=model.user_defined,
+            byte_fallback=recipe.byte_fallback,
+            fuse_unknown=recipe.fuse_unknown,
+            whole_words=recipe.whole_words,
+            precision=recipe.precision,
+            unknown_id=unknown_id,
+            unknown=recipe.unknown,
+            max_input_chars=recipe.max_input_chars,
+        )
     if apart == frozenset(range(len(apart))):
         first = len(apart)
         ordinary = list(zip(model.tokens[first:], range(first, len(model.tokens)), strict=True))
@@ -79,21 +96,23 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
     special = set(model.special_ids.values())
-    flags = [id_ in special for id_ in range(len(model.tokens))]
-    return _native.Decoder(steps, _decoded(model), flags)
+    changed = _decoded_otherwise(model)
+    if model.core is not None and not changed:
+        return model.core.decoder(steps, list(special))
+    tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
+    flags = [id_ in special for id_ in range(len(tokens))]
+    return _native.Decoder(steps, tokens, flags)
 
 
-def _decoded(model: FilledRecipe) -> list[bytes]:
-    """Each token as decoders get it. An added token whose spelling is normalized comes out as
-    it is found (`simple_id_to_token` in Hugging Face's `added_vocabulary.rs`)."""
+def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
+    """The tokens that decoders do not get as they are, by id. An added token whose spelling is
+    normalized comes out as it is found (`simple_id_to_token` in Hugging Face's
+    `added_vocabulary.rs`)."""
     normalizers = native_parts(model.recipe.normalizers)
     found = [token for token in model.added if token.normalized and not token.literal]
-    if not normalizers or not found:
-        return model.tokens
-    tokens = list(model.tokens)
-    for token in found:
-        tokens[token.id] = _native.normalize(normalizers, token.text.encode())
-    return tokens
+    if not normalizers:
+        return {}
+    return {token.id: _native.normalize(normalizers, token.text.encode()) for token in found}
 
 
 def matchers(

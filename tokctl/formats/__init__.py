@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +10,7 @@ from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Sour
 from tokctl.formats.contract import unreadable as _unreadable
 from tokctl.formats.known import FORMATS, Format, named
 from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.values import no_garbage
 
 __all__ = [
     "FORMATS",
@@ -67,7 +65,7 @@ def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
 
 
 def _read(source: Source) -> Loaded:
-    with _no_garbage():
+    with no_garbage():
         for known in FORMATS:
             if known.load().is_one(source):
                 _check_hints(source, known)
@@ -112,20 +110,6 @@ def _no_model(source: Source) -> TokctlError:
 _ALONE = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Reading makes hundreds of thousands of objects that stay. Python's collector would walk
-    them again and again for cycles that are not there: up to half of the time of loading."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def serialize(model: FilledRecipe) -> bytes:
     """The bytes of tokctl's model file; they depend on the model alone."""
     return write(model, "tokctl")[""]
@@ -138,7 +122,7 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
         InexpressibleError: it has nothing like the model.
         TokctlError: no format that tokctl writes is called so.
     """
-    with _no_garbage():
+    with no_garbage():
         found: list[Loss] = _writer(format_name).losses(model)
     return sorted(found, key=lambda loss: loss.minor)
 
@@ -151,7 +135,7 @@ def write(model: FilledRecipe, format_name: str) -> Files:
         InexpressibleError: the format has nothing like the model.
         TokctlError: no format that tokctl writes is called so.
     """
-    with _no_garbage():
+    with no_garbage():
         files: Files = _writer(format_name).write(model)
     return files
 

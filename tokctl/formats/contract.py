@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
+    from tokctl.formats.scanned import Scanned
     from tokctl.recipe import FilledRecipe
 
 #: No vocabulary comes near this; a larger file is read by mistake.
@@ -142,6 +143,19 @@ class Source:
             return orjson.loads(self.data)
         except orjson.JSONDecodeError as error:
             raise damaged(self.name, f"it is no JSON ({error})") from None
+
+    @cached_property
+    def scanned(self) -> Scanned | None:
+        """The content as a `tokenizer.json` whose long lists the core has read; None where it
+        is none, or one that only `document` can tell of."""
+        from tokctl.formats.scanned import scan
+
+        return scan(self.data) if self.is_json else None
+
+    @property
+    def outline(self) -> Any:
+        """The `document`, perhaps with null in place of the long lists of a `tokenizer.json`."""
+        return self.document if self.scanned is None else self.scanned.outline
 
     @property
     def is_json(self) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import orjson
-
 from tokctl.formats.contract import Files, Loss, Source, companions_lost
 from tokctl.formats.huggingface import reading
 from tokctl.formats.huggingface.component import unless_damaged
+from tokctl.formats.scanned import attempt
 from tokctl.recipe import FilledRecipe
 
 
@@ -14,11 +13,14 @@ def is_one(source: Source) -> bool:
     """Is it a document with a model in it?"""
     if source.is_folder or not source.is_json:
         return False
-    return isinstance(source.document.get("model"), dict)
+    return isinstance(source.outline.get("model"), dict)
 
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names the file where it is not whole."""
+    scanned = source.scanned
+    if scanned and (model := attempt(lambda: reading.read(scanned.outline, scanned.file))):
+        return model
     with unless_damaged(source.name):
         return reading.read(source.document)
 
@@ -32,6 +34,8 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """The file, on one line."""
+    import orjson
+
     from tokctl.formats.huggingface.document import document
 
     return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from tokctl import byte_level
+from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats import huggingface
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source
 from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.formats.huggingface.models import ordered, scored
 from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
+from tokctl.formats.scanned import Scanned, attempt, fill
 from tokctl.pipeline import AddedToken
 from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord
 
@@ -35,7 +35,7 @@ def is_one(source: Source) -> bool:
     """Is it a document with tokctl's key, or of tokctl's own version?"""
     if source.is_folder or not source.is_json:
         return False
-    document = source.document
+    document = source.outline
     model = document.get("model")
     if not isinstance(model, dict):
         return False
@@ -88,6 +88,8 @@ def write(model: FilledRecipe) -> Files:
     elif pairs:
         private["merges"] = pairs
     inner["tokctl"] = private
+    import orjson
+
     return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 
 
@@ -112,17 +114,60 @@ def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
 def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
     """How many tokens stand in the vocabulary; the others are added tokens alone."""
     foreign = document["version"] != PRIVATE_VERSION
-    return huggingface.model_size(model) if foreign else len(model.tokens)
+    return huggingface.model_size(model) if foreign else model.size
 
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names the file where it is not whole."""
+    scanned = source.scanned
+    if scanned and (filled := attempt(lambda: _read_scanned(scanned, source.name))):
+        return filled
     document, name = source.document, source.name
     with unless_damaged(name):
         _check_format(document["model"], name)
         filled = _filled(document["model"])
         _check_frame(document, filled)
     return filled
+
+
+def _read_scanned(scanned: Scanned, name: str) -> FilledRecipe | None:
+    """As `read`, of a file that is as it should be; None, or any error, for others."""
+    file, document = scanned
+    _check_format(document["model"], name)
+    filled = _filled_by_core(document["model"], file)
+    if filled is not None:
+        _check_frame(document, filled)
+    return filled
+
+
+def _filled_by_core(model: dict[str, Any], file: ModelFile) -> FilledRecipe | None:
+    """As `_filled`, of a model whose long lists the core has read."""
+    private = model["tokctl"]
+    scored = model.get("type") == "Unigram"
+    if "merge_ids" in private or file.merges_are_lines or file.is_scored != scored:
+        return None
+    recipe = Recipe.from_dict(private["recipe"])
+    added = _added(private)
+    first = range(min(len(recipe.special_tokens), len(file)))
+    if added is None and tuple(map(file.spelled, first)) != recipe.special_tokens:
+        return None
+    if recipe.units == "bytes" and None in map(file.id, byte_level.BYTES):
+        return None
+    if scored and (recipe.algorithm != "unigram" or "scores" in private):
+        return None
+    core = fill(file, recipe, _first(recipe) if added is None else added)
+    if core is None or {*core.lengths["counts"]} != {core.lengths["merges"]}:
+        return None
+    training = private.get("training")
+    return FilledRecipe.of_core(
+        recipe,
+        core,
+        TrainingRecord.from_dict(training) if training else None,
+        rounds=_rounds(private.get("rounds", [])),
+        added_tokens=added,
+        origin=_origin(private),
+        companions=_companions(private),
+    )
 
 
 def _check_format(model: dict[str, Any], name: str) -> None:
@@ -161,11 +206,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
         if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
             raise ValueError("not every byte has a token")
         training = private.get("training")
-        if added is None:
-            apart = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
-        else:
-            apart = list(added)
-        tokens = tokens_of(recipe, spelled, apart)
+        tokens = tokens_of(recipe, spelled, _first(recipe) if added is None else list(added))
         if len(scores) < len(tokens) and model.get("type") == "Unigram":
             scores += [0.0] * (len(tokens) - len(scores))
         return FilledRecipe(
@@ -204,6 +245,11 @@ def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
     if "added_tokens" not in private:
         return None
     return tuple(map(AddedToken._make, private["added_tokens"]))
+
+
+def _first(recipe: Recipe) -> list[AddedToken]:
+    """The special tokens of a recipe where they have the lowest ids."""
+    return [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
 
 
 def _vocabulary(

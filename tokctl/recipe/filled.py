@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
@@ -11,7 +14,10 @@ from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Origin, Round, TrainingRecord
 from tokctl.recipe.symbols import BYTE_TOKENS
-from tokctl.values import Value
+from tokctl.values import Value, no_garbage
+
+if TYPE_CHECKING:
+    from tokctl._native import StoredModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,11 +49,72 @@ class FilledRecipe(Value):
     origin: Origin | None = None
     companions: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of_core(
+        cls,
+        recipe: Recipe,
+        core: StoredModel,
+        training: TrainingRecord | None = None,
+        *,
+        rounds: Sequence[Round] = (),
+        added_tokens: tuple[AddedToken, ...] | None = None,
+        origin: Origin | None = None,
+        companions: dict[str, str] | None = None,
+    ) -> FilledRecipe:
+        """A model whose tokens, merges, scores and counts the core holds. The lists of them are
+        made when they are asked for: encoding and decoding do without."""
+        model = cls.__new__(cls)
+        model.__dict__.update(
+            recipe=recipe,
+            training=training,
+            rounds=list(rounds),
+            added_tokens=added_tokens,
+            origin=origin,
+            companions=companions or {},
+            core=core,
+        )
+        model.__post_init__()
+        return model
+
+    if TYPE_CHECKING:
+        #: What holds tokens, merges, scores and counts; None where the lists alone do.
+        core: ClassVar[StoredModel | None]
+    else:
+        core = None
+
+        def __getattr__(self, name: str) -> Any:
+            """A list that has not been asked for yet."""
+            if name not in _LISTS or self.core is None:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            with no_garbage():
+                value = _LISTS[name](self.core)
+            return self.__dict__.setdefault(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    @property
+    def size(self) -> int:
+        """How many ids there are."""
+        return len(self.tokens if self.core is None else self.core)
+
+    def token(self, id_: int) -> bytes:
+        """The bytes of one token."""
+        return self.tokens[id_] if self.core is None else self.core.token(id_)
+
+    @property
+    def highest_merged(self) -> int:
+        """The highest id that a merge takes or makes; 0 without merges."""
+        if self.core is not None:
+            return self.core.highest_merged() or 0
+        return max(max(map(itemgetter(side), self.merges), default=0) for side in range(3))
+
     def __post_init__(self) -> None:
-        size = len(self.tokens)
-        for name in ("scores", "counts"):
+        size = self.size
+        for name, given in (("scores", "scores"), ("counts", "token_counts")):
             needed = name == "scores" and self.recipe.algorithm == "unigram"
-            if (getattr(self, name) or needed) and len(getattr(self, name)) != size:
+            length = len(getattr(self, name)) if self.core is None else self.core.lengths[given]
+            if (length or needed) and length != size:
                 raise TokctlError(f"there is not one of the {name} for each token")
         check_added(self.added)
         for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
@@ -58,7 +125,7 @@ class FilledRecipe(Value):
                 raise TokctlError(message, "a lone surrogate is no character") from None
         for token in self.added:
             id_ = token.id
-            if id_ >= size or (token.special and self.tokens[id_] != token.text.encode()):
+            if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
                 raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
             raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
@@ -82,7 +149,10 @@ class FilledRecipe(Value):
         SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
         found = {token.id for token in self.added if token.special or not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
-            found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
+            if self.core is not None:
+                found.update(self.core.byte_tokens())
+            else:
+                found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
         if self.recipe.units == "bytes":
             found -= self._bytes_alone(found)
         return frozenset(found)
@@ -90,7 +160,7 @@ class FilledRecipe(Value):
     def _bytes_alone(self, apart: set[int]) -> set[int]:
         """Those of the ids that are a byte's only token: some models have `!` for padding.
         Without it a text with that byte would have no ids."""
-        short = {id_ for id_ in apart if len(self.tokens[id_]) == 1}
+        short = {id_ for id_ in apart if len(self.token(id_)) == 1}
         if not short:
             return short
         others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in apart}
@@ -103,8 +173,8 @@ class FilledRecipe(Value):
         any case.)"""
         if self.recipe.algorithm != "unigram" or self.recipe.precision != "single":
             return frozenset()
-        scored = enumerate(zip(self.tokens, self.scores, strict=True))
-        found = (id_ for id_, (token, s) in scored if s > 0 and s == user_defined_score(token))
+        high = [id_ for id_, score in enumerate(self.scores) if score > 0]
+        found = (id_ for id_ in high if self.scores[id_] == user_defined_score(self.token(id_)))
         return frozenset(found) - self.apart
 
     @cached_property
@@ -138,6 +208,20 @@ class FilledRecipe(Value):
         return any(
             tokens[left] + tails[right] != tokens[new] for left, right, new, *_ in self.merges
         )
+
+
+def _merges(core: StoredModel) -> list[Merge]:
+    columns = core.merge_columns()
+    return list(map(partial(tuple.__new__, Merge), zip(*columns, strict=True)))
+
+
+#: How the lists of a model are made that the core holds.
+_LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
+    "tokens": lambda core: core.tokens(),
+    "merges": _merges,
+    "scores": lambda core: core.scores(),
+    "counts": lambda core: core.token_counts(),
+}
 
 
 def user_defined_score(token: bytes) -> float:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json, unknown_type
 from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
+from tokctl.formats.scanned import LongWayError, Vocabulary
 from tokctl.recipe import Marker, Recipe
+
+if TYPE_CHECKING:
+    from tokctl._native import ModelFile
 
 #: Larger than any word; the format knows no "no limit".
 _NO_LIMIT = 2**53 - 1
@@ -114,23 +118,45 @@ class ReadModel:
         pairs: the merges, as spelled.
         scores: by id.
         holes: ids that no token has; they are spelled "".
+
+    Where the core has read vocabulary and merges, `spelled` and `pairs` are empty.
     """
 
     recipe: Json
     spelled: list[str]
-    vocabulary: dict[str, int]
+    vocabulary: dict[str, int] | Vocabulary
     unk_token: str | None = None
     pairs: list[tuple[str, str]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     holes: list[int] = field(default_factory=list)
 
 
-def from_json(data: Any) -> ReadModel:
-    """The model of a file; TokctlError where tokctl has none like it."""
+def from_json(data: Any, file: ModelFile | None = None) -> ReadModel:
+    """The model of a file; TokctlError where tokctl has none like it.
+
+    file: what the core has read of it; LongWayError where that does not do.
+    """
     fields = Fields("model", data)
+    if file is not None:
+        return _by_core(fields, file)
     name = fields.text("type", None) or _guessed(fields.data)
     if name not in _READERS:
         raise unknown_type(fields)
+    return _READERS[name](fields)
+
+
+def _by_core(fields: Fields, file: ModelFile) -> ReadModel:
+    shape: Json = {"vocab": [] if file.is_scored else {}}
+    name = fields.text("type", None) or _guessed(fields.data | shape)
+    if (
+        name not in _READERS
+        or ("merges" in fields.data) != (name == "BPE")
+        or file.is_scored != (name == "Unigram")
+        or (name == "BPE" and fields.data.get("continuing_subword_prefix"))
+        or file.has_equal_merges()
+    ):
+        raise LongWayError
+    fields.data = {**fields.data, "vocab": Vocabulary(file), "merges": []}
     return _READERS[name](fields)
 
 
@@ -167,6 +193,8 @@ def ordered(vocabulary: Any) -> list[str]:
 
 def _start(fields: Fields, unk_token: str | None, recipe: Json) -> ReadModel:
     vocabulary = fields.data["vocab"]
+    if isinstance(vocabulary, Vocabulary):
+        return ReadModel(recipe, [], vocabulary, unk_token if unk_token in vocabulary else None)
     missing = _holes(vocabulary)
     if missing:
         spelled = [""] * (len(vocabulary) + len(missing))
@@ -262,9 +290,15 @@ def _read_words(fields: Fields) -> ReadModel:
 
 
 def _read_unigram(fields: Fields) -> ReadModel:
-    spelled, scores = scored(fields.data["vocab"])
+    vocabulary = fields.data["vocab"]
+    spelled: list[str] = []
+    if isinstance(vocabulary, Vocabulary):
+        scores = vocabulary.file.scores()
+    else:
+        spelled, scores = scored(vocabulary)
+        vocabulary = {token: id_ for id_, token in enumerate(spelled)}
     unk_id = fields.number("unk_id", None)
-    if unk_id is not None and not 0 <= unk_id < len(spelled):
+    if unk_id is not None and not 0 <= unk_id < len(scores):
         raise ValueError(f"the unk_id {unk_id} is not in the vocabulary")
     recipe = {
         "algorithm": "unigram",
@@ -272,8 +306,9 @@ def _read_unigram(fields: Fields) -> ReadModel:
         "fuse_unknown": True,
         "byte_fallback": fields.flag("byte_fallback", False),
     }
-    vocabulary = {token: id_ for id_, token in enumerate(spelled)}
-    unk_token = None if unk_id is None else spelled[unk_id]
+    unk_token = None
+    if unk_id is not None:
+        unk_token = spelled[unk_id] if spelled else vocabulary.file.spelled(unk_id)
     if unk_token is not None and vocabulary[unk_token] != unk_id:
         raise ValueError(f"the unknown token {unk_token!r} is in the vocabulary twice")
     return ReadModel(recipe, spelled, vocabulary, unk_token, scores=scores)

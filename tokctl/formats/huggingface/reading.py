@@ -5,8 +5,10 @@ Truncation and padding are options of one call here and are not kept.
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
@@ -20,37 +22,46 @@ from tokctl.formats.huggingface import (
     pre_tokenizers,
 )
 from tokctl.formats.huggingface.models import ReadModel
+from tokctl.formats.scanned import LongWayError, fill
 from tokctl.pipeline import AddedToken, Part
 from tokctl.pipeline.post_processors import template_pieces
 from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe
+
+if TYPE_CHECKING:
+    from tokctl._native import ModelFile
 
 #: The name of every recipe that comes out of such a file.
 NAME = "huggingface"
 
 
-def read(document: dict[str, Any]) -> FilledRecipe:
+def read(document: dict[str, Any], file: ModelFile | None = None) -> FilledRecipe:
     """The model in a document.
 
+    file: its vocabulary and merges, where the core has read them.
+
     Raises:
+        LongWayError: the document has to be read without `file`.
         TokctlError: it holds what tokctl can't do with the same result.
         ValueError, KeyError, TypeError: it is damaged.
     """
     version = document.get("version", "1.0")
     if version != "1.0":
         raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0")
-    model = models.from_json(document["model"])
+    model = models.from_json(document["model"], file)
     before, spells_bytes = normalizers.from_json(document.get("normalizer"))
     splitting, splits_bytes = pre_tokenizers.from_json(document.get("pre_tokenizer"))
     if spells_bytes and (splitting or splits_bytes):
         raise TokctlError("its pre-tokenizers split what its normalizer ByteLevel has spelled")
     units = "bytes" if spells_bytes or splits_bytes else "characters"
-    size = len(model.spelled)
+    size = len(model.vocabulary) if file else len(model.spelled)
     # A token that is added gets the number of tokens as its id, even where that is taken.
     given = size - len(model.holes)
     added = added_tokens.from_json(document.get("added_tokens"), model.vocabulary, given)
     if model.holes:
         added = _filled(added, model)
-    ids = model.vocabulary | {token.text: token.id for token in added}
+    ids = ChainMap(
+        {token.text: token.id for token in added}, cast(dict[str, int], model.vocabulary)
+    )
     after = post_processors.from_json(document.get("post_processor"), ids)
     added = _with_special(added, [model.unk_token, *_named(after)], ids)
     if units == "bytes":
@@ -70,6 +81,12 @@ def read(document: dict[str, Any]) -> FilledRecipe:
     total = max([size, *(token.id + 1 for token in added)])
     scores = model.scores + [0.0] * (total - size) if model.scores else []
     _check_scores(scores, apart)
+    if file is not None:
+        core = fill(file, recipe, added)
+        if core is None:
+            raise LongWayError
+        origin = Origin("huggingface")
+        return FilledRecipe.of_core(recipe, core, added_tokens=tuple(added), origin=origin)
     return FilledRecipe(
         recipe,
         tokens_of(recipe, model.spelled, added),
@@ -102,7 +119,7 @@ _TEMPLATES = ("single", "pair")
 
 
 def _with_special(
-    added: list[AddedToken], wanted: list[str | None], ids: dict[str, int]
+    added: list[AddedToken], wanted: list[str | None], ids: Mapping[str, int]
 ) -> list[AddedToken]:
     """The added tokens, `wanted` ones among them as special tokens, in id order."""
     names = set(filter(None, wanted))
@@ -122,7 +139,7 @@ def _check_bytes(model: ReadModel) -> None:
         )
     # No byte is without a token, so neither is ever needed.
     model.recipe["byte_fallback"] = model.recipe["fuse_unknown"] = False
-    if missing := byte_level.BYTES.keys() - model.vocabulary.keys():
+    if missing := [one for one in byte_level.BYTES if one not in model.vocabulary]:
         raise TokctlError(
             f"its byte-level vocabulary has no token for {len(missing)} of the 256 bytes, "
             f"{min(missing)!r} among them",
@@ -161,7 +178,7 @@ def tokens_of(recipe: Recipe, spelled: list[str], added: list[AddedToken]) -> li
 
 
 def merges_of(
-    recipe: Recipe, vocabulary: dict[str, int], pairs: list[tuple[str, str]]
+    recipe: Recipe, vocabulary: Mapping[str, int], pairs: list[tuple[str, str]]
 ) -> list[Merge]:
     """The merges with their ids; of a training nothing is known."""
     nothing = [0] * len(pairs)
@@ -174,7 +191,7 @@ def merges_from(columns: list[list[int]]) -> list[Merge]:
 
 
 def merge_ids(
-    recipe: Recipe, vocabulary: dict[str, int], pairs: list[Any]
+    recipe: Recipe, vocabulary: Mapping[str, int], pairs: list[Any]
 ) -> tuple[list[int], list[int], list[int]]:
     """The ids of the left sides, the right sides and the new tokens; ValueError where one is
     no token."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any
 
 from tokctl import _native
@@ -83,15 +82,14 @@ def model_size(model: FilledRecipe) -> int:
     """
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
-    size = len(model.tokens)
+    size = model.size
     listed = {token.id for token in model.added if not token.ordinary}
     while size > 1 and size - 1 in listed and size - 1 != unk_id:
         if model.scores and model.scores[size - 1]:
             break
         size -= 1
-    if size < len(model.tokens):
-        named = (max(map(itemgetter(side), model.merges), default=0) for side in range(3))
-        size = max(size, max(named) + 1)
+    if size < model.size:
+        size = max(size, model.highest_merged + 1)
     return size
 
 

@@ -16,7 +16,7 @@ use crate::texts_out::{decoded, filled_bytes};
 
 /// See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Decoder(Arc<decode::Decoder>);
+pub struct Decoder(pub Arc<decode::Decoder>);
 
 #[pymethods]
 impl Decoder {
@@ -159,7 +159,7 @@ fn finished() -> PyErr {
 }
 
 /// A decoder as plain data: its kind and what belongs to it.
-fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
+pub fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
     let kind: String = get(data, "kind")?;
     Ok(match kind.as_str() {
         "wordpiece" => Step::WordPiece {

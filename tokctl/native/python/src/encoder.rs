@@ -130,11 +130,8 @@ impl Encoder {
         let segmenter = py
             .detach(|| segmenters::segmenter(segmentation, given))
             .map_err(to_python)?;
-        Ok(Encoder {
-            inner: encode::Encoder::new(chain, pre_tokenizer, segmenter),
-            characters: units == "characters",
-            numbers: Arc::default(),
-        })
+        let inner = encode::Encoder::new(chain, pre_tokenizer, segmenter);
+        Ok(Encoder::of(inner, units))
     }
 
     /// `text` is `str` or `bytes`, as in every call that makes ids. `otherwise` is called with a
@@ -345,6 +342,14 @@ impl Encoder {
 }
 
 impl Encoder {
+    pub fn of(inner: encode::Encoder, units: &str) -> Self {
+        Encoder {
+            inner,
+            characters: units == "characters",
+            numbers: Arc::default(),
+        }
+    }
+
     fn reader<'a, 'py>(&self, otherwise: Option<&'a Bound<'py, PyAny>>) -> Reader<'a, 'py> {
         Reader {
             utf8: self.characters,

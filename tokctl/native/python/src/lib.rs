@@ -16,6 +16,7 @@ mod options;
 mod pattern;
 mod pretokenizers;
 mod segmenters;
+mod stored;
 mod text;
 mod texts;
 mod texts_out;
@@ -41,6 +42,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
     module.add_class::<id_array::IdArray>()?;
+    module.add_class::<stored::ModelFile>()?;
+    module.add_class::<stored::StoredModel>()?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

@@ -11,12 +11,12 @@ use tokctl_core::Error;
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// What Python says of a model.
-pub struct Given<'g> {
+/// What Python says of a model, or a file of it.
+pub struct Given<'g, T = Vec<u8>> {
     pub units: Units,
     pub marker: Marker,
     /// The ordinary tokens with their ids.
-    pub tokens: Vec<(Vec<u8>, u32)>,
+    pub tokens: Vec<(T, u32)>,
     /// (left, right, token), in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
     /// Natural log probabilities, or ranks turned round: by id.
@@ -38,7 +38,7 @@ pub fn byte_table(ids: Vec<u32>) -> pyo3::PyResult<Box<[u32; 256]>> {
         .map_err(|_| crate::errors::invalid("there is not one id for each of the 256 bytes".into()))
 }
 
-pub fn segmenter(name: &str, given: Given) -> Result<Segmenter> {
+pub fn segmenter<T: AsRef<[u8]>>(name: &str, given: Given<T>) -> Result<Segmenter> {
     match name {
         "merges" | "replay" | "symbols" | "ranks" => merging(name, given).map(Segmenter::Merges),
         "longest-match" => longest_match(given).map(Segmenter::LongestMatch),
@@ -57,12 +57,12 @@ fn invalid(message: String) -> Error {
     Error::Invalid(message)
 }
 
-fn words(given: &Given, unknown_id: Option<u32>) -> Words {
+fn words<T: AsRef<[u8]>>(given: &Given<T>, unknown_id: Option<u32>) -> Words {
     let tokens = given.tokens.iter();
-    Words::new(tokens.map(|(text, id)| (text.as_slice(), *id)), unknown_id)
+    Words::new(tokens.map(|(text, id)| (text.as_ref(), *id)), unknown_id)
 }
 
-fn merging(name: &str, given: Given) -> Result<Merging> {
+fn merging<T: AsRef<[u8]>>(name: &str, given: Given<T>) -> Result<Merging> {
     let in_parts = match (name, given.units, &given.marker) {
         ("merges", Units::Characters, Marker::None) => can_cut(&given.tokens, Some(&given.merges)),
         ("ranks", Units::Characters, Marker::None) => can_cut(&given.tokens, None),
@@ -95,11 +95,11 @@ fn merging(name: &str, given: Given) -> Result<Merging> {
 
 /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
 /// model without scores, that of the lowest id.
-fn by_rank(given: &Given) -> Result<Merges> {
+fn by_rank<T: AsRef<[u8]>>(given: &Given<T>) -> Result<Merges> {
     let mut ranked: Vec<(&[u8], u32, u32)> = given
         .tokens
         .iter()
-        .map(|(text, id)| (text.as_slice(), *id, *id))
+        .map(|(text, id)| (text.as_ref(), *id, *id))
         .collect();
     if !given.scores.is_empty() {
         let score = |id: u32| given.scores.get(id as usize).copied().unwrap_or(0.0);
@@ -115,25 +115,25 @@ fn by_rank(given: &Given) -> Result<Merges> {
     Merges::by_vocabulary(&ranked)
 }
 
-fn alphabet(units: Units, marker: &Marker, ordinary: &[(Vec<u8>, u32)]) -> Alphabet {
+fn alphabet<T: AsRef<[u8]>>(units: Units, marker: &Marker, ordinary: &[(T, u32)]) -> Alphabet {
     match units {
         Units::Bytes => {
             let mut ids = [None; 256];
             for (token, id) in ordinary {
-                if let [byte] = token[..] {
+                if let [byte] = *token.as_ref() {
                     ids[byte as usize] = Some(*id);
                 }
             }
             Alphabet::bytes(|byte| ids[byte[0] as usize])
         }
         Units::Characters => {
-            let symbols = ordinary.iter().map(|(token, id)| (token.as_slice(), *id));
+            let symbols = ordinary.iter().map(|(token, id)| (token.as_ref(), *id));
             Alphabet::characters(marker, symbols)
         }
     }
 }
 
-fn longest_match(given: Given) -> Result<LongestMatch> {
+fn longest_match<T: AsRef<[u8]>>(given: Given<T>) -> Result<LongestMatch> {
     let prefix = match &given.marker {
         Marker::Continuation(prefix) => prefix.as_bytes(),
         _ => return Err(invalid("longest match needs a continuation marker".into())),
@@ -144,10 +144,7 @@ fn longest_match(given: Given) -> Result<LongestMatch> {
         other => return Err(invalid(format!("unknown can't be {other}"))),
     };
     LongestMatch::new(
-        given
-            .tokens
-            .iter()
-            .map(|(token, id)| (token.as_slice(), *id)),
+        given.tokens.iter().map(|(token, id)| (token.as_ref(), *id)),
         prefix,
         unknown,
         given.unknown_id,
@@ -155,7 +152,7 @@ fn longest_match(given: Given) -> Result<LongestMatch> {
     )
 }
 
-fn unigram(given: Given) -> Result<Unigram> {
+fn unigram<T: AsRef<[u8]>>(given: Given<T>) -> Result<Unigram> {
     let precision = match given.precision {
         "single" => Precision::Single,
         "double" => Precision::Double,
@@ -176,13 +173,15 @@ fn unigram(given: Given) -> Result<Unigram> {
     Unigram::new(
         pieces
             .iter()
-            .map(|(text, id)| (text.as_slice(), *id, scores[*id as usize])),
+            .map(|(text, id)| (text.as_ref(), *id, scores[*id as usize])),
         UnigramOptions {
             unknown_id: given.unknown_id,
             unknown_score: None,
             byte_ids: given.byte_ids,
             fuse_unknown: given.fuse_unknown,
-            user_defined,
+            user_defined: (user_defined.into_iter())
+                .map(|(text, id)| (text.as_ref().to_vec(), id))
+                .collect(),
             precision,
         },
     )

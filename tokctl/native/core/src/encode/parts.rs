@@ -14,15 +14,15 @@ const MARK: &[u8] = "\u{2581}".as_bytes();
 ///
 /// `tokens` are all ordinary ones, and every unknown character is none of them. `merges` are
 /// (left, right, token); None: any two neighbours that spell a token merge.
-pub fn can_cut(tokens: &[(Vec<u8>, u32)], merges: Option<&[(u32, u32, u32)]>) -> bool {
+pub fn can_cut<T: AsRef<[u8]>>(tokens: &[(T, u32)], merges: Option<&[(u32, u32, u32)]>) -> bool {
     // A mark without an id would be unknown, and could be one with what is unknown before it.
-    if !tokens.iter().any(|(text, _)| text == MARK) {
+    if !tokens.iter().any(|(text, _)| text.as_ref() == MARK) {
         return false;
     }
     let Some(merges) = merges else {
         return tokens
             .iter()
-            .all(|(text, _)| Cuts::of(text).next().is_none());
+            .all(|(text, _)| Cuts::of(text.as_ref()).next().is_none());
     };
     let mut texts: Vec<Option<&[u8]>> = Vec::new();
     for (text, id) in tokens {
@@ -30,7 +30,7 @@ pub fn can_cut(tokens: &[(Vec<u8>, u32)], merges: Option<&[(u32, u32, u32)]>) ->
         if id >= texts.len() {
             texts.resize(id + 1, None);
         }
-        texts[id] = Some(text);
+        texts[id] = Some(text.as_ref());
     }
     let text = |id: u32| texts.get(id as usize).copied().flatten();
     merges.iter().all(|&(left, right, token)| {

@@ -1,0 +1,101 @@
+"""What `tokctl encode` and `tokctl decode` import: every module is waited for at every start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.formats.models import RECIPES, filled
+from tests.formats.test_damaged import stripped
+from tokctl import formats
+
+#: Rooms of tokctl that text and ids never pass.
+ELSEWHERE = {
+    "comparison",
+    "explain",
+    "hub",
+    "metrics",
+    "postprocess",
+    "presets",
+    "pruning",
+    "render",
+    "sampling",
+    "streaming",
+    "training",
+    "verification",
+}
+#: Of the standard library: what takes long, and others import when it is not looked after.
+SLOW = {
+    "asyncio",
+    "concurrent.futures",
+    "csv",
+    "decimal",
+    "email",
+    "hashlib",
+    "http",
+    "logging",
+    "multiprocessing",
+    "random",
+    "sqlite3",
+    "ssl",
+    "statistics",
+    "tempfile",
+    "unittest",
+    "zipfile",
+}
+#: Modules of tokctl's own, of which a start needs no more than so many.
+MOST_OWN = 66
+
+
+#: Runs a command line, and says which modules were imported, and from which files.
+RUN = """
+import atexit, sys
+def say():
+    for name, module in list(sys.modules.items()):
+        print(name, getattr(module, "__file__", None) or "", sep="|", file=sys.stderr)
+atexit.register(say)
+from tokctl.__main__ import main
+main()
+"""
+
+
+def imported(tmp_path: Path, data: bytes, command: str, text: bytes) -> dict[str, str]:
+    """The modules that a command imports, and their files."""
+    path = tmp_path / "model.json"
+    path.write_bytes(data)
+    shown = subprocess.run(
+        [sys.executable, "-c", RUN, command, "-m", str(path)],
+        input=text,
+        capture_output=True,
+        check=True,
+    )
+    assert shown.stdout
+    lines = shown.stderr.decode().splitlines()
+    return {name: file for name, _, file in (line.partition("|") for line in lines)}
+
+
+@pytest.fixture(params=["ours", "theirs"])
+def data(request: pytest.FixtureRequest) -> bytes:
+    ours = formats.serialize(filled(RECIPES["gpt2"]))
+    return ours if request.param == "ours" else stripped(ours)
+
+
+@pytest.mark.parametrize(("command", "text"), [("encode", b"abc\n"), ("decode", b"64 65\n")])
+def test_a_start_imports_what_it_needs(
+    tmp_path: Path, data: bytes, command: str, text: bytes
+) -> None:
+    found = imported(tmp_path, data, command, text)
+    own = {name for name in found if name.split(".")[0] == "tokctl"}
+    assert "tokctl._native" in own
+    assert {name.split(".")[1] for name in own - {"tokctl"}} & ELSEWHERE == set()
+    assert found.keys() & SLOW == set()
+    assert len(own) <= MOST_OWN, sorted(own)
+    commands = {"train", "encode", "decode", "inspect", "compare", "convert", "corpora"}
+    assert {name for name in commands if f"tokctl.cli.{name}" in own} == {command}
+
+    outside = {name.split(".")[0] for name, file in found.items() if "site-packages" in file}
+    assert outside & {"rich", "regex", "numpy", "tqdm"} == set()
+    assert {"typer", "orjson"} <= outside

@@ -1,0 +1,328 @@
+//! JSON (RFC 8259), as far as the long lists of a model file need it.
+//!
+//! Every method answers None for what is not there, or not JSON: whoever asked then reads
+//! the file in another way, which also knows how to say what is wrong with it.
+
+/// Numbers of so many digits fit 64 bits.
+const SURELY_FITS: usize = 19;
+
+/// Stands at a place of a document.
+pub struct Scanner<'j> {
+    text: &'j [u8],
+    at: usize,
+}
+
+impl<'j> Scanner<'j> {
+    pub fn new(text: &'j [u8]) -> Self {
+        Scanner { text, at: 0 }
+    }
+
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    pub fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Goes past white space, the byte, and white space.
+    #[inline]
+    pub fn expect(&mut self, byte: u8) -> Option<()> {
+        self.skip_space();
+        self.take(byte).then_some(())?;
+        self.skip_space();
+        Some(())
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Calls `member` where each member of a list or an object starts, between `open` and
+    /// `close`. It has to go past the member.
+    #[inline]
+    pub fn members(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut member: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        self.expect(open)?;
+        if self.take(close) {
+            return Some(());
+        }
+        loop {
+            member(self)?;
+            self.skip_space();
+            if self.take(close) {
+                return Some(());
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    /// A string without escapes as it stands; where it has some, as they mean it, in `scratch`.
+    #[inline]
+    pub fn string<'s>(&mut self, scratch: &'s mut Vec<u8>) -> Option<&'s [u8]>
+    where
+        'j: 's,
+    {
+        self.take(b'"').then_some(())?;
+        let start = self.at;
+        let rest = &self.text[start..];
+        let is_end = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < 0x20;
+        let length = rest.iter().position(is_end)?;
+        self.at += length;
+        match rest[length] {
+            b'"' => {
+                self.at += 1;
+                Some(&rest[..length])
+            }
+            b'\\' => self.escaped(start, scratch),
+            _ => None,
+        }
+    }
+
+    /// The rest of a string that began at `start`, from its first escape on.
+    #[cold]
+    fn escaped<'s>(&mut self, start: usize, scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+        scratch.clear();
+        scratch.extend_from_slice(&self.text[start..self.at]);
+        loop {
+            let byte = self.peek()?;
+            self.at += 1;
+            match byte {
+                b'"' => return Some(scratch),
+                b'\\' => {
+                    let character = self.escape()?;
+                    let mut room = [0; 4];
+                    scratch.extend_from_slice(character.encode_utf8(&mut room).as_bytes());
+                }
+                0..0x20 => return None,
+                _ => scratch.push(byte),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<char> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(match byte {
+            b'"' | b'\\' | b'/' => char::from(byte),
+            b'b' => '\u{8}',
+            b'f' => '\u{C}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.unit()?;
+                let (0xD800..0xDC00, true) = (first, self.text[self.at..].starts_with(b"\\u"))
+                else {
+                    return char::from_u32(first); // None for half of a pair
+                };
+                self.at += 2;
+                let second = self.unit()?;
+                let 0xDC00..0xE000 = second else { return None };
+                return char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
+            }
+            _ => return None,
+        })
+    }
+
+    /// Four hexadecimal digits.
+    fn unit(&mut self) -> Option<u32> {
+        let digits = self.text.get(self.at..self.at + 4)?;
+        self.at += 4;
+        digits.iter().try_fold(0, |unit, &digit| {
+            Some(unit << 4 | char::from(digit).to_digit(16)?)
+        })
+    }
+
+    /// A whole number from 0 to 2^64 - 1, which nothing makes a fraction of.
+    #[inline]
+    pub fn whole(&mut self) -> Option<u64> {
+        let rest = &self.text[self.at..];
+        let mut number: u64 = 0;
+        let mut length = 0;
+        while let Some(digit @ b'0'..=b'9') = rest.get(length) {
+            let digit = u64::from(digit - b'0');
+            // As many nines as this fit, so that only what follows has to be looked at.
+            number = match length < SURELY_FITS {
+                true => number * 10 + digit,
+                false => number.checked_mul(10)?.checked_add(digit)?,
+            };
+            length += 1;
+        }
+        self.at += length;
+        let canonical = length > 0 && (rest[0] != b'0' || length == 1);
+        let ends = !matches!(self.peek(), Some(b'.' | b'e' | b'E'));
+        (canonical && ends).then_some(number)
+    }
+
+    /// A number, as the nearest that a double can be; None where none is near.
+    pub fn number(&mut self) -> Option<f64> {
+        let start = self.at;
+        let negative = self.take(b'-');
+        let leading_zero = self.peek() == Some(b'0');
+        let whole = self.digits()?;
+        if leading_zero && whole > 1 {
+            return None;
+        }
+        let mut integer = true;
+        if self.take(b'.') {
+            self.digits()?;
+            integer = false;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            let _ = self.take(b'+') || self.take(b'-');
+            self.digits()?;
+            integer = false;
+        }
+        let text = std::str::from_utf8(&self.text[start..self.at]).ok()?;
+        let number: f64 = text.parse().ok()?;
+        // `-0` is a whole number, and those know no negative zero.
+        (number.is_finite() && !(integer && negative && leading_zero)).then_some(number)
+    }
+
+    /// How many digits; None where there is none.
+    fn digits(&mut self) -> Option<usize> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        (self.at > start).then_some(self.at - start)
+    }
+
+    /// Goes past a value, whatever it is. Only its brackets are counted, and strings known:
+    /// what lies between has to be looked at by someone else.
+    pub fn skip(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'"' => self.skip_string()?,
+                b'[' | b'{' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b']' | b'}' | b',' if depth == 0 => return Some(()),
+                b']' | b'}' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            let step = memchr::memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
+            self.at += step + 1;
+            if self.text[self.at - 1] == b'"' {
+                return Some(());
+            }
+            self.at += 1; // what follows a backslash ends no string
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn string(text: &str) -> Option<String> {
+        let mut scratch = Vec::new();
+        let mut scanner = Scanner::new(text.as_bytes());
+        let found = scanner.string(&mut scratch)?.to_vec();
+        assert_eq!(scanner.place(), text.len());
+        Some(String::from_utf8(found).unwrap())
+    }
+
+    #[test]
+    fn strings() {
+        assert_eq!(string(r#""""#).unwrap(), "");
+        assert_eq!(string(r#""é▁""#).unwrap(), "é▁");
+        assert_eq!(
+            string(r#""a\"\\\/\b\f\n\r\t\u00e9\uD83D\ude42z""#).unwrap(),
+            "a\"\\/\u{8}\u{c}\n\r\té🙂z"
+        );
+        for wrong in [
+            "",
+            "\"",
+            "\"a",
+            "a",
+            r#""\x""#,
+            r#""\u12""#,
+            r#""\ud800""#,
+            r#""\ud800\n""#,
+            r#""\ud800\u0041""#,
+            r#""\udc00""#,
+            r#""\u+123""#,
+            "\"\n\"",
+            "\"\\n\n\"",
+            r#""\"#,
+        ] {
+            assert_eq!(string(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        let whole = |text: &str| Scanner::new(text.as_bytes()).whole();
+        for (text, number) in [("0", 0), ("7,", 7), ("18446744073709551615]", u64::MAX)] {
+            assert_eq!(whole(text), Some(number));
+        }
+        for wrong in ["", "-1", "01", "1.0", "1e3", "18446744073709551616", "x"] {
+            assert_eq!(whole(wrong), None, "{wrong}");
+        }
+        let number = |text: &str| Scanner::new(text.as_bytes()).number();
+        for text in [
+            "0",
+            "-7",
+            "1.5",
+            "-0.0",
+            "-12.345678901234567",
+            "1e-7",
+            "2E+3",
+            "0.1",
+        ] {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(number(text).map(f64::to_bits), Some(expected.to_bits()));
+        }
+        for wrong in [
+            "", "-", "-0", "01", ".5", "1.", "1e", "1e999", "inf", "NaN", "+1", "-00.5",
+        ] {
+            assert_eq!(number(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_are_passed_over() {
+        for (text, rest) in [
+            (r#"{"a":[1,"]}",{}]},2"#, ",2"),
+            (r#""a\"b\\",2"#, ",2"),
+            ("1.5e3 ]", "]"),
+            ("null}", "}"),
+        ] {
+            let mut scanner = Scanner::new(text.as_bytes());
+            scanner.skip().unwrap();
+            assert_eq!(&text[scanner.place()..], rest, "{text}");
+        }
+        for wrong in ["", "[", r#""a"#, r#""a\"#, r#"[[],"]"#] {
+            assert_eq!(Scanner::new(wrong.as_bytes()).skip(), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Many short strings without an allocation for each.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Strings one behind the other, by number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    pub fn with_capacity(strings: usize, bytes: usize) -> Self {
+        Strings {
+            bytes: Vec::with_capacity(bytes),
+            ends: Vec::with_capacity(strings),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Adds the string that `write` appends; nothing where it fails.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
+        let start = self.bytes.len();
+        if write(&mut self.bytes).is_none() {
+            self.bytes.truncate(start);
+            return None;
+        }
+        self.ends.push(self.bytes.len());
+        Some(())
+    }
+
+    #[inline]
+    pub fn get(&self, number: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(number)?;
+        let start = match number {
+            0 => 0,
+            _ => self.ends[number - 1],
+        };
+        Some(&self.bytes[start..end])
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let string = &self.bytes[start..end];
+            start = end;
+            string
+        })
+    }
+
+    /// Bytes of all strings.
+    pub fn total(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Is each of them UTF-8?
+    pub fn are_utf8(&self) -> bool {
+        // That the whole is, and no string ends inside a character, says it of each.
+        std::str::from_utf8(&self.bytes)
+            .is_ok_and(|text| self.ends.iter().all(|&end| text.is_char_boundary(end)))
+    }
+}
+
+/// From a string to its number.
+#[derive(Debug, Clone, Default)]
+pub struct Index {
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Index {
+    /// None where two strings are equal, or there are too many for their numbers.
+    pub fn of(strings: &Strings) -> Option<Self> {
+        let hasher = DefaultHashBuilder::default();
+        let count = u32::try_from(strings.len()).ok()?;
+        let mut numbers = HashTable::with_capacity(strings.len());
+        for (number, string) in (0..count).zip(strings.iter()) {
+            let hash = hasher.hash_one(string);
+            let equal = |&other: &u32| strings.get(other as usize) == Some(string);
+            if numbers.find(hash, equal).is_some() {
+                return None;
+            }
+            // There is room for all of them, so that none is ever hashed again.
+            numbers.insert_unique(hash, number, |_| hash);
+        }
+        Some(Index { numbers, hasher })
+    }
+
+    /// The number of a string of `strings`, which the index was made of.
+    #[inline]
+    pub fn find(&self, strings: &Strings, string: &[u8]) -> Option<u32> {
+        let equal = |&number: &u32| strings.get(number as usize) == Some(string);
+        self.numbers
+            .find(self.hasher.hash_one(string), equal)
+            .copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(texts: &[&[u8]]) -> Strings {
+        let mut strings = Strings::default();
+        for text in texts {
+            strings.push(text);
+        }
+        strings
+    }
+
+    #[test]
+    fn strings_come_back_by_number() {
+        let mut strings = of(&[b"ab", b"", b"c"]);
+        assert_eq!(strings.push_with(|_| None), None);
+        let half = |bytes: &mut Vec<u8>| {
+            bytes.push(b'x');
+            None
+        };
+        assert_eq!(strings.push_with(half), None);
+        let found: Vec<_> = (0..4).map(|number| strings.get(number)).collect();
+        assert_eq!(
+            found,
+            [Some(&b"ab"[..]), Some(&b""[..]), Some(&b"c"[..]), None]
+        );
+        assert_eq!(strings.iter().collect::<Vec<_>>(), [&b"ab"[..], b"", b"c"]);
+        assert_eq!((strings.len(), strings.total()), (3, 3));
+    }
+
+    #[test]
+    fn halves_of_a_character_are_no_text() {
+        assert!(of(&["é".as_bytes(), b"", b"a"]).are_utf8());
+        assert!(!of(&[b"\xC3", b"\xA9"]).are_utf8());
+        assert!(!of(&[b"\xFF"]).are_utf8());
+    }
+
+    #[test]
+    fn the_index_finds_all_and_nothing_else() {
+        let texts: Vec<String> = (0..1000).map(|n| format!("{:x}", n * n)).collect();
+        let mut strings = Strings::with_capacity(10, 10);
+        texts.iter().for_each(|text| strings.push(text.as_bytes()));
+        let index = Index::of(&strings).unwrap();
+        for (number, text) in (0u32..).zip(&texts) {
+            assert_eq!(index.find(&strings, text.as_bytes()), Some(number));
+        }
+        assert_eq!(index.find(&strings, b"2"), None);
+        assert!(Index::of(&of(&[b"a", b"b", b"a"])).is_none());
+        assert!(Index::of(&of(&[])).is_some());
+    }
+}
