@@ -12,22 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tokctl import _native
 from tokctl.errors import TokctlError
 
 #: Bytes read at a time. Large enough for threads to share a block, small enough for
-#: Ctrl-C and the progress bar.
-BLOCK_SIZE = 1 << 22
+#: Ctrl-C and the progress bar, and for the processor's cache.
+BLOCK_SIZE = 1 << 21
 
 STDIN = "-"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Document:
-    """One text: its name for messages, its size in bytes where known, its blocks."""
+    """One text: its name for messages, its size in bytes where known, its blocks.
+
+    prompt: blocks come without waiting for anyone, so that another thread may ask for them.
+    """
 
     name: str
     size: int | None
     blocks: Callable[[], Iterator[bytes]]
+    prompt: bool = False
 
 
 def documents(
@@ -70,7 +75,7 @@ def _file(name: str | Path) -> Document:
         with file:
             yield from _named_blocks(str(path), file)
 
-    return Document(str(path), size, blocks)
+    return Document(str(path), size, blocks, prompt=size is not None)
 
 
 def _stdin(stream: BinaryIO | None) -> Document:
@@ -100,25 +105,20 @@ def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
     `errors` is `strict` (TokctlError that names file, line and byte) or `replace`
     (each maximal ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
     """
-    decoder = codecs.getincrementaldecoder("utf-8")(errors)
-    done = 0
-    lines = 1
+    if errors == "replace":
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for block in document.blocks():
+            yield decoder.decode(block).encode()
+        if rest := decoder.decode(b"", True):
+            yield rest.encode()
+        return
+    check = _native.Utf8Check()
     for block in document.blocks():
-        waiting = len(decoder.getstate()[0])
-        try:
-            text = decoder.decode(block)
-        except UnicodeDecodeError as error:
-            place = done - waiting + error.start
-            lines += block.count(b"\n", 0, max(0, error.start - waiting))
-            raise invalid_utf8(document.name, lines, place) from None
-        yield text.encode() if errors == "replace" else block
-        done += len(block)
-        lines += block.count(b"\n")
-    rest = decoder.getstate()[0]
-    if rest and errors == "strict":
-        raise invalid_utf8(document.name, lines, done - len(rest))
-    if rest:
-        yield decoder.decode(b"", True).encode()
+        if place := check.feed(block):
+            raise invalid_utf8(document.name, *place)
+        yield block
+    if place := check.end():
+        raise invalid_utf8(document.name, *place)
 
 
 def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.pipeline import native_parts
 from tokctl.recipe import Recipe
-from tokctl.sources import STDIN, Document, check_utf8
+from tokctl.sources import BLOCK_SIZE, STDIN, Document, check_utf8
+from tokctl.sources.ahead import read_ahead
 from tokctl.training.options import MOST, Options, available_threads, exact, share
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def count(
     """Counts the pre-tokens of all documents, in first-seen order."""
     weights, scale = weigh([text.name for text in texts], options.weights)
     least = scaled(options.min_count, scale)
-    counter = _counter(recipe, options.threads or available_threads())
+    threads = options.threads or available_threads()
+    counter = _counter(recipe, threads)
     sampled = share("sample", options.sample)
     sampler = _native.LineSampler(sampled, options.seed) if sampled else None
     sizes = [text.size for text in texts]
@@ -56,25 +59,32 @@ def count(
     digests = []
     done = 0
 
-    def watched(blocks: Iterable[bytes], digest: hashlib._Hash) -> Iterator[bytes]:
-        nonlocal done
+    def prepared(text: Document, digest: hashlib._Hash) -> Generator[tuple[bytes, int], None, None]:
+        """The blocks to be counted, and how much has been read of all texts by then."""
+
+        def hashed() -> Generator[bytes, None, None]:
+            nonlocal done
+            for block in text.blocks():
+                digest.update(block)
+                done += len(block)
+                yield block
+
+        watched = Document(text.name, text.size, hashed)
+        blocks = hashed() if recipe.units == "bytes" else check_utf8(watched, options.errors)
         for block in blocks:
-            digest.update(block)
-            yield block
-            done += len(block)
-            if progress:
-                progress("count", done, total)
+            yield sampler.keep(block) if sampler else block, done
 
     for number, text in enumerate(texts):
         digest = hashlib.sha256()
-        watch = Document(text.name, text.size, lambda t=text, d=digest: watched(t.blocks(), d))  # type: ignore[misc]
-        blocks = watch.blocks() if recipe.units == "bytes" else check_utf8(watch, options.errors)
-        if sampler:
-            blocks = map(sampler.keep, blocks)
-        weight = int(weights[number] * scale) if weights else 1
-        counter.set_weight(weight)
-        for block in blocks:
-            counter.feed(block)
+        blocks = prepared(text, digest)
+        if threads > 1 and text.prompt and text.size and text.size > BLOCK_SIZE:
+            blocks = read_ahead(blocks)
+        counter.set_weight(int(weights[number] * scale) if weights else 1)
+        with closing(blocks):
+            for block, read_so_far in blocks:
+                counter.feed(block)
+                if progress:
+                    progress("count", read_so_far, total)
         counter.end_document()
         if sampler:
             sampler.end_document()

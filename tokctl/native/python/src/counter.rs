@@ -137,3 +137,25 @@ impl LineSampler {
         self.0.end_document();
     }
 }
+
+/// Is a text UTF-8? See `tokctl_core::count::Utf8Check`.
+#[pyclass(module = "tokctl._native")]
+#[derive(Default)]
+pub struct Utf8Check(count::Utf8Check);
+
+#[pymethods]
+impl Utf8Check {
+    #[new]
+    fn new() -> Self {
+        Utf8Check::default()
+    }
+
+    /// The line and the byte where it is not, if that is in this block.
+    fn feed(&mut self, py: Python<'_>, block: &[u8]) -> Option<(u64, u64)> {
+        py.detach(|| self.0.feed(block)).err()
+    }
+
+    fn end(&self) -> Option<(u64, u64)> {
+        self.0.end().err()
+    }
+}

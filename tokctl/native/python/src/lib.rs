@@ -36,6 +36,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::Counts>()?;
     module.add_class::<counter::CountLines>()?;
     module.add_class::<counter::LineSampler>()?;
+    module.add_class::<counter::Utf8Check>()?;
     module.add_class::<trainer::Training>()?;
     module.add_class::<unigram_trainer::UnigramTraining>()?;
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;

@@ -1,21 +1,22 @@
 //! The streaming, parallel counter.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::borrow::Cow;
 
 use hashbrown::DefaultHashBuilder;
 
-use super::table::{Entry, Table};
-use crate::error::{Error, Result};
+use super::counts::Counts;
+use super::pieces::{ends_of_pieces, in_threads};
+use super::table::{Adder, Table};
+use crate::error::Result;
 use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, PreTokenizer};
 use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
-const PIECE: usize = 256 * 1024;
+const PIECE: usize = 64 * 1024;
 
-/// No pre-token may be counted so often.
-pub const LEAST_TOO_LARGE: u64 = 1 << 63;
+/// Bytes of a character, at most.
+const LONGEST_CHARACTER: usize = 4;
 
 /// Takes documents block by block and counts their pre-tokens.
 ///
@@ -76,42 +77,62 @@ impl Counter {
         };
         let Some(cut) = cut else { return Ok(()) };
         let rest = self.raw.split_off(cut);
-        let edges = Edges {
-            start: !self.begun,
-            end: false,
-        };
-        self.begun = true;
         let raw = std::mem::replace(&mut self.raw, rest);
-        let normalized = self.normalizers.apply(&raw, edges)?;
-        self.feed_normalized(&normalized)
+        self.feed_raw(&raw, false)
+    }
+
+    /// Normalizes the next part of the document, and counts what it can; `end`: it is the last.
+    fn feed_raw(&mut self, raw: &[u8], end: bool) -> Result<()> {
+        let ends = match self.normalizers.cuts_before_space() {
+            true => ends_of_pieces(raw, PIECE),
+            false => vec![raw.len()],
+        };
+        let (normalizers, begun) = (&self.normalizers, std::mem::replace(&mut self.begun, true));
+        let last = ends.len() - 1;
+        let normalize = |_: &mut (), piece: usize| {
+            let start = piece.checked_sub(1).map_or(0, |before| ends[before]);
+            let edges = Edges {
+                start: piece == 0 && !begun,
+                end: end && piece == last,
+            };
+            normalizers.apply(&raw[start..ends[piece]], edges)
+        };
+        let mut threads = vec![(); self.tables.len()];
+        let normalized: Vec<Cow<[u8]>> = in_threads(&mut threads, ends.len(), normalize)?;
+        match &normalized[..] {
+            [one] => self.feed_normalized(one),
+            parts => self.feed_normalized(&parts.concat()),
+        }
     }
 
     fn feed_normalized(&mut self, block: &[u8]) -> Result<()> {
-        let searched = self.waiting.len();
-        let mut joined = std::mem::take(&mut self.waiting);
-        joined.extend_from_slice(block);
-        match last_cut(&self.pre_tokenizer, &joined, searched) {
-            Some(cut) => {
-                self.waiting = joined.split_off(cut);
-                self.count(&joined)
-            }
-            None => {
-                self.waiting = joined;
-                Ok(())
-            }
+        // A cut's character before it has to lie in the block.
+        let cuts = |text: &[u8], from| last_cut(&self.pre_tokenizer, text, from);
+        let Some(last) = cuts(block, block.len().min(LONGEST_CHARACTER)) else {
+            self.waiting.extend_from_slice(block);
+            return Ok(());
+        };
+        // The block is counted where it lies, but for what belongs to the text before it.
+        let mut counted = 0;
+        if !self.waiting.is_empty() {
+            counted = first_windows(last)
+                .find_map(|end| cuts(&block[..end], LONGEST_CHARACTER))
+                .unwrap_or(last);
+            let mut joined = std::mem::take(&mut self.waiting);
+            joined.extend_from_slice(&block[..counted]);
+            self.count(&joined)?;
+            joined.clear();
+            self.waiting = joined;
         }
+        self.waiting.extend_from_slice(&block[last..]);
+        self.count(&block[counted..last])
     }
 
     /// Ends the current document: what waits is counted, and nothing joins it to the next.
     pub fn end_document(&mut self) -> Result<()> {
         if !self.normalizers.is_empty() {
             let raw = std::mem::take(&mut self.raw);
-            let edges = Edges {
-                start: !self.begun,
-                end: true,
-            };
-            let normalized = self.normalizers.apply(&raw, edges)?;
-            self.waiting.extend_from_slice(&normalized);
+            self.feed_raw(&raw, true)?;
         }
         let rest = std::mem::take(&mut self.waiting);
         self.count(&rest)?;
@@ -143,50 +164,30 @@ impl Counter {
             return Ok(());
         }
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
-        let next = AtomicUsize::new(0);
         let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
         let (begun, room) = (self.split, self.room());
-        let work = |table: &mut Table| -> Result<()> {
-            loop {
-                let piece = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&end) = pieces.get(piece) else {
-                    return Ok(());
-                };
-                let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
-                let first = (base + start as u64) << room;
-                let text = &text[start..end];
-                if pre_tokenizer.rewrites() {
-                    let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
-                    for &(from, to) in &splits.ranges {
-                        table.add(&splits.text[from..to], weight, first + from as u64);
-                    }
-                } else {
-                    pre_tokenizer.split(text, |from, to| {
-                        table.add(&text[from..to], weight, first + from as u64);
-                    })?;
+        let count = |table: &mut Table, piece: usize| -> Result<()> {
+            let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
+            let first = (base + start as u64) << room;
+            let text = &text[start..pieces[piece]];
+            if pre_tokenizer.rewrites() {
+                let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
+                let mut adder = Adder::new(table, &splits.text, first, weight);
+                for &(from, to) in &splits.ranges {
+                    adder.add(from, to);
                 }
+                adder.flush();
+            } else {
+                let mut adder = Adder::new(table, text, first, weight);
+                pre_tokenizer.split(text, |from, to| adder.add(from, to))?;
+                adder.flush();
             }
+            Ok(())
         };
-        let busy = self.tables.len().min(pieces.len());
-        let (own, others) = self.tables[..busy].split_first_mut().expect("one table");
-        let result = if others.is_empty() {
-            work(own)
-        } else {
-            thread::scope(|scope| {
-                let others: Vec<_> = others
-                    .iter_mut()
-                    .map(|table| scope.spawn(|| work(table)))
-                    .collect();
-                let result = work(own);
-                others.into_iter().fold(result, |result, other| {
-                    let joined = other.join();
-                    result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                })
-            })
-        };
+        let result = in_threads(&mut self.tables, pieces.len(), count);
         self.counted += text.len() as u64;
         self.split = true;
-        result
+        result.map(drop)
     }
 
     /// All counts of at least `min_count`, in first-seen order.
@@ -197,72 +198,14 @@ impl Counter {
         for other in tables {
             table.absorb(&other);
         }
-        let mut order: Vec<&Entry> = table.entries().iter().collect();
-        order.sort_unstable_by_key(|entry| entry.first);
-        let mut counts = Counts::default();
-        for entry in order {
-            if entry.count >= min_count {
-                counts.push(table.text(entry), entry.count);
-            }
-        }
-        Ok(counts)
+        Ok(table.into_counts(min_count))
     }
 }
 
-/// Distinct pre-tokens and how often each occurs, in first-seen order.
-#[derive(Debug, Clone, Default)]
-pub struct Counts {
-    text: Vec<u8>,
-    ends: Vec<usize>,
-    counts: Vec<u64>,
-}
-
-impl Counts {
-    pub fn push(&mut self, pre_token: &[u8], count: u64) {
-        self.text.extend_from_slice(pre_token);
-        self.ends.push(self.text.len());
-        self.counts.push(count);
-    }
-
-    pub fn len(&self) -> usize {
-        self.counts.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
-    }
-
-    /// Occurrences of all pre-tokens together.
-    pub fn total(&self) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum, &count| sum.saturating_add(count))
-    }
-
-    /// An error unless every count is below 2^63, and their sum below 2^64.
-    pub fn check(&self) -> Result<()> {
-        if let Some((word, _)) = self.iter().find(|&(_, count)| count >= LEAST_TOO_LARGE) {
-            return Err(Error::TooLarge(format!(
-                "the pre-token {:?} has a count of 2^63 or more",
-                String::from_utf8_lossy(&word[..word.len().min(40)])
-            )));
-        }
-        let total: u128 = self.counts.iter().map(|&count| u128::from(count)).sum();
-        if total > u64::MAX.into() {
-            return Err(Error::TooLarge(format!(
-                "the pre-tokens occur {total} times, and counts have 64 bits"
-            )));
-        }
-        Ok(())
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .zip(&self.counts)
-            .map(|((start, &end), &count)| (&self.text[start..end], count))
-    }
+/// Longer and longer starts of a text of so many bytes, to look for a cut in.
+fn first_windows(length: usize) -> impl Iterator<Item = usize> {
+    let longer = |&end: &usize| Some(end * 8);
+    std::iter::successors(Some(1 << 10), longer).take_while(move |&end| end < length)
 }
 
 #[cfg(test)]

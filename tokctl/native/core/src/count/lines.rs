@@ -11,7 +11,8 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
-use super::counter::{Counter, Counts, LEAST_TOO_LARGE};
+use super::counter::Counter;
+use super::counts::{Counts, LEAST_TOO_LARGE};
 use crate::error::{Error, Result};
 
 /// Reads counts block by block.

@@ -1,83 +1,135 @@
-//! A hash table from pre-token to count and first position.
+//! What one thread has counted: short pre-tokens and long ones apart.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::DefaultHashBuilder;
 
-/// One distinct pre-token; its bytes lie in the table's arena.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry {
-    start: usize,
-    length: usize,
-    hash: u64,
-    pub count: u64,
-    /// Position of the first occurrence, in bytes since the start of all input.
-    pub first: u64,
-}
+use super::counts::Counts;
+use super::long::Long;
+use super::short::{pack, Key, Short};
 
-/// Order of insertion is kept, but nothing that leaves the counter depends on it:
-/// entries are sorted by `first`. So the hasher's random seed can't show.
+/// Order of insertion is not kept: entries are sorted by their first places in the end. So
+/// the hashers' random seeds can't show.
 pub struct Table {
-    hasher: DefaultHashBuilder,
-    index: HashTable<u32>,
-    entries: Vec<Entry>,
-    arena: Vec<u8>,
+    short: Short,
+    long: Long,
 }
 
 impl Table {
-    /// Tables that will be merged share a hasher, so that hashes are computed once.
+    /// Tables that will be merged share a hasher.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
         Table {
-            hasher,
-            index: HashTable::new(),
-            entries: Vec::new(),
-            arena: Vec::new(),
+            short: Short::new(&hasher),
+            long: Long::with_hasher(hasher),
         }
-    }
-
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    pub fn text(&self, entry: &Entry) -> &[u8] {
-        &self.arena[entry.start..entry.start + entry.length]
     }
 
     pub fn add(&mut self, pre_token: &[u8], count: u64, first: u64) {
-        let hash = self.hasher.hash_one(pre_token);
-        self.add_hashed(pre_token, hash, count, first);
-    }
-
-    fn add_hashed(&mut self, pre_token: &[u8], hash: u64, count: u64, first: u64) {
-        let (entries, arena) = (&mut self.entries, &mut self.arena);
-        let same = |&at: &u32| {
-            let entry = &entries[at as usize];
-            entry.hash == hash && arena[entry.start..entry.start + entry.length] == *pre_token
-        };
-        if let Some(&at) = self.index.find(hash, same) {
-            let entry = &mut entries[at as usize];
-            // A count that 64 bits can't hold is refused when the counting ends.
-            entry.count = entry.count.saturating_add(count);
-            entry.first = entry.first.min(first);
-            return;
+        match pack(pre_token, 0, pre_token.len()) {
+            Some(key) => self.short.add(key, count, first),
+            None => self.long.add(pre_token, count, first),
         }
-        // 2^32 distinct pre-tokens take over 100 GB before this conversion could fail.
-        let at = u32::try_from(entries.len()).expect("fewer than 2^32 distinct pre-tokens");
-        entries.push(Entry {
-            start: arena.len(),
-            length: pre_token.len(),
-            hash,
-            count,
-            first,
-        });
-        arena.extend_from_slice(pre_token);
-        self.index
-            .insert_unique(hash, at, |&at| entries[at as usize].hash);
     }
 
-    /// Adds another table with the same hasher.
     pub fn absorb(&mut self, other: &Table) {
-        for entry in &other.entries {
-            self.add_hashed(other.text(entry), entry.hash, entry.count, entry.first);
+        self.short.absorb(&other.short);
+        self.long.absorb(&other.long);
+    }
+
+    /// All counts of at least `min_count`, by first places.
+    pub fn into_counts(self, min_count: u64) -> Counts {
+        let Table { short, long } = self;
+        let mut order = Vec::with_capacity(short.len() + long.entries().len());
+        let mut length = 0;
+        // Which table an entry is in and where it stands there are one number.
+        for (at, slot) in short.slots() {
+            if slot.count >= min_count {
+                order.push((slot.first, 2 * at));
+                length += slot.length();
+            }
+        }
+        for (at, entry) in long.entries().iter().enumerate() {
+            if entry.count >= min_count {
+                order.push((entry.first, 2 * at + 1));
+                length += long.text(entry).len();
+            }
+        }
+        order.sort_unstable();
+        let mut counts = Counts::with_capacity(order.len(), length);
+        for (_, at) in order {
+            if at % 2 == 0 {
+                let slot = short.slot(at / 2);
+                counts.push_with(slot.count, |text| slot.unpack(text));
+            } else {
+                let entry = &long.entries()[at / 2];
+                counts.push(long.text(entry), entry.count);
+            }
+        }
+        counts
+    }
+}
+
+/// So many pre-tokens are looked up together.
+const TOGETHER: usize = 32;
+
+/// Adds the pre-tokens of a text, several at a time: the table is far larger than the
+/// processor's cache, and looks at memory that don't wait for one another take the time of one.
+pub struct Adder<'t> {
+    table: &'t mut Table,
+    text: &'t [u8],
+    /// The place of the text.
+    base: u64,
+    /// What one occurrence counts.
+    weight: u64,
+    /// Short pre-tokens that are not yet added: their keys and where they start.
+    waiting: [(Key, usize); TOGETHER],
+    length: usize,
+    /// Where each of them belongs, and the key that stands there.
+    found: [(Key, usize); TOGETHER],
+}
+
+impl<'t> Adder<'t> {
+    pub fn new(table: &'t mut Table, text: &'t [u8], base: u64, weight: u64) -> Self {
+        Adder {
+            table,
+            text,
+            base,
+            weight,
+            waiting: [(0, 0); TOGETHER],
+            length: 0,
+            found: [(0, 0); TOGETHER],
+        }
+    }
+
+    /// Adds `text[start..end]`. Places ascend: an entry that is there has an earlier one.
+    #[inline]
+    pub fn add(&mut self, start: usize, end: usize) {
+        let Some(key) = pack(self.text, start, end) else {
+            let first = self.base + start as u64;
+            let pre_token = &self.text[start..end];
+            return self.table.long.add(pre_token, self.weight, first);
+        };
+        self.waiting[self.length] = (key, start);
+        self.length += 1;
+        if self.length == TOGETHER {
+            self.flush();
+        }
+    }
+
+    /// Adds what waits.
+    pub fn flush(&mut self) {
+        let waiting = &self.waiting[..std::mem::take(&mut self.length)];
+        let short = &mut self.table.short;
+        for (found, &(key, _)) in self.found.iter_mut().zip(waiting) {
+            let home = short.home(key);
+            *found = (short.key_at(home), home);
+        }
+        let size = short.size();
+        for (&(there, home), &(key, start)) in self.found.iter().zip(waiting) {
+            // The table may have grown since.
+            if there == key && short.size() == size {
+                short.add_at(home, self.weight);
+            } else {
+                short.add(key, self.weight, self.base + start as u64);
+            }
         }
     }
 }

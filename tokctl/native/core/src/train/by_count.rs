@@ -3,6 +3,10 @@
 //! A pair's count only falls and its tie key only grows while no merge adds to it, so
 //! an outdated entry stands too high, never too low. When a merge adds to a pair, the
 //! pair is pushed again.
+//!
+//! Most pairs are rare and never get their turn. So the heap holds only those whose counts
+//! have as many bits as the highest ones; the others wait in lists, one for each number of
+//! bits, until the heap is empty.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,38 +21,74 @@ type Entry = (u64, Reverse<TieKey>, PairId);
 
 pub struct ByCount {
     heap: BinaryHeap<Entry>,
+    /// Counts in the heap have at least so many bits.
+    bits: usize,
+    /// By the number of bits: pairs with smaller counts. One whose count has fallen since
+    /// is moved to its list when the one where it stands has its turn.
+    waiting: Vec<Vec<PairId>>,
 }
 
-/// The pair's entry as things stand.
-fn entry(pair: PairId, pairs: &mut Pairs, corpus: &Corpus) -> Entry {
-    let key = pairs.tie_key(pair, corpus);
-    (pairs.count(pair), Reverse(key), pair)
+fn bits(count: u64) -> usize {
+    (u64::BITS - count.leading_zeros()) as usize
 }
 
 impl ByCount {
     pub fn new(pairs: &mut Pairs, corpus: &Corpus) -> Self {
-        let candidates: Vec<PairId> = (0..pairs.len() as PairId)
-            .filter(|&pair| pairs.is_candidate(pair))
-            .collect();
-        let entries: Vec<Entry> = candidates
-            .into_iter()
-            .map(|pair| entry(pair, pairs, corpus))
-            .collect();
-        ByCount {
-            heap: entries.into(),
+        let most = u64::BITS as usize + 1;
+        let mut selector = ByCount {
+            heap: BinaryHeap::new(),
+            bits: most,
+            waiting: vec![Vec::new(); most],
+        };
+        for pair in 0..pairs.len() as PairId {
+            if pairs.is_candidate(pair) {
+                selector.push(pair, pairs, corpus);
+            }
         }
+        selector
+    }
+
+    /// Takes in the pair as things stand.
+    fn push(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
+        let count = pairs.count(pair);
+        if bits(count) < self.bits {
+            self.waiting[bits(count)].push(pair);
+        } else {
+            let key = pairs.tie_key(pair, corpus);
+            self.heap.push((count, Reverse(key), pair));
+        }
+    }
+
+    /// Fills the heap with the highest counts of those that wait. False: none is left.
+    fn descend(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> bool {
+        while self.heap.is_empty() {
+            let Some(bits) = self.bits.checked_sub(1) else {
+                return false;
+            };
+            self.bits = bits;
+            for pair in std::mem::take(&mut self.waiting[bits]) {
+                if pairs.is_candidate(pair) {
+                    self.push(pair, pairs, corpus);
+                }
+            }
+        }
+        true
     }
 }
 
 impl Selector for ByCount {
     fn next(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> Option<PairId> {
-        while let Some(old @ (count, _, pair)) = self.heap.pop() {
+        while self.descend(pairs, corpus) {
+            let old @ (count, _, pair) = self.heap.pop()?;
             if !pairs.is_candidate(pair) {
                 continue;
             }
-            if pairs.count(pair) < count {
-                let key = Reverse(pairs.tie_bound(pair));
-                self.heap.push((pairs.count(pair), key, pair));
+            let now = pairs.count(pair);
+            if now < count {
+                match bits(now) < self.bits {
+                    true => self.waiting[bits(now)].push(pair),
+                    false => self.heap.push((now, Reverse(pairs.tie_bound(pair)), pair)),
+                }
                 continue;
             }
             // The key is worked out only where another pair may tie.
@@ -56,7 +96,7 @@ impl Selector for ByCount {
             if alone {
                 return Some(pair);
             }
-            let new = entry(pair, pairs, corpus);
+            let new = (now, Reverse(pairs.tie_key(pair, corpus)), pair);
             if new == old {
                 return Some(pair);
             }
@@ -69,7 +109,7 @@ impl Selector for ByCount {
 
     fn merged(&mut self, _: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
         for &pair in gained {
-            self.heap.push(entry(pair, pairs, corpus));
+            self.push(pair, pairs, corpus);
         }
     }
 }

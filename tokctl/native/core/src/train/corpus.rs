@@ -2,12 +2,14 @@
 //!
 //! A symbol takes as many slots as it has initial symbols. Its first slot holds its id,
 //! its first and last slot hold its width, so that both neighbours are found in one
-//! step; the other slots are [`INSIDE`]. One [`EDGE`] slot stands before each word and
+//! step; the other slots are [`INSIDE`]. Id and width stand together, so that a look at a
+//! place is one look at memory. One [`EDGE`] slot stands before each word and
 //! after the last. A place (the index of a symbol's first slot) never changes while the
 //! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
 
 use hashbrown::HashSet;
 
+use super::words::Words;
 use super::{Options, Ties};
 use crate::count::Counts;
 use crate::error::{Error, Result};
@@ -18,10 +20,21 @@ const INSIDE: u32 = u32::MAX - 1;
 
 pub type Place = u32;
 
+#[derive(Clone, Copy)]
+struct Slot {
+    symbol: u32,
+    width: u32,
+}
+
+impl Slot {
+    fn new(symbol: u32) -> Self {
+        Slot { symbol, width: 1 }
+    }
+}
+
 pub struct Corpus {
-    symbols: Vec<u32>,
-    widths: Vec<u32>,
-    word_at: Vec<u32>,
+    slots: Vec<Slot>,
+    words: Words,
     word_counts: Vec<u64>,
     /// Place of each word in the scan; only kept for `rewritten-last`.
     scan_order: Option<Vec<u64>>,
@@ -44,36 +57,37 @@ impl Corpus {
                     .filter(|(token, _)| !special.contains(token)),
             ),
         };
+        // Each byte, and each word's edge and marker: an upper bound of what follows.
+        let most = counts.text_length() + 2 * counts.len() + 1;
         let mut corpus = Corpus {
-            symbols: vec![EDGE],
-            widths: vec![1],
-            word_at: vec![0],
+            slots: Vec::with_capacity(most.min(INSIDE as usize)),
+            words: Words::default(),
             word_counts: Vec::with_capacity(counts.len()),
             scan_order: None,
             next_in_scan: counts.len() as u64,
             symbol_counts: vec![0; vocabulary.len()],
         };
-        for (word, (pre_token, count)) in (0u32..).zip(counts.iter()) {
+        corpus.slots.push(Slot::new(EDGE));
+        for (pre_token, count) in counts.iter() {
             alphabet.symbols(pre_token, |id, _| {
                 if id == NO_ID {
                     // A character that the alphabet leaves out: no merge crosses it.
-                    corpus.symbols.push(EDGE);
+                    corpus.slots.push(Slot::new(EDGE));
                 } else {
-                    corpus.symbols.push(id);
+                    corpus.slots.push(Slot::new(id));
                     corpus.symbol_counts[id as usize] += count;
                 }
             });
-            corpus.symbols.push(EDGE);
-            corpus.word_at.resize(corpus.symbols.len(), word);
+            corpus.words.end_at(corpus.slots.len());
+            corpus.slots.push(Slot::new(EDGE));
             corpus.word_counts.push(count);
             // INSIDE and EDGE must not be mistaken for places.
-            if corpus.symbols.len() >= INSIDE as usize {
+            if corpus.slots.len() >= INSIDE as usize {
                 return Err(Error::TooLarge(
                     "the distinct pre-tokens have over 4 billion symbols together".into(),
                 ));
             }
         }
-        corpus.widths.resize(corpus.symbols.len(), 1);
         if options.ties == Ties::RewrittenLast {
             corpus.scan_order = Some((0..counts.len() as u64).collect());
         }
@@ -90,14 +104,14 @@ impl Corpus {
     /// How often the word around `place` occurs.
     #[inline]
     pub fn weight(&self, place: Place) -> u64 {
-        self.word_counts[self.word_at[place as usize] as usize]
+        self.word_counts[self.word(place) as usize]
     }
 
     /// Where the word around `place` stands in the scan.
     #[inline]
     pub fn scan_place(&self, place: Place) -> u64 {
         match &self.scan_order {
-            Some(order) => order[self.word_at[place as usize] as usize],
+            Some(order) => order[self.word(place) as usize],
             None => 0,
         }
     }
@@ -106,47 +120,58 @@ impl Corpus {
     #[inline]
     pub fn has_pair(&self, place: Place, left: u32, right: u32) -> bool {
         let at = place as usize;
-        self.symbols[at] == left && self.symbols[at + self.widths[at] as usize] == right
+        let first = self.slots[at];
+        first.symbol == left && self.slots[at + first.width as usize].symbol == right
     }
 
     /// All adjacent pairs in scan order, as (place, left, right).
     pub fn pairs(&self) -> impl Iterator<Item = (Place, u32, u32)> + '_ {
         // Only called before the first merge, when every width is 1.
-        let windows = self.symbols.windows(2).zip(0u32..);
+        let windows = self.slots.windows(2).zip(0u32..);
         windows.filter_map(|(two, place)| {
-            (two[0] != EDGE && two[1] != EDGE).then_some((place, two[0], two[1]))
+            let (left, right) = (two[0].symbol, two[1].symbol);
+            (left != EDGE && right != EDGE).then_some((place, left, right))
         })
     }
 
     /// Merges the pair at `place` into `token`. Returns the neighbours, as
-    /// (place, symbol) before and symbol after, where there are any.
-    pub fn merge_at(&mut self, place: Place, token: u32) -> Neighbours {
+    /// (place, symbol) before and symbol after, where there are any. [`Self::count_merged`]
+    /// has to be told of all such merges.
+    #[inline]
+    pub fn merge_at(&mut self, place: Place, token: u32) -> Around {
         let at = place as usize;
-        let next = at + self.widths[at] as usize;
-        let width = self.widths[at] + self.widths[next];
+        let first = self.slots[at].width;
+        let next = at + first as usize;
+        let width = first + self.slots[next].width;
         let end = at + width as usize;
-        let before = at - self.widths[at - 1] as usize;
-        let weight = self.weight(place);
-        self.symbol_counts[self.symbols[at] as usize] -= weight;
-        self.symbol_counts[self.symbols[next] as usize] -= weight;
-        if self.symbol_counts.len() <= token as usize {
-            self.symbol_counts.resize(token as usize + 1, 0);
-        }
-        self.symbol_counts[token as usize] += weight;
-        self.symbols[next] = INSIDE;
-        self.symbols[at] = token;
-        self.widths[at] = width;
-        self.widths[end - 1] = width;
+        let before = at - self.slots[at - 1].width as usize;
+        self.slots[next].symbol = INSIDE;
+        self.slots[end - 1].width = width;
+        self.slots[at] = Slot {
+            symbol: token,
+            width,
+        };
         let present = |symbol: u32| (symbol != EDGE).then_some(symbol);
-        Neighbours {
-            before: present(self.symbols[before]).map(|symbol| (before as Place, symbol)),
-            after: present(self.symbols[end]),
+        Around {
+            before: present(self.slots[before].symbol).map(|symbol| (before as Place, symbol)),
+            after: present(self.slots[end].symbol),
         }
     }
 
+    /// Takes note that `left` and `right` have become `token` so many times, weighted.
+    pub fn count_merged(&mut self, left: u32, right: u32, token: u32, times: u64) {
+        if self.symbol_counts.len() <= token as usize {
+            self.symbol_counts.resize(token as usize + 1, 0);
+        }
+        self.symbol_counts[left as usize] -= times;
+        self.symbol_counts[right as usize] -= times;
+        self.symbol_counts[token as usize] += times;
+    }
+
     /// The word that `place` lies in.
+    #[inline]
     pub fn word(&self, place: Place) -> u32 {
-        self.word_at[place as usize]
+        self.words.at(place)
     }
 
     pub fn keeps_scan_order(&self) -> bool {
@@ -167,7 +192,7 @@ impl Corpus {
     }
 }
 
-pub struct Neighbours {
+pub struct Around {
     pub before: Option<(Place, u32)>,
     pub after: Option<u32>,
 }

@@ -13,9 +13,13 @@ mod extend;
 mod fraction;
 pub mod frequency;
 mod initial;
+mod neighbours;
+mod pair_table;
 mod pairs;
+mod places;
 mod ties;
 pub mod unigram;
+mod words;
 
 pub use extend::Extend;
 pub use ties::Ties;

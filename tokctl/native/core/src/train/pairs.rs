@@ -1,8 +1,9 @@
 //! Every adjacent pair of the corpus state: its count and where it occurs.
 
-use hashbrown::HashMap;
-
 use super::corpus::{Corpus, Place};
+use super::neighbours::Neighbours;
+use super::pair_table::PairTable;
+use super::places::Places;
 use super::ties::{TieKey, Ties};
 use super::{Options, Progress};
 use crate::error::{Error, Result};
@@ -16,9 +17,9 @@ struct Pair {
     count: u64,
     /// Where the pair occurs, and places where it once did: they are told apart by a
     /// look at the corpus. Ascending but for `disordered`.
-    places: Vec<Place>,
+    places: Places,
     /// Places before this index are known to be outdated.
-    head: usize,
+    head: u32,
     /// Set when a merge made a token that existed already, which can give an old pair
     /// places before those it has.
     disordered: bool,
@@ -38,23 +39,19 @@ struct Length {
 
 pub struct Pairs {
     pairs: Vec<Pair>,
-    ids: HashMap<u64, PairId>,
+    ids: PairTable,
     ties: Ties,
     min_frequency: u64,
     max_length: u64,
     marker: Marker,
     lengths: Vec<Length>,
-    /// Number of the last merge in which each pair gained, so that it is reported once.
-    gained_in: Vec<u64>,
-    merges: u64,
+    /// What stands before and behind the pair that is being merged.
+    before: Neighbours,
+    after: Neighbours,
 }
 
 /// Progress is reported, and Ctrl-C looked for, every so many places.
 const REPORT_EVERY: usize = 1 << 16;
-
-fn key(left: u32, right: u32) -> u64 {
-    u64::from(left) << 32 | u64::from(right)
-}
 
 impl Pairs {
     pub fn new(
@@ -73,20 +70,23 @@ impl Pairs {
         });
         let mut pairs = Pairs {
             pairs: Vec::new(),
-            ids: HashMap::new(),
+            ids: PairTable::default(),
             ties: options.ties,
             min_frequency: options.min_frequency.max(1),
             max_length: options.max_token_length.unwrap_or(u64::MAX),
             marker: options.marker.clone(),
             lengths: lengths.collect(),
-            gained_in: Vec::new(),
-            merges: 0,
+            before: Neighbours::default(),
+            after: Neighbours::default(),
         };
         for (number, (place, left, right)) in corpus.pairs().enumerate() {
             if number % REPORT_EVERY == 0 && !progress(0) {
                 return Err(Error::Interrupted);
             }
-            pairs.gain(place, left, right, corpus.weight(place));
+            let id = pairs.pair(left, right);
+            let pair = &mut pairs.pairs[id as usize];
+            pair.count += corpus.weight(place);
+            pair.places.push(place);
         }
         Ok(pairs)
     }
@@ -102,7 +102,7 @@ impl Pairs {
 
     /// The pair of two symbols, where they have ever been neighbours.
     pub fn id(&self, left: u32, right: u32) -> Option<PairId> {
-        self.ids.get(&key(left, right)).copied()
+        self.ids.get(left, right, |pair| self.symbols(pair))
     }
 
     /// Gives `token` the length of what merging two symbols makes.
@@ -139,41 +139,35 @@ impl Pairs {
         Length { whole, text }
     }
 
-    fn gain(&mut self, place: Place, left: u32, right: u32, weight: u64) -> PairId {
+    /// The pair of two symbols, which is made where they have never been neighbours.
+    fn pair(&mut self, left: u32, right: u32) -> PairId {
         let new = self.pairs.len() as PairId;
-        let id = *self.ids.entry(key(left, right)).or_insert(new);
+        let pairs = &self.pairs;
+        let symbols = |pair: PairId| (pairs[pair as usize].left, pairs[pair as usize].right);
+        let id = self.ids.get_or_insert(left, right, new, symbols);
         if id == new {
             let allowed = self.merged_length(left, right).text <= self.max_length;
             self.pairs.push(Pair {
                 left,
                 right,
                 count: 0,
-                places: Vec::new(),
+                places: Places::default(),
                 head: 0,
                 disordered: false,
                 allowed,
                 key_bound: (0, 0),
             });
-            self.gained_in.push(0);
         }
-        let pair = &mut self.pairs[id as usize];
-        pair.count += weight;
-        match pair.places.last() {
-            Some(&last) if last > place => pair.disordered = true,
-            Some(&last) if last == place => return id,
-            _ => {}
-        }
-        pair.places.push(place);
         id
     }
 
     fn lose(&mut self, left: u32, right: u32, weight: u64) {
-        if let Some(&id) = self.ids.get(&key(left, right)) {
+        if let Some(id) = self.id(left, right) {
             let pair = &mut self.pairs[id as usize];
             pair.count -= weight;
             if pair.count == 0 {
                 // Its places are all outdated, and free memory is worth more.
-                pair.places = Vec::new();
+                pair.places = Places::default();
                 pair.head = 0;
                 pair.disordered = false;
             }
@@ -188,20 +182,21 @@ impl Pairs {
         corpus: &mut Corpus,
         progress: Progress,
     ) -> Result<Vec<PairId>> {
-        self.merges += 1;
         self.order(id);
         let pair = &mut self.pairs[id as usize];
         let (left, right) = (pair.left, pair.right);
         let places = std::mem::take(&mut pair.places);
-        let head = std::mem::take(&mut pair.head);
+        let head = std::mem::take(&mut pair.head) as usize;
         if self.lengths.len() <= token as usize {
             let length = self.merged_length(left, right);
             self.lengths.resize(token as usize + 1, length);
         }
 
-        let mut gained = Vec::new();
+        self.before.clear(self.lengths.len());
+        self.after.clear(self.lengths.len());
+        let mut merged = 0;
         let mut rewritten = Vec::new();
-        for (number, &place) in places[head..].iter().enumerate() {
+        for (number, &place) in places.as_slice()[head..].iter().enumerate() {
             if number % REPORT_EVERY == REPORT_EVERY - 1 && !progress(0) {
                 return Err(Error::Interrupted);
             }
@@ -210,31 +205,69 @@ impl Pairs {
             }
             let weight = corpus.weight(place);
             let around = corpus.merge_at(place, token);
-            self.lose(left, right, weight);
+            merged += weight;
             if let Some((before, symbol)) = around.before {
-                self.lose(symbol, left, weight);
-                let pair = self.gain(before, symbol, token, weight);
-                self.note(pair, &mut gained);
+                self.before.add(symbol, before, weight);
             }
             if let Some(symbol) = around.after {
-                self.lose(right, symbol, weight);
-                let pair = self.gain(place, token, symbol, weight);
-                self.note(pair, &mut gained);
+                self.after.add(symbol, place, weight);
             }
             if corpus.keeps_scan_order() {
                 rewritten.push(corpus.word(place));
             }
         }
+        drop(places);
+        corpus.count_merged(left, right, token, merged);
         corpus.move_to_end(&mut rewritten);
-        gained.retain(|&pair| self.is_candidate(pair));
-        Ok(gained)
+        self.lose(left, right, merged);
+        Ok(self.settle(left, right, token))
     }
 
-    fn note(&mut self, pair: PairId, gained: &mut Vec<PairId>) {
-        let noted = &mut self.gained_in[pair as usize];
-        if *noted != self.merges {
-            *noted = self.merges;
-            gained.push(pair);
+    /// Brings the pairs around a merge up to date. All gain before any loses: between two
+    /// places that follow each other a pair is made and broken up again.
+    fn settle(&mut self, left: u32, right: u32, token: u32) -> Vec<PairId> {
+        let (before, after) = (
+            std::mem::take(&mut self.before),
+            std::mem::take(&mut self.after),
+        );
+        let mut gained = Vec::with_capacity(before.found().len() + after.found().len());
+        self.gain(&before, |symbol| (symbol, token), &mut gained);
+        self.gain(&after, |symbol| (token, symbol), &mut gained);
+        for neighbour in before.found() {
+            self.lose(neighbour.symbol, left, neighbour.weight);
+        }
+        for neighbour in after.found() {
+            self.lose(right, neighbour.symbol, neighbour.weight);
+        }
+        (self.before, self.after) = (before, after);
+        gained.retain(|&pair| self.is_candidate(pair));
+        gained
+    }
+
+    fn gain(
+        &mut self,
+        neighbours: &Neighbours,
+        symbols: impl Fn(u32) -> (u32, u32),
+        gained: &mut Vec<PairId>,
+    ) {
+        let first = gained.len();
+        for neighbour in neighbours.found() {
+            let (left, right) = symbols(neighbour.symbol);
+            let id = self.pair(left, right);
+            let pair = &mut self.pairs[id as usize];
+            pair.count += neighbour.weight;
+            pair.key_bound = (0, 0);
+            pair.places.reserve(neighbour.places);
+            gained.push(id);
+        }
+        for &(index, place) in neighbours.places() {
+            let pair = &mut self.pairs[gained[first + index as usize] as usize];
+            match pair.places.as_slice().last() {
+                Some(&last) if last > place => pair.disordered = true,
+                Some(&last) if last == place => continue,
+                _ => {}
+            }
+            pair.places.push(place);
         }
     }
 
@@ -242,10 +275,9 @@ impl Pairs {
     fn order(&mut self, id: PairId) {
         let pair = &mut self.pairs[id as usize];
         if pair.disordered {
-            pair.places.drain(..pair.head);
+            pair.places.forget(pair.head as usize);
             pair.head = 0;
-            pair.places.sort_unstable();
-            pair.places.dedup();
+            pair.places.sort();
             pair.disordered = false;
         }
     }
@@ -264,8 +296,8 @@ impl Pairs {
         pair.key_bound
     }
 
-    /// The key that [`Pairs::tie_key`] gave last: the present one is no smaller, unless
-    /// the pair has gained occurrences since.
+    /// The key that [`Pairs::tie_key`] gave last, or the least there is where the pair has
+    /// gained since: the present one is no smaller.
     pub fn tie_bound(&self, id: PairId) -> TieKey {
         self.pairs[id as usize].key_bound
     }
@@ -278,12 +310,15 @@ impl Pair {
 
     fn first_place(&mut self, corpus: &Corpus) -> Option<TieKey> {
         self.skip_outdated(corpus);
-        self.places.get(self.head).map(|&place| (0, place.into()))
+        self.places
+            .as_slice()
+            .get(self.head as usize)
+            .map(|&place| (0, place.into()))
     }
 
     /// Moves `head` to the first place where the pair still is.
     fn skip_outdated(&mut self, corpus: &Corpus) {
-        while let Some(&place) = self.places.get(self.head) {
+        while let Some(&place) = self.places.as_slice().get(self.head as usize) {
             if self.is_at(place, corpus) {
                 break;
             }
@@ -297,8 +332,8 @@ impl Pair {
         self.skip_outdated(corpus);
         let mut best = None;
         let mut outdated = 0;
-        let mut at = self.head;
-        while let Some(&place) = self.places.get(at) {
+        let mut at = self.head as usize;
+        while let Some(&place) = self.places.as_slice().get(at) {
             if !self.is_at(place, corpus) {
                 outdated += 1;
                 at += 1;
@@ -311,10 +346,10 @@ impl Pair {
             at = self.after_word(at, corpus);
         }
         // What was looked at in vain is forgotten before it costs more than the rest.
-        if outdated * 2 > self.places.len() - self.head {
+        if outdated * 2 > self.places.as_slice().len() - self.head as usize {
             let mut places = std::mem::take(&mut self.places);
-            places.drain(..self.head);
-            places.retain(|&place| self.is_at(place, corpus));
+            places.forget(self.head as usize);
+            places.retain(|place| self.is_at(place, corpus));
             (self.places, self.head) = (places, 0);
         }
         best
@@ -322,17 +357,17 @@ impl Pair {
 
     /// The index of the first place after the word that place number `at` lies in.
     fn after_word(&self, at: usize, corpus: &Corpus) -> usize {
-        let word = corpus.word(self.places[at]);
+        let places = self.places.as_slice();
+        let word = corpus.word(places[at]);
         let mut step = 1;
-        while self
-            .places
+        while places
             .get(at + step)
             .is_some_and(|&p| corpus.word(p) == word)
         {
             step *= 2;
         }
         let from = at + step / 2;
-        let to = self.places.len().min(at + step);
-        from + self.places[from..to].partition_point(|&p| corpus.word(p) <= word)
+        let to = places.len().min(at + step);
+        from + places[from..to].partition_point(|&p| corpus.word(p) <= word)
     }
 }

@@ -1,0 +1,81 @@
+//! What a counter has counted.
+
+use crate::error::{Error, Result};
+
+/// No pre-token may be counted so often.
+pub const LEAST_TOO_LARGE: u64 = 1 << 63;
+
+/// Distinct pre-tokens and how often each occurs, in first-seen order.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    counts: Vec<u64>,
+}
+
+impl Counts {
+    /// Room for so many pre-tokens, and bytes of all of them together.
+    pub fn with_capacity(pre_tokens: usize, bytes: usize) -> Self {
+        Counts {
+            text: Vec::with_capacity(bytes),
+            ends: Vec::with_capacity(pre_tokens),
+            counts: Vec::with_capacity(pre_tokens),
+        }
+    }
+
+    pub fn push(&mut self, pre_token: &[u8], count: u64) {
+        self.push_with(count, |text| text.extend_from_slice(pre_token));
+    }
+
+    /// The next pre-token is what `write` appends.
+    pub fn push_with(&mut self, count: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.text);
+        self.ends.push(self.text.len());
+        self.counts.push(count);
+    }
+
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Bytes of all pre-tokens, each once.
+    pub fn text_length(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Occurrences of all pre-tokens together.
+    pub fn total(&self) -> u64 {
+        self.counts
+            .iter()
+            .fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// An error unless every count is below 2^63, and their sum below 2^64.
+    pub fn check(&self) -> Result<()> {
+        if let Some((word, _)) = self.iter().find(|&(_, count)| count >= LEAST_TOO_LARGE) {
+            return Err(Error::TooLarge(format!(
+                "the pre-token {:?} has a count of 2^63 or more",
+                String::from_utf8_lossy(&word[..word.len().min(40)])
+            )));
+        }
+        let total: u128 = self.counts.iter().map(|&count| u128::from(count)).sum();
+        if total > u64::MAX.into() {
+            return Err(Error::TooLarge(format!(
+                "the pre-tokens occur {total} times, and counts have 64 bits"
+            )));
+        }
+        Ok(())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .zip(&self.counts)
+            .map(|((start, &end), &count)| (&self.text[start..end], count))
+    }
+}
