@@ -13,6 +13,7 @@ use super::parts::Cuts;
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::Interrupt;
 use crate::error::{Error, Result};
+use crate::normalize::rewrite_spaced;
 use crate::pretokenize::Metaspace;
 
 /// Pre-tokens that are gathered.
@@ -64,12 +65,32 @@ impl Default for Memory {
     }
 }
 
+/// What makes a pre-token of a word as it stands in the text.
+#[derive(Clone, Copy)]
+pub(super) enum Rewriting<'b> {
+    Metaspace(Metaspace<'b>),
+    /// `▁` for every U+0020.
+    Spaces,
+}
+
+impl Rewriting<'_> {
+    fn rewritten(self, word: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Rewriting::Metaspace(words) => words.rewritten(word, out),
+            Rewriting::Spaces => {
+                out.clear();
+                rewrite_spaced(word, out);
+            }
+        }
+    }
+}
+
 /// Takes the pre-tokens of one text, in order. After a failure it does nothing.
 pub(super) struct Batched<'b> {
     segmenter: &'b Segmenter,
     text: &'b [u8],
     /// What rewrites a pre-token before it is segmented.
-    words: Option<Metaspace<'b>>,
+    words: Option<Rewriting<'b>>,
     cache: &'b mut IdsCache,
     gathered: &'b mut Gathered,
     count: usize,
@@ -85,7 +106,7 @@ impl<'b> Batched<'b> {
     pub fn new(
         encoder: &'b Encoder,
         text: &'b [u8],
-        words: Option<Metaspace<'b>>,
+        words: Option<Rewriting<'b>>,
         memory: &'b mut Memory,
         out: &'b mut Vec<u32>,
         interrupt: Interrupt<'b>,
@@ -116,7 +137,7 @@ impl<'b> Batched<'b> {
         }
     }
 
-    /// The next word of a metaspace step, which need not lie in the text.
+    /// The next word that is rewritten, which need not lie in the text.
     pub fn push_word(&mut self, word: &[u8]) {
         if (1..=LONGEST).contains(&word.len()) {
             self.gathered.keys[self.count % BATCH] = Key::of(word);

@@ -1,24 +1,29 @@
 //! A text to its ids: normalize, split, segment each pre-token.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::batched::{self, Batched};
+use super::batched::{self, Batched, Rewriting};
 use super::cache::Cache;
 use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
 use super::spans::{each_span, Watch};
-use super::{Interrupt, Matchers};
+use super::{sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
-use crate::normalize::{Chain, Edges};
+use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
 
 /// A text longer than this is normalized in blocks of that size, where it may be cut.
-const BLOCK: usize = 32 * 1024;
+pub(super) const BLOCK: usize = 32 * 1024;
 
 pub struct Encoder {
     pub(super) normalizers: Chain,
     pub(super) pre_tokenizer: PreTokenizer,
     pub(super) segmenter: Segmenter,
+    /// See [`sentences`].
+    tidy: Option<Tidy>,
+    /// May the text of these be cut into blocks? A model's own rules are looked through for
+    /// that, so it is asked once, and for a long text alone.
+    pub(super) tidy_in_blocks: OnceLock<bool>,
     /// What no call is using at the moment; each call takes one or makes one.
     memories: Mutex<Vec<Memory>>,
 }
@@ -27,7 +32,7 @@ pub struct Encoder {
 #[derive(Default)]
 pub(super) struct Memory {
     /// Where ids are asked for alone.
-    ids: batched::Memory,
+    pub(super) ids: batched::Memory,
     /// Where places are asked for, too.
     segments: Cache,
 }
@@ -42,6 +47,8 @@ pub(super) struct Work<'w> {
 impl Encoder {
     pub fn new(normalizers: Chain, pre_tokenizer: PreTokenizer, segmenter: Segmenter) -> Self {
         Encoder {
+            tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
+            tidy_in_blocks: OnceLock::new(),
             normalizers,
             pre_tokenizer,
             segmenter,
@@ -115,6 +122,9 @@ impl Encoder {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let matcher = work.matchers.and_then(Matchers::normalized);
+        if let (None, Some(tidy)) = (matcher, self.tidy) {
+            return self.sentence_ids(tidy, stretch, work, out);
+        }
         if matcher.is_none() && stretch.len() > BLOCK && self.can_be_cut() {
             return self.ids_in_blocks(stretch, at_start, work, out);
         }
@@ -211,7 +221,14 @@ impl Encoder {
     ) -> Result<()> {
         let (memory, interrupt) = (&mut work.memory.ids, work.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
-            let mut batched = Batched::new(self, text, Some(words), memory, out, interrupt);
+            let mut batched = Batched::new(
+                self,
+                text,
+                Some(Rewriting::Metaspace(words)),
+                memory,
+                out,
+                interrupt,
+            );
             words.split(text, at_start, |word| batched.push_word(word));
             return batched.finish();
         }

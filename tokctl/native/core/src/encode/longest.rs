@@ -180,8 +180,24 @@ impl LongestStarts {
         }
     }
 
+    /// Bytes of the longest string.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Bytes of a string.
+    pub(super) fn length(&self, number: u32) -> usize {
+        self.lengths[number as usize] as usize
+    }
+
     /// Every place in `from..to` where a string starts, with the longest there; last first.
-    fn starts(&self, text: &[u8], from: usize, to: usize, found: &mut Vec<(usize, u32)>) {
+    pub(super) fn starts(
+        &self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+        found: &mut Vec<(usize, u32)>,
+    ) {
         let mut state = 0;
         let mut at = text.len().min(to.saturating_add(self.longest));
         while at > from {
@@ -259,7 +275,7 @@ fn position(mut sorted: &[u8], byte: u8) -> Option<usize> {
 }
 
 /// So much text is scanned at once, and more where strings are longer.
-const BLOCK: usize = 1 << 16;
+pub(super) const BLOCK: usize = 1 << 16;
 
 pub struct Matches<'t> {
     automaton: &'t LongestStarts,

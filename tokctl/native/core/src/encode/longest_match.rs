@@ -1,5 +1,6 @@
 //! WordPiece encoding: the longest token first, from left to right (BERT).
 
+use super::longest_places::Places;
 use super::{Interrupt, Segment};
 use crate::error::{Error, Result};
 use crate::model::{Trie, NO_ID};
@@ -14,12 +15,20 @@ pub enum Unknown {
     Character,
 }
 
-/// Bytes that are compared with tokens between two looks at the interrupt.
-const LOOK_EVERY: usize = 1 << 22;
+/// Tokens between two looks at the interrupt.
+const LOOK_EVERY: usize = 1 << 16;
+/// A trie may look at so many bytes for each of a word, and at so many more; then it is the
+/// automaton's turn.
+const LOOKS_PER_BYTE: usize = 8;
+const LOOKS: usize = 1 << 14;
+/// Words of at most so many characters, as BERT's, are left to the trie.
+const SHORT: usize = 256;
 
 pub struct LongestMatch {
     start: Trie,
     inside: Trie,
+    /// The same as `inside`, where words can be long enough to need it.
+    places: Option<Places>,
     unknown: Unknown,
     unknown_id: u32,
     /// Words of more characters are unknown as a whole.
@@ -41,9 +50,15 @@ impl LongestMatch {
         let inside = tokens
             .iter()
             .filter_map(|&(token, id)| Some((token.strip_prefix(prefix)?, id)));
+        let mut places = None;
+        if max_characters.is_none_or(|most| most > SHORT) {
+            let places: &mut Places = places.get_or_insert_default();
+            inside.clone().for_each(|(text, id)| places.add(text, id));
+        }
         Ok(LongestMatch {
             start: Trie::build(tokens.iter().copied())?,
             inside: Trie::build(inside)?,
+            places,
             unknown,
             unknown_id: unknown_id.unwrap_or(NO_ID),
             max_characters: max_characters.unwrap_or(usize::MAX),
@@ -61,17 +76,25 @@ impl LongestMatch {
             out.push(whole);
             return Ok(());
         }
-        let (mut at, mut walked) = (0, 0);
+        let (mut at, mut walked, mut done) = (0, 0, 0usize);
+        let mut places = None;
         while at < word.len() {
-            let trie = if at == 0 { &self.start } else { &self.inside };
-            let (found, steps) = trie.longest_counted(&word[at..]);
-            walked += steps;
-            if walked > LOOK_EVERY {
-                walked = 0;
-                if interrupt() {
-                    return Err(Error::Interrupted);
-                }
+            done += 1;
+            if done.is_multiple_of(LOOK_EVERY) && interrupt() {
+                return Err(Error::Interrupted);
             }
+            if walked > LOOKS.saturating_add(LOOKS_PER_BYTE * at) && places.is_none() {
+                places = self.places.as_ref().and_then(|all| all.of(word, at));
+            }
+            let found = match &mut places {
+                Some(places) => places.longest(at),
+                None => {
+                    let trie = if at == 0 { &self.start } else { &self.inside };
+                    let (found, steps) = trie.longest_counted(&word[at..]);
+                    walked += steps;
+                    found
+                }
+            };
             let (id, length) = match found {
                 Some(found) => found,
                 None if self.unknown == Unknown::Character => {
@@ -96,4 +119,85 @@ impl LongestMatch {
 
 fn characters(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By trying every length, longest first.
+    fn slow(tokens: &[(Vec<u8>, u32)], word: &[u8], unknown: Unknown) -> Vec<(u32, u32)> {
+        let (mut at, mut found) = (0, Vec::new());
+        while at < word.len() {
+            let id = |length: usize| {
+                let part = [
+                    if at > 0 { &b"##"[..] } else { b"" },
+                    &word[at..at + length],
+                ]
+                .concat();
+                tokens.iter().rev().find(|token| token.0 == part)
+            };
+            let best = (1..=word.len() - at)
+                .rev()
+                .find_map(|length| Some((id(length)?.1, length)));
+            let (id, length) = match best {
+                Some(best) => best,
+                None if unknown == Unknown::Word => return vec![(99, word.len() as u32)],
+                None => (99, unicode::decode(word, at).map_or(1, |found| found.1)),
+            };
+            found.push((id, length as u32));
+            at += length;
+        }
+        found
+    }
+
+    #[test]
+    fn the_automaton_takes_over_and_nothing_changes() {
+        let mut state = 5u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize % end
+        };
+        for round in 0..40 {
+            let unknown = [Unknown::Word, Unknown::Character][round % 2];
+            let mut tokens = vec![
+                (b"##".to_vec(), 0),
+                (b"a".to_vec(), 1),
+                (b"##a".to_vec(), 2),
+            ];
+            let long = 30 + below(40);
+            // Long near misses, so that the trie looks at much for one byte.
+            tokens.push(([&b"##"[..], &vec![b'a'; long], b"b"].concat(), 3));
+            for id in 4..12 {
+                let mut text = match below(2) {
+                    0 => b"##".to_vec(),
+                    _ => Vec::new(),
+                };
+                text.extend((0..1 + below(4)).map(|_| b"aab\xC3\xA9"[below(5)]));
+                tokens.push((text, id));
+            }
+            let mut word = vec![b'a'; 600 + below(200)];
+            word.extend((0..30).map(|_| b"aaab\xC3\xA9"[below(6)]));
+            word.extend(vec![b'a'; below(60)]);
+            let given = tokens.iter().map(|(text, id)| (&text[..], *id));
+            let model = LongestMatch::new(given, b"##", unknown, Some(99), None).unwrap();
+            let mut out = Vec::new();
+            model.segment(&word, &mut out, &|| false).unwrap();
+            let found: Vec<_> = out.iter().map(|s| (s.id, s.length)).collect();
+            assert_eq!(found, slow(&tokens, &word, unknown), "{round}");
+        }
+    }
+
+    #[test]
+    fn long_near_misses_take_linear_time() {
+        let near = [&b"##"[..], &[b'a'; 20_000], b"b"].concat();
+        let tokens: [(&[u8], u32); 3] = [(b"a", 1), (b"##a", 2), (&near, 3)];
+        let tokens = tokens.into_iter();
+        let model = LongestMatch::new(tokens, b"##", Unknown::Word, None, None).unwrap();
+        // 2 * 10^10 steps if every place were followed to its end.
+        let mut out = Vec::new();
+        let word = vec![b'a'; 1_000_000];
+        model.segment(&word, &mut out, &|| false).unwrap();
+        assert_eq!(out.len(), word.len());
+    }
 }

@@ -5,10 +5,10 @@
 //! can join `▁` to something else before it, what lies on its two sides never meets, so that
 //! words can be segmented apart, and remembered.
 
-use memchr::memmem;
+use memchr::memchr;
 
 /// What stands for a space.
-const MARK: &[u8] = "\u{2581}".as_bytes();
+pub(super) const MARK: &[u8] = "\u{2581}".as_bytes();
 
 /// May pre-tokens be cut before every mark that follows something else, for merging by rank?
 ///
@@ -46,7 +46,8 @@ pub fn can_cut<T: AsRef<[u8]>>(tokens: &[(T, u32)], merges: Option<&[(u32, u32, 
 /// The places of a pre-token where a mark follows something else.
 pub struct Cuts<'t> {
     text: &'t [u8],
-    marks: memmem::FindIter<'t, 'static>,
+    /// Up to here it was looked through.
+    at: usize,
     /// Where the last mark ended.
     end: usize,
 }
@@ -55,7 +56,7 @@ impl<'t> Cuts<'t> {
     pub fn of(text: &'t [u8]) -> Self {
         Cuts {
             text,
-            marks: memmem::find_iter(text, MARK),
+            at: 0,
             end: 0,
         }
     }
@@ -75,11 +76,19 @@ impl<'t> Cuts<'t> {
 impl Iterator for Cuts<'_> {
     type Item = usize;
 
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         loop {
-            let at = self.marks.next()?;
+            // Words are short: a search for three bytes would take longer to begin.
+            let rest = self.text.get(self.at..)?;
+            let at = self.at + memchr(MARK[0], rest)?;
+            self.at = at + 1;
+            if !self.text[at..].starts_with(MARK) {
+                continue;
+            }
+            self.at = at + MARK.len();
             let follows = at > self.end;
-            self.end = at + MARK.len();
+            self.end = self.at;
             if follows {
                 return Some(at);
             }

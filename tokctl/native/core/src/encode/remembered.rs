@@ -9,7 +9,7 @@ use super::Interrupt;
 use crate::error::{Error, Result};
 
 /// A pre-token longer than this is segmented without a look into the cache.
-const CACHED_LENGTH: usize = 64;
+pub(super) const CACHED_LENGTH: usize = 64;
 
 impl Encoder {
     pub(super) fn segment_cached<'c>(

@@ -73,7 +73,7 @@ pub(super) fn ascii_length(bytes: &[u8]) -> usize {
 
 /// How many bytes at the start come before the first that stops; sixteen at a time.
 #[inline]
-fn leading(bytes: &[u8], stops: impl Fn(u8) -> bool) -> usize {
+pub(super) fn leading(bytes: &[u8], stops: impl Fn(u8) -> bool) -> usize {
     if bytes.first().is_none_or(|&byte| stops(byte)) {
         return 0;
     }

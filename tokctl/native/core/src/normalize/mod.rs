@@ -6,6 +6,7 @@
 
 mod aligned;
 mod bert;
+mod bert_at_once;
 mod chain;
 mod chars;
 mod chars_map;
@@ -16,10 +17,12 @@ mod marks;
 mod nmt;
 mod replace;
 mod spaces;
+mod tidy;
 
 pub use aligned::Aligned;
 pub use chain::Chain;
 pub use chars_map::{compile, compile_named, CharsMap, CharsMapRules};
+pub use tidy::{rewrite as rewrite_spaced, SpacedWords, Tidy};
 
 use crate::error::Result;
 use crate::pattern::Search;

@@ -84,7 +84,7 @@ impl<'e> Emitter<'e> {
 impl Unigram {
     /// Bytes of a piece or of the unknown character that `entry` stands for.
     #[inline]
-    fn length(&self, entry: u32) -> usize {
+    pub(super) fn length(&self, entry: u32) -> usize {
         match self.pieces.get(entry as usize) {
             Some(piece) => piece.length as usize,
             None => (entry - UNKNOWN) as usize,

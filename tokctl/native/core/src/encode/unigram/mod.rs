@@ -8,11 +8,15 @@
 
 mod agenda;
 mod emit;
+mod known;
 mod lattice;
+mod margin;
 mod nbest;
 mod sample;
 mod viterbi;
+mod words;
 
+use super::parts::Cuts;
 use super::{check_length, Interrupt, Segment};
 use crate::error::{Error, Result};
 use crate::model::{Trie, NO_ID};
@@ -69,6 +73,8 @@ pub struct Unigram {
     byte_ids: Option<Box<[u32; 256]>>,
     fuse_unknown: bool,
     precision: Precision,
+    /// Where words can be searched apart.
+    words: Option<words::Pool>,
 }
 
 impl Precision {
@@ -128,12 +134,15 @@ impl Unigram {
         if !unknown_score.is_finite() {
             return Err(Error::Invalid("the unknown score is no number".into()));
         }
+        let unknown_id = options.unknown_id.unwrap_or(NO_ID);
+        let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);
         Ok(Unigram {
+            words: has_words.then(words::Pool::default),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
             first_user_defined,
             user_defined_scores,
-            unknown_id: options.unknown_id.unwrap_or(NO_ID),
+            unknown_id,
             unknown_score,
             byte_ids: options.byte_ids,
             fuse_unknown: options.fuse_unknown,
@@ -149,7 +158,13 @@ impl Unigram {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        self.best(pre_token, out, interrupt).map(|_score| ())
+        match &self.words {
+            Some(_) if Cuts::of(pre_token).next().is_some() => {
+                check_length(pre_token)?;
+                self.word_by_word(pre_token, out, interrupt)
+            }
+            _ => self.best(pre_token, out, interrupt).map(|_score| ()),
+        }
     }
 
     /// The score of a piece in a lattice.

@@ -5,6 +5,8 @@
 //! The pieces are kept from the last *cut*: a place that no piece found so far reaches
 //! over. Every segmentation passes through it, so what lies before it can be written out,
 //! and a long text takes little memory.
+//!
+//! Sums start from any number, so that a sentence can be searched word by word (see `words`).
 
 use std::cell::Cell;
 
@@ -17,7 +19,7 @@ const CHUNK: usize = 1 << 12;
 /// Bytes looked at between two questions whether to go on.
 const PATIENCE: usize = 1 << 20;
 /// Where SentencePiece starts sums afresh, lest 32 bits get too coarse.
-const MOST: f64 = 100_000.0;
+pub(super) const MOST: f64 = 100_000.0;
 /// A thread keeps scratch of up to so many places.
 const KEPT: usize = 1 << 17;
 
@@ -43,14 +45,27 @@ impl Unigram {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<f64> {
+        let (sum, taken) = self.best_from(0.0, text, out, interrupt)?;
+        Ok(taken + sum)
+    }
+
+    /// The same for a text that stands behind another one, whose best sum is `before`: the sum
+    /// goes on from there. Returns it, and what it was taken down by on the way.
+    pub(super) fn best_from(
+        &self,
+        before: f64,
+        text: &[u8],
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<(f64, f64)> {
         check_length(text)?;
         let first = out.len();
         // `interrupt` may run other code of the caller that segments, too: the scratch is
         // taken, not borrowed.
         let mut scratch = SCRATCH.take();
         let score = match self.precision {
-            Precision::Single => self.search::<true>(text, out, &mut scratch, interrupt),
-            Precision::Double => self.search::<false>(text, out, &mut scratch, interrupt),
+            Precision::Single => self.search::<true>(before, text, out, &mut scratch, interrupt),
+            Precision::Double => self.search::<false>(before, text, out, &mut scratch, interrupt),
         };
         match score {
             Ok(_) if scratch.pieces.len() + scratch.sums.len() <= KEPT => SCRATCH.set(scratch),
@@ -62,11 +77,12 @@ impl Unigram {
 
     fn search<const SINGLE: bool>(
         &self,
+        start: f64,
         text: &[u8],
         out: &mut Vec<Segment>,
         scratch: &mut Scratch,
         interrupt: Interrupt,
-    ) -> Result<f64> {
+    ) -> Result<(f64, f64)> {
         // The farthest that a piece or a character reaches.
         let reach = self.trie.longest_entry().max(4).min(text.len());
         scratch.reserve(reach, (CHUNK + reach).min(text.len()));
@@ -75,7 +91,7 @@ impl Unigram {
         let mut emitter = Emitter::new(self, text, out);
         let (mut at, mut cut, mut end) = (0, 0, 0);
         let (mut work, mut taken) = (0, 0.0);
-        sums[0] = 0.0;
+        sums[0] = start;
         while at < text.len() {
             if at - cut >= CHUNK {
                 if at == end {
@@ -130,7 +146,7 @@ impl Unigram {
         let score = std::mem::replace(&mut sums[at & mask], f64::NAN);
         write(&mut pieces[..=at - cut], &mut emitter);
         emitter.finish();
-        Ok(taken + score)
+        Ok((score, taken))
     }
 }
 

@@ -18,6 +18,7 @@ mod tails;
 use std::sync::{Arc, OnceLock};
 
 use super::aligned::Sink;
+use super::chars::leading;
 use crate::error::{Error, Result};
 use crate::unicode::stretches;
 use blob::Blob;
@@ -45,7 +46,12 @@ struct Rules {
     source: Source,
     /// Per ASCII character: does it need a look where another one follows?
     ascii: [bool; 128],
+    /// No printable one does.
+    plain: bool,
 }
+
+/// ASCII without its controls.
+const PRINTABLE: std::ops::Range<usize> = 0x20..0x7F;
 
 /// The names of the built-in rules, with what they add to NFKC.
 const NAMES: [(&str, bool, bool); 4] = [
@@ -149,7 +155,12 @@ impl Rules {
             Source::Builtin(rules) => rules.touches_ascii(byte as u8),
             Source::Blob(blob) => blob.touches_ascii(byte as u8),
         });
-        Rules { source, ascii }
+        let plain = !ascii[PRINTABLE].contains(&true);
+        Rules {
+            source,
+            ascii,
+            plain,
+        }
     }
 
     /// How many bytes at `at` are ASCII that no rule concerns.
@@ -157,8 +168,12 @@ impl Rules {
     fn untouched(&self, bytes: &[u8], at: usize) -> usize {
         let is_untouched = |&byte: &u8| byte < 0x80 && !self.ascii[usize::from(byte)];
         let rest = &bytes[at..];
-        let length = rest.iter().position(|byte| !is_untouched(byte));
-        let length = length.unwrap_or(rest.len());
+        let mut length = match self.plain {
+            true => leading(rest, |byte| !PRINTABLE.contains(&usize::from(byte))),
+            false => 0,
+        };
+        let behind = rest[length..].iter().position(|byte| !is_untouched(byte));
+        length += behind.unwrap_or(rest.len() - length);
         // The last one may be put together with what follows.
         match rest.get(length) {
             Some(0x80..) => length.saturating_sub(1),

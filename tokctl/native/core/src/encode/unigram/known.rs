@@ -1,0 +1,273 @@
+//! Words that were segmented before: bounded memory for [`super::words`].
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+use super::Segment;
+
+/// A word of more bytes is not remembered.
+pub(super) const LONGEST: usize = 64;
+/// When one of these is reached all are forgotten: about 24 MB for each thread. Natural text
+/// seldom gets there.
+const MOST_WORDS: usize = 1 << 18;
+const MOST_STEPS: usize = 1 << 20;
+const MOST_BYTES: usize = 1 << 22;
+
+/// One of a word's segments and, beside it, the score of one of its pieces. There is one of
+/// each, but where unknown characters become one token, or one for each byte; then the shorter
+/// list is filled up. Both are filled up to a multiple of four, with scores of 0, which leave a
+/// sum as it is: most words have no more, and taking four at once is quicker than counting.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub segment: Segment,
+    pub score: f64,
+}
+
+/// What is known of a word.
+#[derive(Clone, Copy)]
+pub(super) struct Word {
+    /// See [`super::margin`]. Not above 0 where nothing is known.
+    limit: f32,
+    /// The first of its steps.
+    steps: u32,
+    pub segments: u8,
+    pub pieces: u8,
+}
+
+impl Word {
+    /// One whose segmentation must be searched for each time.
+    pub(super) const OPEN: Word = Word {
+        limit: 0.0,
+        steps: 0,
+        segments: 0,
+        pieces: 0,
+    };
+
+    /// How many times four steps it has.
+    #[inline]
+    fn fours(self) -> usize {
+        usize::from(self.segments.max(self.pieces)).div_ceil(4)
+    }
+
+    /// May the segments be used behind this sum?
+    #[inline]
+    pub(super) fn holds_behind(self, sum: f64) -> bool {
+        sum.abs() < f64::from(self.limit)
+    }
+}
+
+/// A word: its first and its last bytes, which overlap, if it has up to 16; else its hash and
+/// its place among `texts`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    start: u64,
+    end: u64,
+    length: u8,
+}
+
+/// In half a line of the processor's cache.
+struct Entry {
+    start: u64,
+    end: u64,
+    word: Word,
+    length: u8,
+}
+
+impl Entry {
+    #[inline]
+    fn key(&self) -> Key {
+        Key {
+            start: self.start,
+            end: self.end,
+            length: self.length,
+        }
+    }
+}
+
+pub(super) struct Known {
+    hasher: DefaultHashBuilder,
+    seeds: [u64; 2],
+    entries: HashTable<Entry>,
+    steps: Vec<Step>,
+    /// The longer words.
+    texts: Vec<u8>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        let hasher = DefaultHashBuilder::default();
+        Known {
+            seeds: [hasher.hash_one(0), hasher.hash_one(1)],
+            hasher,
+            entries: HashTable::new(),
+            steps: Vec::new(),
+            texts: Vec::new(),
+        }
+    }
+}
+
+impl Known {
+    /// What is known of a word of up to [`LONGEST`] bytes.
+    #[inline]
+    pub(super) fn get(&self, text: &[u8]) -> Option<Word> {
+        let found = match packed(text) {
+            Some(key) => self
+                .entries
+                .find(hash(key, self.seeds), |entry| entry.key() == key),
+            None => {
+                let start = self.hasher.hash_one(text);
+                self.entries.find(start, |entry| {
+                    let is_it = entry.start == start && usize::from(entry.length) == text.len();
+                    is_it && self.texts[entry.end as usize..][..text.len()] == *text
+                })
+            }
+        };
+        found.map(|entry| entry.word)
+    }
+
+    /// Remembers a word that is not known yet.
+    pub(super) fn insert(
+        &mut self,
+        text: &[u8],
+        limit: f64,
+        segments: &[Segment],
+        scores: &[f64],
+    ) -> Word {
+        let full = self.entries.len() >= MOST_WORDS || self.steps.len() >= MOST_STEPS;
+        if full || self.texts.len() >= MOST_BYTES {
+            self.entries.clear();
+            self.steps.clear();
+            self.texts.clear();
+        }
+        let counts = (u8::try_from(segments.len()), u8::try_from(scores.len()));
+        let word = match counts {
+            (Ok(segments), Ok(pieces)) => Word {
+                limit: below(limit),
+                steps: self.steps.len() as u32,
+                segments,
+                pieces,
+            },
+            _ => Word::OPEN,
+        };
+        let none = Segment { id: 0, length: 0 };
+        self.steps.extend((0..4 * word.fours()).map(|at| Step {
+            segment: segments.get(at).copied().unwrap_or(none),
+            score: scores.get(at).copied().unwrap_or(0.0),
+        }));
+        let (key, hashed) = match packed(text) {
+            Some(key) => (key, hash(key, self.seeds)),
+            None => {
+                let (start, end) = (self.hasher.hash_one(text), self.texts.len() as u64);
+                self.texts.extend_from_slice(text);
+                let length = text.len() as u8;
+                (Key { start, end, length }, start)
+            }
+        };
+        let seeds = self.seeds;
+        let rehash = |entry: &Entry| match entry.length {
+            0..=16 => hash(entry.key(), seeds),
+            _ => entry.start,
+        };
+        let Key { start, end, length } = key;
+        let entry = Entry {
+            start,
+            end,
+            word,
+            length,
+        };
+        self.entries.insert_unique(hashed, entry, rehash);
+        word
+    }
+
+    /// A word's steps, four and four.
+    #[inline]
+    pub(super) fn steps(&self, word: Word) -> impl Iterator<Item = &[Step; 4]> {
+        let steps = &self.steps[word.steps as usize..][..4 * word.fours()];
+        steps.chunks_exact(4).filter_map(|four| four.first_chunk())
+    }
+}
+
+/// A number of 32 bits that is not above this one.
+fn below(limit: f64) -> f32 {
+    match limit as f32 {
+        rounded if f64::from(rounded) > limit => rounded.next_down(),
+        rounded => rounded,
+    }
+}
+
+#[inline]
+fn packed(text: &[u8]) -> Option<Key> {
+    let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    let (start, end) = match text.len() {
+        8..=16 => (
+            u64::from_le_bytes(*text.first_chunk()?),
+            u64::from_le_bytes(*text.last_chunk()?),
+        ),
+        4..=7 => (four(text.first_chunk()?), four(text.last_chunk()?)),
+        1..=3 => {
+            let (middle, last) = (text[text.len() / 2], text[text.len() - 1]);
+            (u64::from(text[0]), u64::from(middle) << 8 | u64::from(last))
+        }
+        _ => return None,
+    };
+    Some(Key {
+        start,
+        end,
+        length: text.len() as u8,
+    })
+}
+
+/// The seeds are the process's own, so that nobody can prepare words that collide.
+#[inline]
+fn hash(key: Key, seeds: [u64; 2]) -> u64 {
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let folded = fold(key.start ^ seeds[0], key.end ^ seeds[1]);
+    fold(folded ^ u64::from(key.length), seeds[0] | 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_known_by_all_its_bytes() {
+        let mut known = Known::default();
+        let mut words: Vec<Vec<u8>> = (1..=40).map(|length| vec![b'a'; length]).collect();
+        for length in 1..=40 {
+            for at in 0..length {
+                let mut word = vec![b'a'; length];
+                word[at] = 0;
+                words.push(word);
+            }
+        }
+        for (id, word) in (0..).zip(&words) {
+            assert!(known.get(word).is_none());
+            let segment = Segment { id, length: 1 };
+            known.insert(word, 1.0, &[segment; 2], &[f64::from(id)]);
+        }
+        for (id, word) in (0..).zip(&words) {
+            let found = known.get(word).unwrap();
+            assert_eq!((found.segments, found.pieces), (2, 1));
+            let steps: Vec<_> = known.steps(found).collect();
+            assert_eq!(steps.len(), 1);
+            let [first, second, third, _] = steps[0];
+            assert_eq!((second.segment.id, first.score), (id, f64::from(id)));
+            assert_eq!((third.segment.id, second.score), (0, 0.0));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut known = Known::default();
+        let segment = Segment { id: 1, length: 1 };
+        for number in 0..2 * MOST_WORDS as u32 {
+            let word = [&[b'x'; 20][..], &number.to_le_bytes()].concat();
+            known.insert(&word, 1.0, &[segment], &[1.0]);
+        }
+        assert!(known.entries.len() <= MOST_WORDS && known.steps.len() <= MOST_STEPS);
+        assert!(known.texts.len() <= MOST_BYTES + LONGEST);
+    }
+}

@@ -1,0 +1,107 @@
+//! When is the best segmentation of a word the best wherever the word stands?
+//!
+//! A sum of scores goes on from word to word and is rounded at each piece, so that how large it
+//! is can decide between segmentations that are nearly equal. Only between those:
+//!
+//! Let a word begin where the best sum is `S`. Let `u` be half the distance from 1 to the next
+//! number (2^-24 for 32 bits, 2^-53 for 64), `n` the word's characters and `m` the highest
+//! absolute score of a piece that can stand in it. A segmentation with the scores s1 … sk, where
+//! k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds; let E be s1 + … + sk.
+//!
+//! 1. No sum on the way is above B = (|S| + n m)(1 + 2^-10), because k roundings make the most
+//!    of it that (1 + u)^k does, and k is 64 at most. Rounding to nearest moves a sum by at most
+//!    `u` times what it is. (A sum too small for that to hold is exact.) So
+//!    |f(S) - (S + E)| <= n u B.
+//! 2. The search keeps the highest sum at every place. Rounding is monotone: x <= y gives
+//!    r(x + s) <= r(y + s). So what it has at the word's end is the highest f(S) of all
+//!    segmentations, and the one that it goes back along has this sum.
+//! 3. If the E of one segmentation is above that of any other by more than 2 n u B, its f(S) is
+//!    above theirs by 1., and by 2. it is the one that is found, whatever ties would do.
+//!
+//! So a word with such a gap keeps its best segmentation as long as
+//! |S| < gap / (2 n u (1 + 2^-10)) - n m. The sum behind the word is then made by adding the
+//! scores one by one, as the search does. The gap is found in 64 bits: its own error is at most
+//! 4 n 2^-53 n m, by 1. and as the highest two sums at a place are monotone, too.
+//!
+//! SentencePiece takes a sum above 100,000 down. B must stay below that as well.
+
+use super::emit::UNKNOWN;
+use super::known::LONGEST;
+use super::viterbi::MOST;
+use super::{character, Precision, Unigram};
+
+/// 1 + 2^-10, and a little more for the rounding of what is computed with it.
+const SLACK: f64 = 1.0 + 1.0 / 1000.0;
+
+/// The two highest sums of different segmentations up to a place, and the last piece of the
+/// first.
+#[derive(Clone, Copy)]
+struct Place {
+    best: f64,
+    second: f64,
+    piece: u32,
+}
+
+const NOWHERE: Place = Place {
+    best: f64::NEG_INFINITY,
+    second: f64::NEG_INFINITY,
+    piece: UNKNOWN,
+};
+
+impl Unigram {
+    /// The best segmentation of a word of up to [`LONGEST`] bytes, by the exact sums, last
+    /// piece first; and the limit that `|S|` must stay below for it to be what is found.
+    pub(super) fn clear_best(&self, word: &[u8], path: &mut Vec<u32>) -> f64 {
+        let mut places = [NOWHERE; LONGEST + 1];
+        places[0].best = 0.0;
+        let (mut at, mut characters, mut highest) = (0, 0, 0.0f64);
+        while at < word.len() {
+            let before = places[at];
+            let length = character(word, at);
+            let mut offer = |length: usize, piece: u32, score: f64| {
+                highest = highest.max(score.abs());
+                let place = &mut places[at + length];
+                let (best, second) = (before.best + score, before.second + score);
+                if best > place.best {
+                    place.second = place.best.max(second);
+                    (place.best, place.piece) = (best, piece);
+                } else {
+                    place.second = place.second.max(best);
+                }
+            };
+            let mut is_piece = false;
+            self.trie.walk(&word[at..], |found, entry| {
+                offer(found, entry, self.pieces[entry as usize].score);
+                is_piece |= found == length;
+            });
+            if !is_piece {
+                offer(length, UNKNOWN + length as u32, self.unknown_score);
+            }
+            places[at + 1..at + length].fill(NOWHERE);
+            at += length;
+            characters += 1;
+        }
+        path.clear();
+        while at > 0 {
+            let piece = places[at].piece;
+            path.push(piece);
+            at -= self.length(piece);
+        }
+        let Place { best, second, .. } = places[word.len()];
+        self.limit(best - second, f64::from(characters), highest)
+    }
+
+    fn limit(&self, gap: f64, n: f64, m: f64) -> f64 {
+        let (unit, most) = match self.precision {
+            Precision::Single => (f64::from(f32::EPSILON) / 2.0, MOST),
+            Precision::Double => (f64::EPSILON / 2.0, f64::MAX),
+        };
+        let gap = gap - 2.0 * f64::EPSILON * n * n * m * SLACK;
+        let limit = (gap / (2.0 * n * unit)).min(most) / SLACK - n * m * SLACK;
+        // No number where a score is too large for any of this.
+        if limit.is_nan() {
+            return 0.0;
+        }
+        limit
+    }
+}

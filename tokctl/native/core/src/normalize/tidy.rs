@@ -1,0 +1,356 @@
+//! What SentencePiece does with spaces, in one pass.
+//!
+//! A chain says it in steps, each of which would go through the text and make another one of
+//! it; see `formats/sentencepiece/spaces.py`. This is what those steps make together, for a
+//! text from its start to its end.
+
+use super::Normalizer;
+use crate::pattern::Search;
+
+/// What stands for a space.
+const MARK: &[u8; 3] = b"\xE2\x96\x81";
+
+/// The last steps of a chain.
+#[derive(Debug, Clone, Copy)]
+pub struct Tidy {
+    /// The first of them.
+    pub(super) from: usize,
+    steps: Steps,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Steps {
+    /// Removes spaces at the start, makes one of each run, puts one before what is left, takes
+    /// each `▁` for a space, removes spaces at the end, and makes `▁` of those that are left.
+    Joined { lead: bool },
+    /// Puts a space before the text, if asked for, and makes `▁` of each.
+    Marked { lead: bool },
+}
+
+impl Tidy {
+    /// The steps of a chain that can be taken at once; they are its last.
+    pub fn of(chain: &[Normalizer]) -> Option<Self> {
+        let (last, rest) = chain.split_last()?;
+        if !is_replace(last, " ", "\u{2581}") {
+            return None;
+        }
+        let joined = |rest: &[Normalizer], lead| {
+            let from = rest.len().checked_sub(2)?;
+            let tidy = matches!(
+                rest[from..],
+                [
+                    Normalizer::StripSpaces {
+                        left: true,
+                        right: false
+                    },
+                    Normalizer::CollapseSpaces
+                ]
+            );
+            let steps = Steps::Joined { lead };
+            tidy.then_some(Tidy { from, steps })
+        };
+        if let [rest @ .., replace, Normalizer::StripSpaces {
+            left: false,
+            right: true,
+        }] = rest
+        {
+            if !is_replace(replace, "\u{2581}", " ") {
+                return None;
+            }
+            return match rest {
+                [rest @ .., lead] if is_lead(lead) => joined(rest, true),
+                rest => joined(rest, false),
+            };
+        }
+        let lead = rest.last().is_some_and(is_lead);
+        Some(Tidy {
+            from: rest.len() - usize::from(lead),
+            steps: Steps::Marked { lead },
+        })
+    }
+
+    /// The text that the steps make.
+    pub fn run(self, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + text.len() / 2 + 16);
+        let write = |word: &[u8]| {
+            rewrite(word, &mut out);
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(_) = SpacedWords::new(self.steps).feed(text, true, write);
+        out
+    }
+
+    pub fn words(self) -> SpacedWords {
+        SpacedWords::new(self.steps)
+    }
+}
+
+/// Appends a word as the steps leave it: with `▁` for each space in front.
+#[inline]
+pub fn rewrite(word: &[u8], out: &mut Vec<u8>) {
+    let spaces = spaces_at(word, 0);
+    (0..spaces).for_each(|_| out.extend_from_slice(MARK));
+    out.extend_from_slice(&word[spaces..]);
+}
+
+/// Where a word begins and ends in a text that [`Tidy`] would rewrite, without a copy of it: each
+/// word is told with a U+0020 for every `▁` in front. No word has one of these elsewhere.
+pub struct SpacedWords {
+    steps: Steps,
+    /// Is there a word already?
+    started: bool,
+    scratch: Vec<u8>,
+}
+
+impl SpacedWords {
+    fn new(steps: Steps) -> Self {
+        SpacedWords {
+            steps,
+            started: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Calls `emit` for every word that is whole, until one fails. Returns how many bytes these
+    /// are: the rest belongs in front of what comes next, if `text` does not reach to the `end`.
+    #[inline]
+    pub fn feed<E>(
+        &mut self,
+        text: &[u8],
+        end: bool,
+        mut emit: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let (joins, lead) = match self.steps {
+            Steps::Joined { lead } => (true, lead),
+            Steps::Marked { lead } => (false, lead),
+        };
+        let mut at = match joins && !self.started {
+            true => spaces_at(text, 0),
+            false => 0,
+        };
+        while at < text.len() {
+            let start = at;
+            // As nearly all words begin.
+            if let (true, [b' ', next, ..]) = (self.started, &text[at..]) {
+                if *next != b' ' && *next != MARK[0] {
+                    at = word_end(text, at + 2);
+                    if at == text.len() && !end {
+                        return Ok(start);
+                    }
+                    emit(&text[start..at])?;
+                    continue;
+                }
+            }
+            let mut spaces = usize::from(lead && !self.started);
+            while at < text.len() {
+                if text[at] == b' ' {
+                    spaces += 1;
+                    at += 1;
+                    if joins {
+                        at += spaces_at(text, at);
+                    }
+                } else if text[at..].starts_with(MARK) {
+                    spaces += 1;
+                    at += MARK.len();
+                } else {
+                    break;
+                }
+            }
+            let content = at;
+            at = word_end(text, at);
+            if at == text.len() && !end {
+                return Ok(start);
+            }
+            if content == at && joins {
+                break;
+            }
+            if spaces == 1 && content > 0 && text[content - 1] == b' ' {
+                emit(&text[content - 1..at])?;
+            } else {
+                self.scratch.clear();
+                self.scratch.resize(spaces, b' ');
+                self.scratch.extend_from_slice(&text[content..at]);
+                emit(&self.scratch)?;
+            }
+            self.started = true;
+        }
+        Ok(text.len())
+    }
+}
+
+fn is_lead(normalizer: &Normalizer) -> bool {
+    matches!(normalizer, Normalizer::Prepend(text) if text == " ")
+}
+
+fn is_replace(normalizer: &Normalizer, from: &str, to: &str) -> bool {
+    match normalizer {
+        Normalizer::Replace {
+            pattern: Search::Literal(literal),
+            content,
+        } => literal == from && content == to,
+        _ => false,
+    }
+}
+
+fn spaces_at(text: &[u8], at: usize) -> usize {
+    text[at..].iter().take_while(|&&byte| byte == b' ').count()
+}
+
+/// The first place from `at` on where a space or `▁` stands.
+#[inline]
+fn word_end(text: &[u8], mut at: usize) -> usize {
+    loop {
+        at += before_stop(&text[at..]);
+        match text.get(at) {
+            None | Some(b' ') => return at,
+            Some(_) if text[at..].starts_with(MARK) => return at,
+            Some(_) => at += 1,
+        }
+    }
+}
+
+/// How many bytes come before the first that is a space or that `▁` may begin with.
+#[inline]
+fn before_stop(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // The lowest bit that is set is that of the first byte that is 0; higher ones may err.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let stops = |bytes: &[u8; 8]| {
+        let word = u64::from_le_bytes(*bytes);
+        zeros(word ^ (ONES * u64::from(b' '))) | zeros(word ^ (ONES * u64::from(MARK[0])))
+    };
+    let mut at = 0;
+    while let Some((first, second)) = pair(text, at) {
+        let (first, second) = (stops(first), stops(second));
+        if first | second != 0 {
+            let (found, base) = match first {
+                0 => (second, 8),
+                _ => (first, 0),
+            };
+            return at + base + found.trailing_zeros() as usize / 8;
+        }
+        at += 16;
+    }
+    let rest = &text[at..];
+    let found = rest
+        .iter()
+        .position(|&byte| byte == b' ' || byte == MARK[0]);
+    at + found.unwrap_or(rest.len())
+}
+
+#[inline]
+fn pair(text: &[u8], at: usize) -> Option<(&[u8; 8], &[u8; 8])> {
+    let (first, rest) = text.get(at..)?.split_first_chunk::<8>()?;
+    Some((first, rest.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normalize::{Chain, Edges};
+
+    fn literal(from: &str, to: &str) -> Normalizer {
+        Normalizer::Replace {
+            pattern: Search::Literal(from.into()),
+            content: to.into(),
+        }
+    }
+
+    fn chains() -> Vec<Vec<Normalizer>> {
+        let lead = || Normalizer::Prepend(" ".into());
+        let strip = |left| Normalizer::StripSpaces { left, right: !left };
+        let mut chains = Vec::new();
+        for joined in [true, false] {
+            for leads in [true, false] {
+                let mut chain = Vec::new();
+                if joined {
+                    chain.extend([strip(true), Normalizer::CollapseSpaces]);
+                }
+                chain.extend(leads.then(lead));
+                if joined {
+                    chain.extend([literal("\u{2581}", " "), strip(false)]);
+                }
+                chain.push(literal(" ", "\u{2581}"));
+                chains.push(chain);
+            }
+        }
+        chains
+    }
+
+    fn texts() -> Vec<Vec<u8>> {
+        let pieces: [&[u8]; 9] = [
+            b" ",
+            b" ",
+            b"a",
+            "\u{2581}".as_bytes(),
+            "\u{201C}".as_bytes(),
+            b"\xE2",
+            b"\x96\x81",
+            b"longer than eight",
+            b"\n",
+        ];
+        let mut state = 7u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize % end
+        };
+        let mut text = || {
+            let count = below(9);
+            (0..count).flat_map(|_| pieces[below(9)]).copied().collect()
+        };
+        (0..3000).map(|_| text()).collect()
+    }
+
+    #[test]
+    fn one_pass_does_what_the_steps_do() {
+        for chain in chains() {
+            let fused = Chain::new(chain.clone());
+            let tidy = Tidy::of(&chain).unwrap();
+            assert_eq!(tidy.from, 0);
+            for text in texts() {
+                let whole = fused.apply(&text, Edges::WHOLE).unwrap();
+                // With places every step is taken by itself.
+                let steps = fused.apply_aligned(&text, Edges::WHOLE).unwrap();
+                let expected = steps.map_or(text.clone(), |aligned| aligned.text);
+                assert_eq!(*whole, expected, "{chain:?} {text:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_do_not_depend_on_where_the_text_is_fed() {
+        for chain in chains() {
+            let tidy = Tidy::of(&chain).unwrap();
+            for text in texts() {
+                let whole = tidy.run(&text);
+                for cut in 0..=text.len() {
+                    let (mut words, mut out) = (tidy.words(), Vec::new());
+                    let mut emit = |word: &[u8]| {
+                        let spaces = spaces_at(word, 0);
+                        assert!(!word[spaces..].contains(&b' '));
+                        rewrite(word, &mut out);
+                        Ok::<(), ()>(())
+                    };
+                    let done = words.feed(&text[..cut], false, &mut emit).unwrap();
+                    words.feed(&text[done..], true, &mut emit).unwrap();
+                    assert_eq!(out, whole, "{chain:?} {text:x?} {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_steps_are_left_alone() {
+        let last = literal(" ", "\u{2581}");
+        assert!(Tidy::of(&[]).is_none());
+        assert!(Tidy::of(&[literal(" ", "_")]).is_none());
+        assert!(Tidy::of(&[last.clone(), Normalizer::Nfc]).is_none());
+        let strip = Normalizer::StripSpaces {
+            left: false,
+            right: true,
+        };
+        assert!(Tidy::of(&[Normalizer::CollapseSpaces, strip, last.clone()]).is_none());
+        let tidy = Tidy::of(&[Normalizer::Nfc, last]).unwrap();
+        assert_eq!(tidy.from, 1);
+    }
+}
