@@ -222,9 +222,10 @@ class Encoder:
         self,
         text: str | bytes,
         threads: int,
-        matchers: Matchers | None,
-        otherwise: _Otherwise | None,
-        strict: bool,
+        matchers: Matchers | None = None,
+        otherwise: _Otherwise | None = None,
+        strict: bool = False,
+        chunk: int = 131_072,
     ) -> IdArray: ...
     def batch(
         self,

@@ -104,14 +104,9 @@ def _loaded(job: Job) -> Tokenizer:
     return tokenizer
 
 
-# -- The one place where the suite meets tokctl's array interface: three functions. --------
-
-
 def ids_in_memory(tokenizer: Tokenizer, text: bytes, threads: int) -> Any:
-    """The ids of one text as 32-bit numbers in one buffer. What the command line writes as
-    binary ids; it has one thread for one text."""
-    del threads
-    return tokenizer.encoder.packed(text, 4, None)[0]
+    """The ids of one text as 32-bit numbers in one buffer."""
+    return tokenizer.encode_array(text, threads=threads)
 
 
 def ids_of_texts(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
@@ -122,9 +117,6 @@ def ids_of_texts(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
 def bytes_of_array(tokenizer: Tokenizer, ids: Any) -> bytes:
     """The bytes that an array of ids stands for."""
     return tokenizer.decode_bytes(ids)
-
-
-# ------------------------------------------------------------------------------------------
 
 
 def encode_list(job: Job) -> Task:

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, AddedToken, Flat, Rng, Segmenter, Unigram};
+use tokctl_core::encode::{self, AddedToken, Flat, Rng, Segmenter, Unigram, CHUNK};
 use tokctl_core::measure;
 use tokctl_core::model::NO_ID;
 use tokctl_core::normalize::Edges;
@@ -145,11 +145,12 @@ impl Encoder {
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.ids_of(text, 1, matchers, otherwise, strict)?;
+        let ids = self.ids_of(text, (1, CHUNK), matchers, otherwise, strict)?;
         self.numbers.list(text.py(), &ids)
     }
 
-    /// The ids as an array.
+    /// The ids as an array. The threads take chunks of `chunk` bytes, which tests choose.
+    #[pyo3(signature = (text, threads, matchers=None, otherwise=None, strict=false, chunk=CHUNK))]
     fn array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -157,8 +158,9 @@ impl Encoder {
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
+        chunk: usize,
     ) -> PyResult<IdArray> {
-        let mut ids = self.ids_of(text, threads, matchers, otherwise, strict)?;
+        let mut ids = self.ids_of(text, (threads, chunk), matchers, otherwise, strict)?;
         // It may live long.
         ids.shrink_to_fit();
         Ok(IdArray::of(ids, Arc::clone(&self.numbers)))
@@ -199,7 +201,7 @@ impl Encoder {
         width: usize,
         matchers: Option<&Matchers>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let ids = self.ids_of(text, 1, matchers, None, false)?;
+        let ids = self.ids_of(text, (1, CHUNK), matchers, None, false)?;
         check_width(&ids, width).map_err(to_python)?;
         let packed = PyBytes::new_with(text.py(), ids.len() * width, |out| {
             pack(&ids, width, out);
@@ -360,7 +362,7 @@ impl Encoder {
     fn ids_of<'py>(
         &self,
         text: &Bound<'py, PyAny>,
-        threads: usize,
+        how: (usize, usize),
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
@@ -369,7 +371,7 @@ impl Encoder {
         let matchers = matchers.map(|matchers| &matchers.0);
         let ids = detached(text.py(), |interrupt| {
             let (text, mut ids) = (read.as_ref(), Vec::new());
-            (self.inner).ids_threaded(text, threads, matchers, &mut ids, interrupt)?;
+            (self.inner).ids_in_chunks(text, how, matchers, &mut ids, interrupt)?;
             Ok(ids)
         })?;
         match strict && ids.contains(&NO_ID) {

@@ -38,6 +38,7 @@ pub use parts::can_cut;
 pub use random::Rng;
 use segmenter::check_length;
 pub use segmenter::{Segment, Segmenter};
+pub use threaded::CHUNK;
 pub use tokens::{PreTokens, Token};
 pub use unigram::{Precision, Unigram, UnigramOptions};
 pub use words::Words;

@@ -17,7 +17,7 @@ use crate::normalize::Edges;
 use crate::pretokenize::{cut_into_pieces, last_cut, safe_cut};
 
 /// Bytes that a thread takes at a time.
-const CHUNK: usize = 128 * 1024;
+pub const CHUNK: usize = 128 * 1024;
 
 /// Where it starts, the id of an added token, the text.
 type Span<'t> = (usize, Option<u32>, Cow<'t, [u8]>);
@@ -78,7 +78,8 @@ impl Encoder {
         self.ids_in_chunks(text, (threads, CHUNK), matchers, out, interrupt)
     }
 
-    fn ids_in_chunks(
+    /// As [`Self::ids_threaded`], in chunks of about so many bytes.
+    pub fn ids_in_chunks(
         &self,
         text: &[u8],
         (threads, chunk): (usize, usize),
