@@ -97,8 +97,9 @@ def test_rust_rooms() -> None:
         text = path.read_text(encoding="utf-8")
         code = re.sub(r"//.*", "", text)
         assert "pyo3" not in code, path
-        assert not re.search(r"\bprintln!|\beprintln!|std::fs|std::io", code), path
-        parts = path.parts
+        if not path.stem.endswith("tests"):
+            assert not re.search(r"\bprintln!|\beprintln!|std::fs|std::io", code), path
+        parts = path.relative_to(CHECKOUT).parts
         if "train" in parts:
             assert "crate::encode" not in code and "crate::decode" not in code, path
         if "encode" in parts:
