@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use super::encoder::Encoder;
 use super::ids_cache::key::{Key, LONGEST};
 use super::ids_cache::{IdsCache, INLINE};
+use super::large_pages::make_room;
 use super::parts::Cuts;
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::Interrupt;
@@ -18,9 +19,6 @@ use crate::pretokenize::Metaspace;
 
 /// Pre-tokens that are gathered.
 const BATCH: usize = 256;
-
-/// Ids that are gathered before they are appended to the rest.
-const IDS: usize = BATCH * INLINE;
 
 /// Batches between two looks at the interrupt.
 const LOOK_EVERY: usize = 64;
@@ -46,7 +44,6 @@ struct Gathered {
     /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
     keys: [Key; BATCH],
     hashes: [u64; BATCH],
-    ids: [u32; IDS],
 }
 
 impl Default for Memory {
@@ -57,7 +54,6 @@ impl Default for Memory {
                 places: [(0, 0); BATCH],
                 keys: [Key::default(); BATCH],
                 hashes: [0; BATCH],
-                ids: [0; IDS],
             }),
             rewritten: Vec::new(),
             scratch: Vec::new(),
@@ -97,9 +93,38 @@ pub(super) struct Batched<'b> {
     rewritten: &'b mut Vec<u8>,
     scratch: &'b mut Vec<Segment>,
     out: &'b mut Vec<u32>,
+    /// How many ids were there before.
+    first: usize,
     interrupt: Interrupt<'b>,
     batches: usize,
     result: Result<()>,
+}
+
+/// Counts apart from what it gathers for: moved into a scanner's loop, the number stays in a
+/// register.
+pub(super) struct Places<'p, 'b> {
+    batched: &'p mut Batched<'b>,
+    count: usize,
+}
+
+impl Places<'_, '_> {
+    /// The next pre-token, `text[start..end]`.
+    #[inline(always)]
+    pub fn push(&mut self, start: usize, end: usize) {
+        self.batched.gathered.places[self.count % BATCH] = (start, end);
+        self.count += 1;
+        if self.count == BATCH {
+            self.batched.count = BATCH;
+            self.batched.look_up();
+            self.count = 0;
+        }
+    }
+}
+
+impl Drop for Places<'_, '_> {
+    fn drop(&mut self) {
+        self.batched.count = self.count;
+    }
 }
 
 impl<'b> Batched<'b> {
@@ -120,6 +145,7 @@ impl<'b> Batched<'b> {
             count: 0,
             rewritten: &mut memory.rewritten,
             scratch: &mut memory.scratch,
+            first: out.len(),
             out,
             interrupt,
             batches: 0,
@@ -127,13 +153,11 @@ impl<'b> Batched<'b> {
         }
     }
 
-    /// The next pre-token, `text[start..end]`. Not where words are rewritten.
-    #[inline(always)]
-    pub fn push(&mut self, start: usize, end: usize) {
-        self.gathered.places[self.count % BATCH] = (start, end);
-        self.count += 1;
-        if self.count == BATCH {
-            self.look_up();
+    /// What takes pre-tokens as they stand in the text. Not where words are rewritten.
+    pub fn places(&mut self) -> Places<'_, 'b> {
+        Places {
+            count: self.count,
+            batched: self,
         }
     }
 
@@ -169,49 +193,63 @@ impl<'b> Batched<'b> {
             self.result = Err(Error::Interrupted);
             return;
         }
-        if self.words.is_none() {
-            self.make_keys(count);
+        match self.words {
+            None => self.make_keys(count),
+            Some(_) => self.make_hashes(count),
         }
-        self.make_hashes(count);
+        if self.out.capacity() - self.out.len() < count * INLINE {
+            let done = match self.words {
+                None => self.gathered.places[count - 1].1,
+                Some(_) => 0,
+            };
+            let rest = self.text.len().saturating_sub(done);
+            let ids = self.out.len() - self.first + count;
+            make_room(self.out, count * INLINE, (done, rest), ids);
+        }
         self.result = self.append_all(count);
     }
 
+    /// The keys of places, and their hashes.
     fn make_keys(&mut self, count: usize) {
-        let Gathered { places, keys, .. } = &mut *self.gathered;
-        for (key, &(start, end)) in keys.iter_mut().zip(&places[..count]) {
-            *key = match end - start {
-                1..=LONGEST => Key::of_range(self.text, start, end),
-                length => Key::of_place(start, length),
-            };
+        let Gathered {
+            places,
+            keys,
+            hashes,
+        } = &mut *self.gathered;
+        let (text, homes) = (self.text, self.cache.homes());
+        let made = keys.iter_mut().zip(hashes).zip(&places[..count]);
+        for ((key, hash), &(start, end)) in made {
+            let length = end - start;
+            if (1..=LONGEST).contains(&length) {
+                *key = Key::of_range(text, start, end);
+                *hash = homes.hash(*key);
+            } else {
+                *key = Key::of_place(start, length);
+                *hash = match CACHED.contains(&length) {
+                    true => homes.hash_long(&text[start..end]),
+                    false => 0,
+                };
+            }
         }
     }
 
+    /// Of keys that are there already.
     fn make_hashes(&mut self, count: usize) {
         let Gathered { keys, hashes, .. } = &mut *self.gathered;
-        let cache = &*self.cache;
+        let homes = self.cache.homes();
         for (hash, &key) in hashes.iter_mut().zip(&keys[..count]) {
-            *hash = match key.place() {
-                None => cache.hash(key),
-                Some(place) if CACHED.contains(&place.len()) => cache.hash_long(&self.text[place]),
-                Some(_) => 0,
-            };
-            cache.prefetch(*hash);
+            *hash = homes.hash(key);
         }
     }
 
     fn append_all(&mut self, count: usize) -> Result<()> {
         let mut at = 0;
         while at < count {
-            let Gathered {
-                keys, hashes, ids, ..
-            } = &mut *self.gathered;
-            let (found, filled) = self
-                .cache
-                .ids_at_home(&keys[at..count], &hashes[at..count], ids);
-            self.out.extend_from_slice(&ids[..filled]);
-            at += found;
+            let Gathered { keys, hashes, .. } = &*self.gathered;
+            let (keys, hashes) = (&keys[at..count], &hashes[at..count]);
+            at += self.cache.append_at_home(keys, hashes, self.out);
             if at < count {
-                let (key, hash) = (keys[at], hashes[at]);
+                let (key, hash) = (self.gathered.keys[at], self.gathered.hashes[at]);
                 self.append_gathered(key, hash)?;
                 at += 1;
             }

@@ -235,14 +235,17 @@ impl Encoder {
         if self.pre_tokenizer.rewrites() {
             let splits = self.pre_tokenizer.run(text, at_start)?;
             let mut batched = Batched::new(self, &splits.text, None, memory, out, interrupt);
+            let mut places = batched.places();
             for &(start, end) in &splits.ranges {
-                batched.push(start, end);
+                places.push(start, end);
             }
+            drop(places);
             return batched.finish();
         }
         let mut batched = Batched::new(self, text, None, memory, out, interrupt);
+        let mut places = batched.places();
         self.pre_tokenizer
-            .split(text, |start, end| batched.push(start, end))?;
+            .split(text, move |start, end| places.push(start, end))?;
         batched.finish()
     }
 

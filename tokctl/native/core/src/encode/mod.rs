@@ -7,6 +7,7 @@ mod cache;
 mod encoder;
 mod fallback;
 mod ids_cache;
+mod large_pages;
 mod lines;
 mod longest;
 mod longest_match;

@@ -1,5 +1,6 @@
 //! Work that several threads share out among them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
@@ -56,6 +57,43 @@ pub(super) fn in_order<T: Send>(
     Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
+/// What threads hand over in any order, and is taken in that of its numbers.
+pub(super) struct Order<T, S>(Mutex<Waiting<T, S>>);
+
+struct Waiting<T, S> {
+    /// The number whose turn it is.
+    next: usize,
+    early: BTreeMap<usize, T>,
+    taken: S,
+}
+
+impl<T, S> Order<T, S> {
+    pub fn new(taken: S) -> Self {
+        Order(Mutex::new(Waiting {
+            next: 0,
+            early: BTreeMap::new(),
+            taken,
+        }))
+    }
+
+    /// Takes what was made of a job if it is its turn, and what it kept waiting.
+    pub fn hand_over(
+        &self,
+        number: usize,
+        made: T,
+        mut take: impl FnMut(&mut S, T) -> Result<()>,
+    ) -> Result<()> {
+        let mut order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = &mut *order;
+        order.early.insert(number, made);
+        while let Some(made) = order.early.remove(&order.next) {
+            order.next += 1;
+            take(&mut order.taken, made)?;
+        }
+        Ok(())
+    }
+}
+
 /// Runs `work` on so many threads, the calling one among them, and waits for all.
 ///
 /// Only the calling thread may know of a signal (Python's handlers run in its main thread), so
@@ -106,6 +144,20 @@ fn shared_out(
 mod tests {
     use super::*;
     use crate::error::Error;
+
+    #[test]
+    fn what_is_early_waits_for_its_turn() {
+        let order = Order::new(Vec::new());
+        let take = |taken: &mut Vec<usize>, made| {
+            taken.push(made);
+            Ok(())
+        };
+        for (number, expected) in [(2, 0), (1, 0), (0, 3), (4, 3), (3, 5)] {
+            order.hand_over(number, 10 * number, take).unwrap();
+            assert_eq!(order.0.lock().unwrap().taken.len(), expected);
+        }
+        assert_eq!(order.0.into_inner().unwrap().taken, [0, 10, 20, 30, 40]);
+    }
 
     #[test]
     fn a_thread_that_only_ends_when_told_is_told() {

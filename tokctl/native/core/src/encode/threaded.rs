@@ -3,13 +3,14 @@
 //! The text is cut where that changes nothing. Without normalizers it is cut where the
 //! pre-tokenizer may be. With them it is cut where they may be; each part is normalized apart,
 //! and what lies between the last cut of one normalized part and the first of the next is
-//! put together and encoded when all parts are there.
+//! put together and encoded when the parts up to there are there.
 
 use std::borrow::Cow;
 
 use super::batch::groups;
 use super::encoder::Work;
-use super::shared_out::in_order;
+use super::large_pages::make_room;
+use super::shared_out::{in_order, Order};
 use super::spans::each_span;
 use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
@@ -100,18 +101,31 @@ impl Encoder {
             }
         }
         let groups = groups(pieces.iter().map(Piece::length), chunk);
-        let made = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+        let joined = Joined {
+            first: out.len(),
+            out,
+            waiting: Vec::new(),
+            split: false,
+        };
+        let order = Order::new((joined, (0, text.len())));
+        in_order::<()>(groups.len(), threads, interrupt, |jobs, interrupt| {
             self.with_work(interrupt, matchers, |work| {
                 while let Some(number) = jobs.take() {
                     let (from, to) = groups[number];
-                    jobs.done(number, self.make(&pieces[from..to], work)?);
+                    let pieces = &pieces[from..to];
+                    let made = (pieces, self.make(pieces, work)?);
+                    order.hand_over(number, made, |(joined, (done, rest)), (pieces, made)| {
+                        let bytes: usize = pieces.iter().map(Piece::length).sum();
+                        *done += bytes;
+                        *rest = rest.saturating_sub(bytes);
+                        joined.make_room(&made, (*done, *rest));
+                        self.join(made, work, joined)
+                    })?;
                 }
                 Ok(())
             })
         })?;
-        let made: Vec<Made> = made.into_iter().flatten().collect();
-        out.reserve(made.iter().map(Made::ids).sum());
-        self.with_work(interrupt, matchers, |work| self.join(made, work, out))
+        Ok(())
     }
 
     /// Where each added token that is found in the text as given starts, and its id; and the
@@ -256,34 +270,60 @@ impl Encoder {
     }
 
     /// All ids in order; and those of what lies between parts.
-    fn join(&self, made: Vec<Made>, work: &mut Work, out: &mut Vec<u32>) -> Result<()> {
-        let (mut waiting, mut split) = (Vec::new(), false);
+    fn join(&self, made: Vec<Made>, work: &mut Work, joined: &mut Joined) -> Result<()> {
         for made in made {
             let (raw, ends) = match made {
                 Made::Ids(ids) => {
-                    out.extend_from_slice(&ids);
+                    joined.out.extend_from_slice(&ids);
                     continue;
                 }
                 Made::Raw(raw, ends) => (raw, ends),
             };
+            let Joined {
+                out,
+                waiting,
+                split,
+                ..
+            } = joined;
             if raw.edges.start {
-                split = false;
+                *split = false;
             }
             waiting.extend_from_slice(&ends.head);
             if ends.middle.is_some() || raw.edges.end {
                 if !waiting.is_empty() {
-                    self.normalized_ids(&waiting, raw.at_start && !split, work, out)?;
-                    split = true;
+                    self.normalized_ids(waiting, raw.at_start && !*split, work, out)?;
+                    *split = true;
                 }
                 waiting.clear();
             }
             if let Some((ids, tail)) = ends.middle {
                 out.extend_from_slice(&ids);
-                waiting = tail;
-                split = true;
+                *waiting = tail;
+                *split = true;
             }
         }
         Ok(())
+    }
+}
+
+/// All ids up to some part.
+struct Joined<'o> {
+    out: &'o mut Vec<u32>,
+    /// How many were there before.
+    first: usize,
+    /// Normalized text from the last cut on.
+    waiting: Vec<u8>,
+    /// Has a pre-token of this stretch gone before?
+    split: bool,
+}
+
+impl Joined<'_> {
+    fn make_room(&mut self, made: &[Made], bytes: (usize, usize)) {
+        let next = made.iter().map(Made::ids).sum();
+        if self.out.capacity() - self.out.len() < next {
+            let ids = self.out.len() - self.first + next;
+            make_room(self.out, next, bytes, ids);
+        }
     }
 }
 

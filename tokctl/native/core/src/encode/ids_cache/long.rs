@@ -4,7 +4,7 @@ use super::key::Seeds;
 
 /// Where a record is. An empty slot has the length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+pub(super) struct Slot {
     tag: u32,
     place: u32,
     /// Bytes of the pre-token.
@@ -61,6 +61,10 @@ impl Table {
     fn places(&self, hash: u64) -> impl Iterator<Item = usize> {
         let mask = self.slots.len() - 1;
         (0..PROBES).map(move |step| (hash as usize).wrapping_add(step) & mask)
+    }
+
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// The ids of `text`, four bytes each.

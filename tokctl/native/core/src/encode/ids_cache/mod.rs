@@ -6,6 +6,7 @@
 //! place of others. The hash has the process's own seeds, and only a few places are looked at,
 //! so that no text makes a look-up slow.
 
+mod fours;
 pub(super) mod key;
 mod long;
 mod prefetch;
@@ -53,6 +54,32 @@ impl Default for IdsCache {
     }
 }
 
+/// Of a cache, what is asked for many hashes in a row: held by value, it stays in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Homes<'c> {
+    seeds: Seeds,
+    short: &'c [table::Bucket],
+    long: &'c [long::Slot],
+}
+
+impl Homes<'_> {
+    /// The hash of a key, whose place is asked for ahead of its use.
+    #[inline(always)]
+    pub fn hash(self, key: Key) -> u64 {
+        let hash = self.seeds.hash(key);
+        prefetch(table::home(self.short, hash));
+        hash
+    }
+
+    /// The same of a text of over 15 bytes.
+    #[inline]
+    pub fn hash_long(self, text: &[u8]) -> u64 {
+        let hash = self.seeds.hash_long(text);
+        prefetch(table::home(self.long, hash));
+        hash
+    }
+}
+
 impl IdsCache {
     pub fn stats(&self) -> CacheStats {
         CacheStats {
@@ -61,10 +88,14 @@ impl IdsCache {
         }
     }
 
-    /// Asks for the bucket that a hash leads to, ahead of its use.
+    /// What hashes are made with, and where they lead to.
     #[inline(always)]
-    pub fn prefetch(&self, hash: u64) {
-        prefetch(self.short.home(hash));
+    pub fn homes(&self) -> Homes<'_> {
+        Homes {
+            seeds: self.seeds,
+            short: self.short.buckets(),
+            long: self.long.slots(),
+        }
     }
 
     #[inline(always)]
@@ -76,10 +107,10 @@ impl IdsCache {
         self.seeds.hash_long(text)
     }
 
-    /// See [`table::Table::ids_at_home`].
+    /// See [`table::Table::append_at_home`].
     #[inline]
-    pub fn ids_at_home(&self, keys: &[Key], hashes: &[u64], out: &mut [u32]) -> (usize, usize) {
-        self.short.ids_at_home(keys, hashes, out)
+    pub fn append_at_home(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
+        self.short.append_at_home(keys, hashes, out)
     }
 
     pub fn ids_of_key(&self, key: Key, hash: u64) -> Option<&[u32]> {

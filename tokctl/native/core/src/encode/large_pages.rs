@@ -1,0 +1,53 @@
+//! Asking the system for large pages, where much memory is about to be touched.
+//!
+//! The first touch of a page costs far more than what is written to it, and a table spread
+//! over thousands of small pages costs a walk through the page tables at nearly every look-up.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+/// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
+/// bytes gave `ids`: what is not used in the end is never touched.
+#[cold]
+pub(super) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, usize), ids: usize) {
+    if done == 0 || rest == 0 {
+        return out.reserve(next);
+    }
+    let more = (ids as u128 * rest as u128 / done as u128) as usize;
+    // At least by half, so that a text whose end is unlike its start is not copied often.
+    let more = more.saturating_add(more / 16).max(out.len() / 2);
+    out.reserve_exact(next.saturating_add(more));
+    ask(out.spare_capacity_mut());
+}
+
+/// Less memory than this holds no large page for sure.
+#[cfg(target_os = "linux")]
+const LEAST: usize = 2 << 20;
+
+/// Says that all of `memory` is going to be used. What is not touched stays free.
+pub(super) fn ask<T>(memory: &[MaybeUninit<T>]) {
+    #[cfg(target_os = "linux")]
+    {
+        /// `MADV_HUGEPAGE` of <sys/mman.h>.
+        const HUGE_PAGE: i32 = 14;
+        /// Systems with larger pages refuse what does not start at one, which does no harm.
+        const PAGE: usize = 4096;
+        unsafe extern "C" {
+            fn madvise(start: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
+        }
+        let bytes = size_of_val(memory);
+        if bytes < LEAST {
+            return;
+        }
+        let start = memory.as_ptr().cast::<u8>().cast_mut();
+        let before = start.addr() % PAGE;
+        // SAFETY: the advice changes no contents, only how large the pages are that the system
+        // makes at the first touch; every page told holds at least a byte of `memory`. The
+        // result is of no interest: without large pages everything is the same, but slower.
+        unsafe {
+            madvise(start.wrapping_sub(before).cast(), before + bytes, HUGE_PAGE);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
