@@ -88,9 +88,8 @@ def test_these_are_cut(trained: dict[str, Path], name: str) -> None:
     text = TEXT.encode()
     blocks = [text[at : at + 7] for at in range(0, len(text), 7)]
     document = sources.Document("text", len(text), lambda: iter(blocks))
-    pieces = list(Forms(Tokenizer.load(trained[name])).texts(document))
-    assert b"".join(pieces) == text
-    assert len(pieces) > 5
+    written = list(Forms(Tokenizer.load(trained[name])).written(document, whole=True))
+    assert sum(tokens > 0 for _, tokens in written) > 5
 
 
 @pytest.mark.parametrize("form", ["ids", "jsonl", "bin"])

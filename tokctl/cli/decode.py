@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tokctl.cli import options, streams
+from tokctl.cli import declared, options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
+    import typer
+
     from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
@@ -40,7 +40,7 @@ def decode(
     world: World,
     files: Annotated[
         list[str] | None,
-        typer.Argument(
+        declared.Argument(
             metavar="[FILE]...",
             help="What encode has written; - is stdin, as is no file.",
             show_default=False,
@@ -49,12 +49,14 @@ def decode(
     model: streams.Model = None,
     form: Annotated[
         str,
-        typer.Option("--from", metavar="ids|jsonl|bin", help="The form that encode has written."),
+        declared.Option(
+            "--from", metavar="ids|jsonl|bin", help="The form that encode has written."
+        ),
     ] = "ids",
     skip_special: Annotated[
-        bool, typer.Option("--skip-special", help="Leave special tokens out.")
+        bool, declared.Option("--skip-special", help="Leave special tokens out.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="The same as --from jsonl.")] = False,
+    json: Annotated[bool, declared.Option("--json", help="The same as --from jsonl.")] = False,
     output: streams.Output = None,
 ) -> None:
     """Turn ids back into text: one line of ids in, one line of text out. The
@@ -146,7 +148,7 @@ def _from_bin(
         rest = data[whole:]
         ids = unpacked(data[:whole], width)
         try:
-            yield stream.push(list(ids))
+            yield stream.push(ids)
         except CoreError as error:
             if error.args[1] != "unknown-id":
                 raise

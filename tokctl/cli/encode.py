@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
-import typer
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from tokctl.cli import encode_options as given
 from tokctl.cli import options, streams, texts_out
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    import typer
 
 EXAMPLES = """Examples:
 
@@ -46,7 +48,10 @@ What is written:
 A line ends at a line feed and nowhere else. Where a
 file ends without one and another follows, one is put
 between. With --stride, a text of more than --max-length
-tokens has a line for each of its windows."""
+tokens has a line for each of its windows.
+
+With --verbose, a line on stderr ends the work: tokens,
+bytes, MB/s, threads, pre-tokens in the cache."""
 
 SHORT = "Turn text into ids, line by line; or into tokens, pieces, counts."
 
@@ -115,34 +120,32 @@ def encode(
         seed=seed,
     )
     texts = streams.documents(world, files)
-    with ExitStack() as stack:
-        forms = Forms(
-            tokenizer,
-            form="ids" if count else form,
-            special=allowed,
-            errors=errors,
-            offsets=offsets,
-            byte_offsets=byte_offsets,
-            full=full,
-            around=around,
-            threads=min(threads, 64),
-        )
-        tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
-        if add_special and not tokenizer.post_processor.added_tokens_count():
-            world.say("note: this model's template has no special tokens to add")
-        if threads > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            forms.executor = stack.enter_context(ThreadPoolExecutor(forms.threads))
-        out = stack.enter_context(streams.output(world, output))
+    forms = Forms(
+        tokenizer,
+        form="ids" if count else form,
+        special=allowed,
+        errors=errors,
+        offsets=offsets,
+        byte_offsets=byte_offsets,
+        full=full,
+        around=around,
+        threads=min(threads, 64),
+    )
+    tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
+    if add_special and not tokenizer.post_processor.added_tokens_count():
+        world.say("note: this model's template has no special tokens to add")
+    with streams.output(world, output) as out:
+        start = perf_counter()
+        whole = whole or form == "bin"
         if count:
             named = bool(files)
             out.write(texts_out.count_report(forms, texts, whole=whole, json=json, named=named))
-            return
-        whole = whole or form == "bin"
-        if around.padding and around.padding.length is None:
-            texts = texts_out.measured(forms, texts, whole=whole)
-        texts_out.write_all(forms, texts, streams.Writer(out), whole=whole)
+        else:
+            if around.padding and around.padding.length is None:
+                texts = texts_out.measured(forms, texts, whole=whole)
+            texts_out.write_all(forms, texts, streams.Writer(out), whole=whole)
+    if world.verbose:
+        world.say(texts_out.summary(forms, perf_counter() - start))
 
 
 def _check_sample(form: str, *, special: bool, asked: str | None) -> None:

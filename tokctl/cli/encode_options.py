@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from tokctl.cli import declared
 
 _FORM = "What is written"
 _TEXT = "What is read"
@@ -12,13 +12,13 @@ _AROUND = "What is put around, and how long it gets"
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(
+    declared.Argument(
         metavar="[FILE]...", help="Texts; - is stdin, as is no file.", show_default=False
     ),
 ]
 Form = Annotated[
     str | None,
-    typer.Option(
+    declared.Option(
         "--as",
         metavar="FORM",
         help="ids (default), tokens, pieces, jsonl or bin; see below.",
@@ -28,7 +28,7 @@ Form = Annotated[
 ]
 Count = Annotated[
     bool,
-    typer.Option(
+    declared.Option(
         "--count",
         help="Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
         "make no tokens, but with --whole.",
@@ -37,7 +37,7 @@ Count = Annotated[
 ]
 Whole = Annotated[
     bool,
-    typer.Option(
+    declared.Option(
         "--whole",
         help="Each file is one text, line feeds and all; not each line.",
         rich_help_panel=_TEXT,
@@ -45,19 +45,23 @@ Whole = Annotated[
 ]
 Offsets = Annotated[
     bool,
-    typer.Option("--offsets", help="Add offsets to jsonl, in characters.", rich_help_panel=_FORM),
+    declared.Option(
+        "--offsets", help="Add offsets to jsonl, in characters.", rich_help_panel=_FORM
+    ),
 ]
 ByteOffsets = Annotated[
     bool,
-    typer.Option("--byte-offsets", help="Add offsets to jsonl, in bytes.", rich_help_panel=_FORM),
+    declared.Option(
+        "--byte-offsets", help="Add offsets to jsonl, in bytes.", rich_help_panel=_FORM
+    ),
 ]
 Full = Annotated[
     bool,
-    typer.Option("--full", help="Add everything to jsonl; see below.", rich_help_panel=_FORM),
+    declared.Option("--full", help="Add everything to jsonl; see below.", rich_help_panel=_FORM),
 ]
 Json = Annotated[
     bool,
-    typer.Option(
+    declared.Option(
         "--json",
         help="The same as --as jsonl; with --count one JSON document.",
         rich_help_panel=_FORM,
@@ -65,7 +69,7 @@ Json = Annotated[
 ]
 Special = Annotated[
     list[str] | None,
-    typer.Option(
+    declared.Option(
         "--special",
         metavar="TOKEN",
         help="A special token that the text may spell; all, or none (default): its "
@@ -76,7 +80,7 @@ Special = Annotated[
 ]
 AddSpecial = Annotated[
     bool,
-    typer.Option(
+    declared.Option(
         "--add-special/--no-add-special",
         help="Put the special tokens of the model's template around each text; off by default.",
         rich_help_panel=_AROUND,
@@ -85,7 +89,7 @@ AddSpecial = Annotated[
 ]
 MaxLength = Annotated[
     int | None,
-    typer.Option(
+    declared.Option(
         "--max-length",
         min=1,
         metavar="N",
@@ -96,7 +100,7 @@ MaxLength = Annotated[
 ]
 Stride = Annotated[
     int | None,
-    typer.Option(
+    declared.Option(
         "--stride",
         min=0,
         metavar="N",
@@ -108,7 +112,7 @@ Stride = Annotated[
 ]
 Pad = Annotated[
     str | None,
-    typer.Option(
+    declared.Option(
         "--pad",
         metavar="N|longest",
         help="Fill shorter texts up to N tokens; or to the longest of all, which are read "
@@ -119,7 +123,7 @@ Pad = Annotated[
 ]
 PadToken = Annotated[
     str | None,
-    typer.Option(
+    declared.Option(
         "--pad-token",
         metavar="TOKEN",
         help="What --pad fills up with: [PAD] or <pad> where the model has it.",
@@ -129,7 +133,7 @@ PadToken = Annotated[
 ]
 Sample = Annotated[
     float | None,
-    typer.Option(
+    declared.Option(
         "--sample",
         metavar="ALPHA",
         help="Unigram: draw a segmentation at random, with a probability in proportion to "
@@ -140,7 +144,7 @@ Sample = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
+    declared.Option(
         "--seed",
         min=0,
         metavar="N",
@@ -152,7 +156,7 @@ Seed = Annotated[
 ]
 Errors = Annotated[
     str,
-    typer.Option(
+    declared.Option(
         "--errors",
         metavar="strict|replace",
         help="What to do, with a character model, where the text is not UTF-8: stop, or "
@@ -162,11 +166,11 @@ Errors = Annotated[
 ]
 Threads = Annotated[
     int,
-    typer.Option(
+    declared.Option(
         "--threads",
         min=1,
         metavar="N",
-        help="For ids and --count, line by line; the output is the same with any number.",
+        help="For ids, bin and --count; the output is the same with any number.",
         rich_help_panel=_TEXT,
     ),
 ]

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import streams, written
+from tokctl.cli import written
 from tokctl.cli.around import Around
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from tokctl._native import Matchers
+    from tokctl._native import IdWriter, Matchers
     from tokctl.encoding import Encoding
     from tokctl.sources import Document
     from tokctl.tokenizer import Special, Tokenizer
@@ -22,6 +20,10 @@ if TYPE_CHECKING:
 #: One text, or one line, per line.
 LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
 FORMS = (*LINE_FORMS, "bin")
+
+#: Bytes of text that one thread encodes at a time: what is written for them fits into the
+#: processor's cache, and the system has no new memory to clear.
+_PART = 1 << 18
 
 
 @dataclass
@@ -35,8 +37,10 @@ class Forms:
         offsets, byte_offsets: adds them to jsonl.
         full: adds all there is to jsonl.
         around: what is done with the tokens of each text.
-        executor, threads: share out the lines of a block; None and 1 for no threads.
+        threads: share out each block.
         bytes_read: of all documents so far, as they were before any replacement.
+        tokens: of all documents so far.
+        line_is_open: the last byte read is no line feed.
         texts_done: lines, or whole texts, that a segmentation was drawn for.
     """
 
@@ -48,9 +52,10 @@ class Forms:
     byte_offsets: bool = False
     full: bool = False
     around: Around = field(default_factory=Around)
-    executor: Executor | None = None
     threads: int = 1
     bytes_read: int = 0
+    tokens: int = 0
+    line_is_open: bool = False
     texts_done: int = 0
 
     def blocks(self, document: Document) -> Iterator[bytes]:
@@ -60,6 +65,7 @@ class Forms:
         def counted() -> Iterator[bytes]:
             for block in document.blocks():
                 self.bytes_read += len(block)
+                self.line_is_open = not block.endswith(b"\n")
                 yield block
 
         watched = Document(document.name, document.size, counted)
@@ -67,40 +73,50 @@ class Forms:
             return counted()
         return check_utf8(watched, self.errors)
 
-    def texts(self, document: Document) -> Iterator[bytes]:
-        """The document in pieces that can be encoded one by one: cut where no pre-token is
-        cut. All of it at once where that can't be told (a pattern, a normalizer, special
-        tokens), or the whole is cut, wrapped or padded.
-
-        A piece is encoded as a text of its own, and yet nothing is put before it (▁ by
-        `metaspace`, a space by `prefix-space`): with these it begins with a space, which
-        says that it needs none.
-        """
-        recipe = self.tokenizer.recipe
-        blocks = self.blocks(document)
-        whole = recipe.normalizers or self._matcher or self.around
-        if whole or self.form not in ("ids", "bin"):
-            yield b"".join(blocks)
-            return
-        from tokctl._native import last_cut
-        from tokctl.pipeline import native_parts
-
-        splitting = native_parts(recipe.pre_tokenizers)
-        waiting = bytearray()
-        for block in blocks:
-            searched = len(waiting)
-            waiting += block
-            cut = last_cut(splitting, bytes(waiting[max(0, searched - 4) :]), 4)
-            if cut is not None:
-                cut += max(0, searched - 4)
-                yield bytes(waiting[:cut])
-                del waiting[:cut]
-        yield bytes(waiting)
-
     @property
     def is_native(self) -> bool:
-        """Are lines written by the native encoder itself?"""
-        return self.form == "ids" and not self.around
+        """Are ids written by the native encoder itself?"""
+        return self.form in ("ids", "bin") and not self.around
+
+    def written(
+        self, document: Document, *, whole: bool, counted: bool = False
+    ) -> Iterator[tuple[bytes, int]]:
+        """What the native encoder writes as the document comes, and how many tokens these are.
+
+        The document is one text, or each line is one. A text is cut where no pre-token is, and
+        comes as one where that can't be told (a pattern, a normalizer, added tokens).
+        TokctlError, naming the line, for a character that has no id.
+        """
+        cuts = "lines"
+        if whole:
+            at_once = self.tokenizer.recipe.normalizers or self._matcher
+            cuts = "nowhere" if at_once else "pieces"
+        form = "counted" if counted else "decimal"
+        if self.form == "bin" and not counted:
+            form = str(8 * written.bin_width(self.tokenizer))
+        from tokctl._native import IdWriter
+
+        writer = IdWriter(
+            self.tokenizer.encoder, self._matcher, cuts=cuts, form=form, threads=self.threads
+        )
+        blocks = self.blocks(document)
+        if cuts == "nowhere":
+            yield self._fed(writer, b"".join(blocks), document.name, last=True)
+            return
+        for block in blocks:
+            part = _PART if self.threads == 1 else len(block)
+            for start in range(0, len(block), part or 1):
+                yield self._fed(writer, block, document.name, start=start, end=start + part)
+        yield self._fed(writer, b"", document.name, last=True)
+
+    def _fed(
+        self, writer: IdWriter, block: bytes, name: str, *, last: bool = False, **part: int
+    ) -> tuple[bytes, int]:
+        shown, tokens, lacking = writer.feed(block, last, **part)
+        if lacking is not None:
+            line, text = lacking
+            raise self._no_id(text, name, 1 + line)
+        return shown, tokens
 
     def lines(self, block: bytes, name: str, first_line: int) -> tuple[bytes, int]:
         """What is written for the lines of `block`, and the number of tokens.
@@ -108,8 +124,6 @@ class Forms:
         Line feeds are not encoded but copied. TokctlError, naming the line, for a
         character that has no id.
         """
-        if self.is_native:
-            return self._native_lines(block, name, first_line)
         ended = block.endswith(b"\n")
         lines = block[: -1 if ended else None].split(b"\n")
         if self.form == "ids" and not self.around.windows and self.around.sample is None:
@@ -132,28 +146,11 @@ class Forms:
             found.append((written.decimal(row), len(row)))
         return found
 
-    def _native_lines(self, block: bytes, name: str, first_line: int) -> tuple[bytes, int]:
-        encode = self.tokenizer.encoder.lines
-        if self.executor is None:
-            parts = [block]
-            results = [encode(block, self._matcher)]
-        else:
-            parts = streams.shares(block, self.threads)
-            results = list(self.executor.map(encode, parts, [self._matcher] * len(parts)))
-        for part, (_, _, without_id) in zip(parts, results, strict=True):
-            if without_id is not None:
-                line = part.split(b"\n", without_id + 1)[without_id]
-                raise self._no_id(line, name, first_line + without_id)
-            first_line += part.count(b"\n")
-        return b"".join(text for text, _, _ in results), sum(tokens for _, tokens, _ in results)
-
     def text(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
         """What is written for one text, without a line feed, and the number of tokens.
 
         `line` is that of the text's start, for errors.
         """
-        if self.form == "bin" and not self.around:
-            return self._native_bin(text, name, line)
         if self.around.sample is not None:
             return self._sampled(text, name, line)
         if self.form in ("ids", "bin") and not self.around.windows:
@@ -221,17 +218,6 @@ class Forms:
             width = written.bin_width(self.tokenizer)
             return b"".join(written.packed(row, width) for row in rows)
         return b"\n".join(map(written.decimal, rows))
-
-    def _native_bin(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
-        from tokctl._native import CoreError
-
-        try:
-            width = written.bin_width(self.tokenizer)
-            return self.tokenizer.encoder.packed(text, width, self._matcher)
-        except CoreError:
-            if self._lacks_ids(self.tokenizer.encoder.ids(text, self._matcher)):
-                raise self._no_id(text, name, line) from None
-            raise
 
     @cached_property
     def _matcher(self) -> Matchers | None:

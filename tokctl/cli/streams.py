@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
-
+from tokctl.cli import declared
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 Model = Annotated[
     str | None,
-    typer.Option(
+    declared.Option(
         "--model",
         "-m",
         metavar="MODEL",
@@ -32,7 +31,7 @@ Model = Annotated[
 ]
 Output = Annotated[
     str | None,
-    typer.Option(
+    declared.Option(
         "--output",
         "-o",
         metavar="PATH",

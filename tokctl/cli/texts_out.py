@@ -47,36 +47,55 @@ def measured(forms: Forms, texts: list[Document], *, whole: bool) -> list[Docume
 
 
 def _whole(forms: Forms, text: Document, write: streams.Writer) -> None:
-    line = 1
-    some = False
-    for piece in forms.texts(text):
-        written, tokens = forms.text(piece, text.name, line)
-        if some and tokens and forms.form == "ids":
-            write(b" ")
-        write(written)
-        some |= tokens > 0
-        line += piece.count(b"\n")
+    if forms.is_native:
+        for shown, tokens in forms.written(text, whole=True):
+            forms.tokens += tokens
+            write(shown)
+    else:
+        shown, tokens = forms.text(b"".join(forms.blocks(text)), text.name, 1)
+        forms.tokens += tokens
+        write(shown)
     if forms.form != "bin":
         write(b"\n")
 
 
 def _lines(forms: Forms, text: Document, write: streams.Writer) -> None:
+    open_before, some = write.line_is_open, forms.bytes_read
+    shown_lines = forms.written(text, whole=False) if forms.is_native else _by_lines(forms, text)
+    for shown, tokens in shown_lines:
+        if open_before and forms.bytes_read > some:
+            write(b"\n")
+            open_before = False
+        write(shown)
+        forms.tokens += tokens
+    if forms.bytes_read > some:
+        write.line_is_open = forms.line_is_open
+
+
+def _by_lines(forms: Forms, text: Document) -> Iterator[tuple[bytes, int]]:
+    """What Python writes for some lines, and their tokens."""
     line = 1
     for block in _portions(forms, text):
-        if line == 1 and write.line_is_open:
-            write(b"\n")
-        write(forms.lines(block, text.name, line)[0])
-        write.line_is_open = not block.endswith(b"\n")
+        yield forms.lines(block, text.name, line)
         line += block.count(b"\n")
 
 
 def _portions(forms: Forms, text: Document) -> Iterator[bytes]:
     """Whole lines, so many that what is written for them does not keep people waiting."""
     for block in streams.whole_lines(forms.blocks(text)):
-        if forms.is_native:
-            yield block
-        else:
-            yield from streams.shares(block, len(block) // _PORTION + 1)
+        yield from streams.shares(block, len(block) // _PORTION + 1)
+
+
+def _counted(forms: Forms, text: Document, *, whole: bool) -> Iterator[int]:
+    """How many tokens each part of a text has."""
+    if forms.is_native:
+        for _, tokens in forms.written(text, whole=whole, counted=True):
+            yield tokens
+    elif whole:
+        yield forms.text(b"".join(forms.blocks(text)), text.name, 1)[1]
+    else:
+        for _, tokens in _by_lines(forms, text):
+            yield tokens
 
 
 def count_report(
@@ -86,16 +105,8 @@ def count_report(
     rows = []
     for text in texts:
         before = forms.bytes_read
-        tokens = 0
-        line = 1
-        if whole:
-            for piece in forms.texts(text):
-                tokens += forms.text(piece, text.name, line)[1]
-                line += piece.count(b"\n")
-        else:
-            for block in _portions(forms, text):
-                tokens += forms.lines(block, text.name, line)[1]
-                line += block.count(b"\n")
+        tokens = sum(_counted(forms, text, whole=whole))
+        forms.tokens += tokens
         rows.append((tokens, forms.bytes_read - before, text.name))
     total = (sum(row[0] for row in rows), forms.bytes_read, "total")
     if json:
@@ -118,3 +129,14 @@ def count_report(
         shown = f" {visible(name)}" if named else ""
         lines.append(f"{tokens:>{widths[0]}} {size:>{widths[1]}}{shown}\n")
     return "".join(lines).encode()
+
+
+def summary(forms: Forms, seconds: float) -> str:
+    """How much was encoded, how fast, and what the encoder remembers of it."""
+    speed = forms.bytes_read / 1e6 / max(seconds, 1e-9)
+    entries, size = forms.tokenizer.encoder.cache_stats()
+    return (
+        f"{forms.tokens:,} tokens of {forms.bytes_read:,} bytes in {seconds:.2f} s: "
+        f"{speed:,.1f} MB/s; threads: {forms.threads}; "
+        f"cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
+    )

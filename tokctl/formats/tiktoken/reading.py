@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 
+from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import holes
 from tokctl.formats.contract import LARGEST_VOCABULARY, InexpressibleError, Source, damaged
@@ -148,6 +149,9 @@ _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 
 def _ranks(data: bytes, name: str) -> dict[bytes, int]:
     """The ranks, in any order; TokctlError that names the line where one is none."""
+    plain = _native.plain_ranks(data)
+    if plain is not None:
+        return plain
     ranks: dict[bytes, int] = {}
     places: dict[int, int] = {}
     # Line by line: a file that is wrong from the start is not taken apart first.

@@ -33,7 +33,7 @@ type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
 
 /// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Matchers(encode::Matchers);
+pub struct Matchers(pub(crate) encode::Matchers);
 
 #[pymethods]
 impl Matchers {
@@ -75,7 +75,7 @@ impl Matchers {
 /// See `tokctl_core::encode::Encoder`. Safe to use from many threads at once.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Encoder {
-    inner: encode::Encoder,
+    pub(crate) inner: encode::Encoder,
     /// Does it read characters, so that bytes must be UTF-8?
     characters: bool,
     numbers: Arc<Numbers>,
@@ -250,16 +250,10 @@ impl Encoder {
         })
     }
 
-    /// (ids in decimal, number of tokens, line of the first token without an id).
-    fn lines<'py>(
-        &self,
-        py: Python<'py>,
-        block: &[u8],
-        matchers: Option<&Matchers>,
-    ) -> PyResult<(Bound<'py, PyBytes>, u64, Option<u64>)> {
-        let matchers = matchers.map(|matchers| &matchers.0);
-        let lines = detached(py, |interrupt| self.inner.lines(block, matchers, interrupt))?;
-        Ok((PyBytes::new(py, &lines.text), lines.tokens, lines.unknown))
+    /// How many pre-tokens all caches remember, and their bytes.
+    fn cache_stats(&self) -> (u64, u64) {
+        let stats = self.inner.cache_stats();
+        (stats.entries as u64, stats.bytes as u64)
     }
 
     /// The normalized and rewritten text, the byte ranges of its pre-tokens and of the added

@@ -15,6 +15,7 @@ mod numbers;
 mod options;
 mod pattern;
 mod pretokenizers;
+mod ranks;
 mod segmenters;
 mod stored;
 mod text;
@@ -24,6 +25,7 @@ mod trainer;
 mod unigram_trainer;
 #[cfg(count_work)]
 mod work;
+mod written_ids;
 
 use pyo3::prelude::*;
 
@@ -42,9 +44,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
+    module.add_class::<written_ids::IdWriter>()?;
     module.add_class::<id_array::IdArray>()?;
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
+    module.add_function(wrap_pyfunction!(ranks::plain_ranks, module)?)?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

@@ -20,6 +20,9 @@ use crate::pretokenize::Metaspace;
 /// Pre-tokens that are gathered.
 const BATCH: usize = 256;
 
+/// Stands among the ids where a line ends; no token has such an id.
+pub(super) const LINE_END: u32 = u32::MAX - 1;
+
 /// Batches between two looks at the interrupt.
 const LOOK_EVERY: usize = 64;
 
@@ -119,6 +122,12 @@ impl Places<'_, '_> {
             self.count = 0;
         }
     }
+
+    /// [`LINE_END`] comes next.
+    pub fn end_line(&mut self) {
+        // An empty pre-token, in no text.
+        self.push(usize::MAX, usize::MAX);
+    }
 }
 
 impl Drop for Places<'_, '_> {
@@ -199,7 +208,7 @@ impl<'b> Batched<'b> {
         }
         if self.out.capacity() - self.out.len() < count * INLINE {
             let done = match self.words {
-                None => self.gathered.places[count - 1].1,
+                None => self.done(count),
                 Some(_) => 0,
             };
             let rest = self.text.len().saturating_sub(done);
@@ -207,6 +216,13 @@ impl<'b> Batched<'b> {
             make_room(self.out, count * INLINE, (done, rest), ids);
         }
         self.result = self.append_all(count);
+    }
+
+    /// So many bytes of the text lie before the end of what is gathered.
+    fn done(&self, count: usize) -> usize {
+        let mut ends = self.gathered.places[..count].iter().rev();
+        ends.find(|place| place.0 != usize::MAX)
+            .map_or(0, |place| place.1)
     }
 
     /// The keys of places, and their hashes.
@@ -262,6 +278,10 @@ impl<'b> Batched<'b> {
     fn append_gathered(&mut self, key: Key, hash: u64) -> Result<()> {
         match key.place() {
             None => self.append_key(key, hash),
+            Some(place) if place.start == usize::MAX => {
+                self.out.push(LINE_END);
+                Ok(())
+            }
             Some(place) => self.append_long(&self.text[place], hash),
         }
     }

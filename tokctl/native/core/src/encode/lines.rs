@@ -1,57 +1,59 @@
-//! Line by line: a block of text in, a block of decimal ids out.
+//! The ids of many lines, one behind the other, with marks between.
 
+use super::batched::{Batched, LINE_END};
 use super::encoder::Work;
-use super::{Encoder, Interrupt, Matchers};
+use super::{Encoder, Matchers};
 use crate::error::Result;
-use crate::model::NO_ID;
-
-/// The text form of the ids of some lines.
-#[derive(Debug, Default)]
-pub struct Lines {
-    /// Ids in decimal, separated by a space; a line feed where the input had one.
-    pub text: Vec<u8>,
-    pub tokens: u64,
-    /// Line (from 0) of the first token that has no id, if any.
-    pub unknown: Option<u64>,
-}
 
 impl Encoder {
-    /// Encodes every line of `block`; line feeds are not encoded but copied.
-    pub fn lines(
-        &self,
-        block: &[u8],
-        matchers: Option<&Matchers>,
-        interrupt: Interrupt,
-    ) -> Result<Lines> {
-        self.with_work(interrupt, matchers, |work| self.lines_with(block, work))
-    }
-
-    fn lines_with(&self, block: &[u8], work: &mut Work) -> Result<Lines> {
-        let mut out = Lines::default();
-        let mut ids = Vec::new();
-        let mut number = itoa::Buffer::new();
-        for (line_number, line) in (0u64..).zip(block.split_inclusive(|&byte| byte == b'\n')) {
-            let (line, ended) = match line.split_last() {
-                Some((b'\n', line)) => (line, true),
-                _ => (line, false),
-            };
-            ids.clear();
-            self.ids_with(line, work, &mut ids)?;
-            out.tokens += ids.len() as u64;
-            for (at, &id) in ids.iter().enumerate() {
-                if id == NO_ID {
-                    out.unknown = Some(line_number);
-                    return Ok(out);
+    /// Appends the ids of every line of `block`; behind those of a line, [`LINE_END`] stands for
+    /// its line feed.
+    pub(super) fn line_ids(&self, block: &[u8], work: &mut Work, out: &mut Vec<u32>) -> Result<()> {
+        if self.takes_lines_together(work.matchers) {
+            let (memory, interrupt) = (&mut work.memory.ids, work.interrupt);
+            let mut batched = Batched::new(self, block, None, memory, out, interrupt);
+            let (mut places, mut result) = (batched.places(), Ok(()));
+            for (line, start, ended) in lines(block) {
+                let split = self.pre_tokenizer.split(line, |from, to| {
+                    places.push(start + from, start + to);
+                });
+                if ended {
+                    places.end_line();
                 }
-                if at > 0 {
-                    out.text.push(b' ');
+                if split.is_err() {
+                    result = split;
+                    break;
                 }
-                out.text.extend_from_slice(number.format(id).as_bytes());
             }
+            drop(places);
+            return result.and(batched.finish());
+        }
+        for (line, _, ended) in lines(block) {
+            self.ids_with(line, work, out)?;
             if ended {
-                out.text.push(b'\n');
+                out.push(LINE_END);
             }
         }
-        Ok(out)
+        Ok(())
     }
+
+    /// Are pre-tokens ranges of the text as given, so that those of many lines can be gathered?
+    fn takes_lines_together(&self, matchers: Option<&Matchers>) -> bool {
+        let found = matchers.is_some_and(|all| all.raw().is_some() || all.normalized().is_some());
+        let splitting = &self.pre_tokenizer;
+        let rewrites = splitting.metaspace().is_some() || splitting.rewrites();
+        !found && self.normalizers.is_empty() && !rewrites && self.fused().is_none()
+    }
+}
+
+/// Each line without its line feed, where it starts, and whether it has a line feed.
+fn lines(block: &[u8]) -> impl Iterator<Item = (&[u8], usize, bool)> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = block.get(start..).filter(|rest| !rest.is_empty())?;
+        let end = memchr::memchr(b'\n', rest);
+        let line = (&rest[..end.unwrap_or(rest.len())], start, end.is_some());
+        start += line.0.len() + 1;
+        Some(line)
+    })
 }

@@ -3,7 +3,9 @@
 mod added;
 mod batch;
 mod batched;
+mod blocks;
 mod cache;
+mod digits;
 mod encoder;
 mod fallback;
 mod ids_cache;
@@ -26,12 +28,13 @@ mod threaded;
 mod tokens;
 mod unigram;
 mod words;
+mod written;
 
 pub use added::{AddedToken, AddedTokens};
 pub use batch::Flat;
+pub use blocks::{Blocks, Cuts, Encoding, Fed, Lacking};
 pub use encoder::Encoder;
 pub use ids_cache::CacheStats;
-pub use lines::Lines;
 pub use longest_match::{LongestMatch, Unknown};
 pub use matchers::Matchers;
 pub use merge::{MergeOrder, Merging};
@@ -43,6 +46,7 @@ pub use threaded::CHUNK;
 pub use tokens::{PreTokens, Token};
 pub use unigram::{Precision, Unigram, UnigramOptions};
 pub use words::Words;
+pub use written::Form;
 
 /// Asked now and then in long work; true stops it.
 pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);

@@ -1,0 +1,222 @@
+"""Text that comes in blocks, on any number of threads: `encode` writes what the library gives."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import error, tokctl
+from tokctl import Tokenizer, sources
+from tokctl.cli import app, forms, plain
+from tokctl.cli.written import decimal, packed
+
+Models = dict[str, Path]
+
+NAMES = ("bytes", "regex", "characters", "wordpiece", "no-unknown")
+FORMS = ("ids", "bin", "tokens", "jsonl")
+
+TEXTS = {
+    "empty": b"",
+    "one line": b"low lower newest",
+    "line feeds": b"\n\n\nlow\n\n",
+    "CR LF": b"low lower\r\n\r\nnewest widest\r\nlow\r",
+    "no line feed": b" ".join([b"low lower newest widest"] * 40),
+    "letters": b"low" * 300,
+    "blanks": b" \t  low   \n   \n low  lower \n",
+    "café": "a naïve café in 東京 🙂\n".encode() * 9 + "東京".encode() * 40,
+    "special": b"low<|end|>low\n<|end|>\n<|en\nd|>" + b"low <|end|> lower " * 20,
+}
+
+
+@pytest.fixture(params=[1, 2, 7, 64])
+def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text comes in blocks of so many bytes."""
+    size: int = request.param
+    read = sources.read_blocks
+    monkeypatch.setattr(sources, "read_blocks", lambda stream: read(stream, size))
+    return size
+
+
+def is_of(name: str, text: bytes) -> bool:
+    """Has every character of the text an id?"""
+    return name != "no-unknown" or not set(text.decode()) & set("<|>\r\t東京🙂")
+
+
+@pytest.mark.usefixtures("block_size")
+@pytest.mark.parametrize("special", ["none", "<|end|>"])
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_leave_no_trace(models: Models, name: str, kind: str, special: str) -> None:
+    text = TEXTS[kind]
+    if not is_of(name, text) or (name != "bytes" and special != "none"):
+        pytest.skip("not a text of this model")
+    Path("a.txt").write_bytes(text)
+    tokenizer = Tokenizer.load(models[name])
+    whole = tokenizer.encode_ids(text, special=special)
+    lines = [tokenizer.encode_ids(line, special=special) for line in text.split(b"\n")]
+    command = ("encode", "-m", models[name], "--special", special)
+    for threads in ("1", "2", "5"):
+        shared = (*command, "--threads", threads)
+        assert tokctl(*shared, "a.txt").out == b"\n".join(map(decimal, lines))
+        assert tokctl(*shared, stdin=text).out == b"\n".join(map(decimal, lines))
+        assert tokctl(*shared, "--whole", "a.txt").out == decimal(whole) + b"\n"
+        assert tokctl(*shared, "--as", "bin", "a.txt").out == packed(whole, 2)
+        count = tokctl(*shared, "--count", "a.txt").out
+        assert count == b"%d %d a.txt\n" % (sum(map(len, lines)), len(text))
+        count = tokctl(*shared, "--count", "--whole", "a.txt").out
+        assert count == b"%d %d a.txt\n" % (len(whole), len(text))
+
+
+@pytest.mark.usefixtures("block_size")
+def test_bytes_that_are_not_utf8(models: Models) -> None:
+    text = b"low \xff\xfe\nlower \xe6\x9d\n\x80" * 20
+    Path("a.txt").write_bytes(text)
+    tokenizer = Tokenizer.load(models["bytes"])
+    whole = packed(tokenizer.encode_ids(text), 2)
+    assert tokctl("encode", "-m", models["bytes"], "--as", "bin", "a.txt").out == whole
+    message = "a.txt: line 1, byte 4 is not UTF-8, and this model reads characters"
+    hint = "use --errors replace to put U+FFFD in its place, or a byte-level model"
+    for form in ("ids", "bin"):
+        done = tokctl("encode", "-m", models["wordpiece"], "--as", form, "a.txt")
+        assert (done.code, done.err) == (2, error(message, hint))
+        replaced = tokctl(
+            "encode", "-m", models["wordpiece"], "--as", form, "--errors", "replace", "a.txt"
+        )
+        given = text.decode(errors="replace").encode()
+        assert replaced.out == tokctl("encode", "-m", models["wordpiece"], "--as", form,
+                                      stdin=given).out  # fmt: skip
+
+
+@pytest.mark.usefixtures("block_size")
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+@pytest.mark.parametrize("form", [(), ("--whole",), ("--as", "bin"), ("--count",)])
+def test_the_line_without_an_id_is_named(
+    models: Models, form: tuple[str, ...], threads: str
+) -> None:
+    text = b"low\n" * 30 + "low ж low\nж\n".encode()
+    done = tokctl("encode", "-m", models["no-unknown"], *form, "--threads", threads, stdin=text)
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert "stdin: line 31: 'ж'" in done.err
+
+
+@pytest.mark.parametrize("name", ["bytes", "characters", "wordpiece", "regex"])
+def test_threads_share_out_what_one_thread_gives(models: Models, name: str) -> None:
+    """Text that is large enough to be shared out."""
+    draw = random.Random(1)
+    words = ["low", "lower", "newest", "widest", "longer", "a", "sea-chest", "café", "東京", "🙂"]
+    text = "".join(
+        draw.choice(words) + draw.choice([" ", " ", " ", "  ", "\n", "\r\n"]) for _ in range(90_000)
+    ).encode()
+    Path("a.txt").write_bytes(text)
+    Path("b.txt").write_bytes(text[:100_000])
+    tokenizer = Tokenizer.load(models[name])
+    whole = tokenizer.encode_ids(text)
+    for form in ((), ("--whole",), ("--as", "bin"), ("--count",)):
+        shown = [
+            tokctl("encode", "-m", models[name], *form, "--threads", threads, "a.txt", "b.txt")
+            for threads in ("1", "2", "5")
+        ]
+        assert shown[0] == shown[1] == shown[2]
+        if form == ("--as", "bin"):
+            assert shown[0].out.startswith(packed(whole, 2))
+        if form == ("--whole",):
+            assert shown[0].out.startswith(decimal(whole) + b"\n")
+        if not form:
+            lines = text.split(b"\n")
+            given = b"\n".join(decimal(tokenizer.encode_ids(line)) for line in lines)
+            assert shown[0].out.startswith(given)
+
+
+def test_parts_of_a_block(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread takes a block part by part."""
+    text = b"low lower\nnewest\n\nwidest widest longer" * 5
+    for form in ("ids", "bin"):
+        given = tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text)
+        for part in (1, 3, 10):
+            monkeypatch.setattr(forms, "_PART", part)
+            assert tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text) == given
+
+
+@pytest.mark.parametrize("form", [*FORMS, "count"])
+def test_verbose_says_what_was_done(models: Models, form: str) -> None:
+    wanted = ("--count",) if form == "count" else ("--as", form)
+    text = b"low lower\nnewest\n"
+    done = tokctl("encode", "-m", models["bytes"], *wanted, "-v", stdin=text)
+    plainly = tokctl("encode", "-m", models["bytes"], *wanted, stdin=text)
+    assert (done.code, done.out, plainly.err) == (0, plainly.out, "")
+    ids = Tokenizer.load(models["bytes"]).encode_ids
+    lines = [text] if form == "bin" else text.split(b"\n")
+    count = sum(len(ids(line)) for line in lines)
+    assert done.err.startswith(f"{count:,} tokens of 17 bytes in ")
+    assert " MB/s; threads: 1; cache: " in done.err
+    assert done.err.count("\n") == 1
+    assert tokctl("encode", "-m", models["bytes"], *wanted, "-qv", stdin=text) == plainly
+
+
+LINES = (
+    "encode",
+    "encode -m {model} a.txt",
+    "encode -m {model} a.txt - --count",
+    "encode --model={model} --as bin a.txt a.txt",
+    "encode a.txt -m {model} --as jsonl --max-length 3 --stride 1",
+    "encode -m {model} --special <|end|> --special none a.txt",
+    "encode -m {model} --special <|end|> a.txt",
+    "encode -m {model} --special=all --color never -q a.txt",
+    "encode -m {model} --threads 0 a.txt",
+    "encode -m {model} --threads two a.txt",
+    "encode -m {model} --threads \uff12 a.txt",
+    "encode -m {model} --sample 0.5 a.txt",
+    "encode -m {model} --sample .5.5 a.txt",
+    "encode -m {model} --nosuch a.txt",
+    "encode -m {model} --count=1 a.txt",
+    "encode -m {model} -m {model} a.txt",
+    "encode -m {model} -- a.txt",
+    "encode -m",
+    "encode -m {model} --as -q a.txt",
+    "encode -m {model} --add-special --no-add-special a.txt",
+    "encode -m {model} --as nosuch a.txt",
+    "encode -m {model} --color nosuch a.txt",
+    "encode -m {model} --pad 3 --pad-token <|end|> a.txt",
+    "encode -m{model} a.txt",
+    "encode -m {model} nosuch.txt",
+    "encode --help",
+    "decode -m {model} --from bin b.bin",
+    "decode -m {model} --skip-special --json c.txt",
+    "decode -m {model} d.txt",
+    "decode -m {model} --from nosuch d.txt",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_read_without_typer(
+    models: Models, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command line does the same, whoever reads it."""
+    Path("a.txt").write_bytes(b"low <|end|> lower\nlow\n")
+    Path("b.bin").write_bytes(packed([5, 6], 2))
+    Path("c.txt").write_bytes(b'{"ids": [0, 5]}\n')
+    Path("d.txt").write_bytes(b"5 6 7\n")
+    arguments = [word.format(model=models["bytes"]) for word in line.split(" ")]
+    done = tokctl(*arguments, stdin=b"low\n")
+    monkeypatch.setattr(app.plain, "read", lambda *_: None)
+    assert tokctl(*arguments, stdin=b"low\n") == done
+
+
+def test_usual_lines_are_read_without_typer(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_arguments: object, _world: object) -> None:
+        raise AssertionError("Typer is asked")
+
+    monkeypatch.setattr(app, "_typed", refuse)
+    for line in (
+        "-v -q --count",
+        "--as bin --threads 2",
+        "--max-length 3 --pad 4 --pad-token <|end|>",
+    ):
+        done = tokctl("encode", "-m", models["bytes"], *line.split(), stdin=b"low\n")
+        assert done.code == 0, line
+    assert plain.COMMANDS == ("encode", "decode")

@@ -1,0 +1,92 @@
+//! Texts that come in blocks, to ids as they are written.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tokctl_core::encode::{Blocks, Cuts, Encoding, Form};
+
+use crate::encoder::{Encoder, Matchers};
+use crate::errors::invalid;
+use crate::interrupt::detached;
+
+/// What is written, the number of tokens, and the first text with a character that has no id:
+/// the line that it starts in, from 0, and its bytes.
+type Written<'py> = (Bound<'py, PyBytes>, u64, Option<(u64, Bound<'py, PyBytes>)>);
+
+/// See `tokctl_core::encode::Blocks`.
+#[pyclass(module = "tokctl._native")]
+pub struct IdWriter {
+    encoder: Py<Encoder>,
+    matchers: Option<Py<Matchers>>,
+    threads: usize,
+    blocks: Blocks,
+    /// What was written last; its memory is there for what comes next.
+    out: Vec<u8>,
+}
+
+#[pymethods]
+impl IdWriter {
+    /// `cuts`: `lines`, `pieces` or `nowhere`. `form`: `decimal`, `16` and `32` (bits), or
+    /// `counted`.
+    #[new]
+    #[pyo3(signature = (encoder, matchers, *, cuts, form, threads))]
+    fn new(
+        encoder: Py<Encoder>,
+        matchers: Option<Py<Matchers>>,
+        cuts: &str,
+        form: &str,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let cuts = match cuts {
+            "lines" => Cuts::Lines,
+            "pieces" => Cuts::Pieces,
+            "nowhere" => Cuts::Nowhere,
+            _ => return Err(invalid(format!("a text can't be cut at {cuts}"))),
+        };
+        let form = match form {
+            "decimal" => Form::Decimal,
+            "16" => Form::Packed16,
+            "32" => Form::Packed32,
+            "counted" => Form::Counted,
+            _ => return Err(invalid(format!("ids can't be written as {form}"))),
+        };
+        Ok(IdWriter {
+            encoder,
+            matchers,
+            threads,
+            blocks: Blocks::new(cuts, form),
+            out: Vec::new(),
+        })
+    }
+
+    /// What the next part of the text, `block[start:end]`, completes; with `last` it ends there.
+    #[pyo3(signature = (block, last=false, start=0, end=None))]
+    fn feed<'py>(
+        &mut self,
+        py: Python<'py>,
+        block: &[u8],
+        last: bool,
+        start: usize,
+        end: Option<usize>,
+    ) -> PyResult<Written<'py>> {
+        let end = end.map_or(block.len(), |end| end.min(block.len()));
+        let block = block.get(start..end).unwrap_or_default();
+        let encoder = &self.encoder.get().inner;
+        let matchers = self.matchers.as_ref().map(|matchers| &matchers.get().0);
+        let (threads, blocks, out) = (self.threads, &mut self.blocks, &mut self.out);
+        out.clear();
+        let fed = detached(py, |interrupt| {
+            let encoding = Encoding {
+                encoder,
+                matchers,
+                threads,
+                interrupt,
+            };
+            blocks.feed(&encoding, block, last, out)
+        })?;
+        let lacking = fed.lacking.map(|found| {
+            let text = PyBytes::new(py, &found.text);
+            (found.line, text)
+        });
+        Ok((PyBytes::new(py, &self.out), fed.tokens, lacking))
+    }
+}
