@@ -14,7 +14,6 @@ use super::parts::Cuts;
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::Interrupt;
 use crate::error::{Error, Result};
-use crate::normalize::rewrite_spaced;
 use crate::pretokenize::Metaspace;
 
 /// Pre-tokens that are gathered.
@@ -68,18 +67,12 @@ impl Default for Memory {
 #[derive(Clone, Copy)]
 pub(super) enum Rewriting<'b> {
     Metaspace(Metaspace<'b>),
-    /// `▁` for every U+0020.
-    Spaces,
 }
 
 impl Rewriting<'_> {
     fn rewritten(self, word: &[u8], out: &mut Vec<u8>) {
         match self {
             Rewriting::Metaspace(words) => words.rewritten(word, out),
-            Rewriting::Spaces => {
-                out.clear();
-                rewrite_spaced(word, out);
-            }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::batched::{self, Batched, Rewriting};
 use super::cache::Cache;
 use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
+use super::spaced::Gathered;
 use super::spans::{each_span, Watch};
 use super::{sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ pub struct Encoder {
 pub(super) struct Memory {
     /// Where ids are asked for alone.
     pub(super) ids: batched::Memory,
+    /// Words of sentences that are not looked up yet.
+    pub(super) words: Option<Box<Gathered>>,
     /// Where places are asked for, too.
     segments: Cache,
 }

@@ -23,6 +23,7 @@ mod remembered;
 mod segmenter;
 mod sentences;
 mod shared_out;
+mod spaced;
 mod spans;
 mod threaded;
 mod tokens;

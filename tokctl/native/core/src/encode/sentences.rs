@@ -4,9 +4,9 @@
 //! text, and no token reaches over the start of a word, words are found in the text before its
 //! spaces are rewritten. Only a word that is new to the cache is.
 
-use super::batched::{Batched, Rewriting};
 use super::encoder::{Encoder, Work, BLOCK};
 use super::segmenter::Segmenter;
+use super::spaced::Spaced;
 use crate::error::Result;
 use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{safe_cut, PreTokenizer};
@@ -35,37 +35,20 @@ impl Encoder {
         work: &mut Work,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let interrupt = work.interrupt;
-        match &self.segmenter {
-            Segmenter::Unigram(unigram) => {
-                let mut sentence = unigram.sentence(interrupt);
-                self.each_word(tidy, stretch, |word| {
-                    sentence.word(word, true, |four, count| {
-                        let end = out.len() + count;
-                        out.extend_from_slice(&four.map(|segment| segment.id));
-                        out.truncate(end);
-                    })
-                })
-            }
-            _ => {
-                let rewriting = Some(Rewriting::Spaces);
-                let memory = &mut work.memory.ids;
-                let mut batch = Batched::new(self, b"", rewriting, memory, out, interrupt);
-                let result = self.each_word(tidy, stretch, |word| {
-                    batch.push_word(word);
-                    Ok(())
-                });
-                result.and(batch.finish())
-            }
-        }
+        let mut words = Spaced::new(&self.segmenter, work.memory, out, work.interrupt);
+        self.each_word(tidy, stretch, |text, start, end| {
+            words.push(text, start, end)
+        })?;
+        words.finish()
     }
 
-    /// Calls `emit` with every word, U+0020 for each `▁` in front, until one fails.
+    /// Calls `emit(text, start, end)` for every word, U+0020 for each `▁` in front, until one
+    /// fails.
     fn each_word(
         &self,
         tidy: Tidy,
         stretch: &[u8],
-        mut emit: impl FnMut(&[u8]) -> Result<()>,
+        mut emit: impl FnMut(&[u8], usize, usize) -> Result<()>,
     ) -> Result<()> {
         let mut words = tidy.words();
         let can_be_cut = || self.normalizers.before_tidy_cuts_before_space();

@@ -72,8 +72,8 @@ impl Tidy {
     /// The text that the steps make.
     pub fn run(self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + text.len() / 2 + 16);
-        let write = |word: &[u8]| {
-            rewrite(word, &mut out);
+        let write = |text: &[u8], start, end| {
+            rewrite(&text[start..end], &mut out);
             Ok::<(), std::convert::Infallible>(())
         };
         let Ok(_) = SpacedWords::new(self.steps).feed(text, true, write);
@@ -111,14 +111,14 @@ impl SpacedWords {
         }
     }
 
-    /// Calls `emit` for every word that is whole, until one fails. Returns how many bytes these
-    /// are: the rest belongs in front of what comes next, if `text` does not reach to the `end`.
+    /// Calls `emit(bytes, start, end)` for every word that is whole, until one fails: it is these
+    /// of the bytes, which may be `text` or others. Returns how many bytes of `text` they are: the rest belongs in front of what comes next, if `text` does not reach to the `end`.
     #[inline]
     pub fn feed<E>(
         &mut self,
         text: &[u8],
         end: bool,
-        mut emit: impl FnMut(&[u8]) -> Result<(), E>,
+        mut emit: impl FnMut(&[u8], usize, usize) -> Result<(), E>,
     ) -> Result<usize, E> {
         let (joins, lead) = match self.steps {
             Steps::Joined { lead } => (true, lead),
@@ -137,7 +137,7 @@ impl SpacedWords {
                     if at == text.len() && !end {
                         return Ok(start);
                     }
-                    emit(&text[start..at])?;
+                    emit(text, start, at)?;
                     continue;
                 }
             }
@@ -165,12 +165,12 @@ impl SpacedWords {
                 break;
             }
             if spaces == 1 && content > 0 && text[content - 1] == b' ' {
-                emit(&text[content - 1..at])?;
+                emit(text, content - 1, at)?;
             } else {
                 self.scratch.clear();
                 self.scratch.resize(spaces, b' ');
                 self.scratch.extend_from_slice(&text[content..at]);
-                emit(&self.scratch)?;
+                emit(&self.scratch, 0, self.scratch.len())?;
             }
             self.started = true;
         }
@@ -325,7 +325,8 @@ mod tests {
                 let whole = tidy.run(&text);
                 for cut in 0..=text.len() {
                     let (mut words, mut out) = (tidy.words(), Vec::new());
-                    let mut emit = |word: &[u8]| {
+                    let mut emit = |text: &[u8], start: usize, end: usize| {
+                        let word = &text[start..end];
                         let spaces = spaces_at(word, 0);
                         assert!(!word[spaces..].contains(&b' '));
                         rewrite(word, &mut out);

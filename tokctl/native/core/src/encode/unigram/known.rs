@@ -25,7 +25,7 @@ pub(super) struct Step {
 
 /// What is known of a word.
 #[derive(Clone, Copy)]
-pub(super) struct Word {
+pub(in crate::encode) struct Word {
     /// See [`super::margin`]. Not above 0 where nothing is known.
     limit: f32,
     /// The first of its steps.

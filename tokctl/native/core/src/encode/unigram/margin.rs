@@ -24,14 +24,47 @@
 //! 4 n 2^-53 n m, by 1. and as the highest two sums at a place are monotone, too.
 //!
 //! SentencePiece takes a sum above 100,000 down. B must stay below that as well.
+//!
+//! Most gaps are so large that `S` need not be known. Where `n m` is below 500, a word that
+//! begins at up to 100,000 has sums up to B = (100,000 + n m)(1 + 2^-10), and at most one of its
+//! places takes those behind it down, all by the same number, after which they are small; at a
+//! higher sum it starts from 0. That is one more step of a path which is monotone, and moves a
+//! sum by at most 2 u B. So f(S) of a path of k pieces lies within (k + 2) u B of what E says.
+//! Let u B be added to every score: then the best path, of k pieces, is the best behind any sum
+//! if it is better than any other by more than (2 k + 4) u B.
 
 use super::emit::UNKNOWN;
-use super::known::LONGEST;
 use super::viterbi::MOST;
 use super::{character, Precision, Unigram};
 
 /// 1 + 2^-10, and a little more for the rounding of what is computed with it.
 const SLACK: f64 = 1.0 + 1.0 / 1000.0;
+
+/// The most that the scores of a word may come to that is [`Clear::anywhere`].
+const SMALL: f64 = 500.0;
+/// Where a word that is clear anywhere begins at a sum up to this, none of its places is taken
+/// down.
+pub(super) const NEAR: f32 = (MOST - SMALL - 50.0) as f32;
+
+/// What one step may move a sum by, of a word that is [`Clear::anywhere`].
+pub(super) const STEP: f64 = (MOST + SMALL) * SLACK * (f32::EPSILON as f64) / 2.0;
+
+/// By how much the best segmentation of a word is the best.
+pub(super) struct Clear {
+    gap: f64,
+    /// How many pieces it has.
+    pieces: usize,
+    /// `n` and `m`.
+    characters: f64,
+    highest: f64,
+}
+
+/// The best segmentation of a word, last piece first, and how it was found.
+#[derive(Default)]
+pub(super) struct Ways {
+    places: Vec<Place>,
+    pub path: Vec<u32>,
+}
 
 /// The two highest sums of different segmentations up to a place, and the last piece of the
 /// first.
@@ -49,10 +82,11 @@ const NOWHERE: Place = Place {
 };
 
 impl Unigram {
-    /// The best segmentation of a word of up to [`LONGEST`] bytes, by the exact sums, last
-    /// piece first; and the limit that `|S|` must stay below for it to be what is found.
-    pub(super) fn clear_best(&self, word: &[u8], path: &mut Vec<u32>) -> f64 {
-        let mut places = [NOWHERE; LONGEST + 1];
+    /// The best segmentation of a short word, by the exact sums. `more` is added to every score.
+    pub(super) fn clear_best(&self, word: &[u8], more: f64, ways: &mut Ways) -> Clear {
+        let Ways { places, path } = ways;
+        places.clear();
+        places.resize(word.len() + 1, NOWHERE);
         places[0].best = 0.0;
         let (mut at, mut characters, mut highest) = (0, 0, 0.0f64);
         while at < word.len() {
@@ -61,7 +95,7 @@ impl Unigram {
             let mut offer = |length: usize, piece: u32, score: f64| {
                 highest = highest.max(score.abs());
                 let place = &mut places[at + length];
-                let (best, second) = (before.best + score, before.second + score);
+                let (best, second) = (before.best + score + more, before.second + score + more);
                 if best > place.best {
                     place.second = place.best.max(second);
                     (place.best, place.piece) = (best, piece);
@@ -88,15 +122,35 @@ impl Unigram {
             at -= self.length(piece);
         }
         let Place { best, second, .. } = places[word.len()];
-        self.limit(best - second, f64::from(characters), highest)
+        Clear {
+            gap: best - second,
+            pieces: path.len(),
+            characters: f64::from(characters),
+            highest,
+        }
+    }
+}
+
+impl Clear {
+    /// The gap less what its own sums may err by, `n` and `m`.
+    fn parts(&self) -> (f64, f64, f64) {
+        let (n, m) = (self.characters, self.highest);
+        (self.gap - 2.0 * f64::EPSILON * n * n * m * SLACK, n, m)
     }
 
-    fn limit(&self, gap: f64, n: f64, m: f64) -> f64 {
-        let (unit, most) = match self.precision {
+    /// Is it what is found, in SentencePiece's arithmetic, whatever `S` is?
+    pub(super) fn anywhere(&self) -> bool {
+        let (gap, n, m) = self.parts();
+        n * m < SMALL && gap > (2.0 * self.pieces as f64 + 4.0) * STEP
+    }
+
+    /// What `|S|` must stay below for it to be what is found.
+    pub(super) fn limit(&self, precision: Precision) -> f64 {
+        let (unit, most) = match precision {
             Precision::Single => (f64::from(f32::EPSILON) / 2.0, MOST),
             Precision::Double => (f64::EPSILON / 2.0, f64::MAX),
         };
-        let gap = gap - 2.0 * f64::EPSILON * n * n * m * SLACK;
+        let (gap, n, m) = self.parts();
         let limit = (gap / (2.0 * n * unit)).min(most) / SLACK - n * m * SLACK;
         // No number where a score is too large for any of this.
         if limit.is_nan() {

@@ -13,8 +13,12 @@ mod lattice;
 mod margin;
 mod nbest;
 mod sample;
+mod told;
 mod viterbi;
 mod words;
+
+pub(super) use known::Word;
+pub(super) use words::Sentence;
 
 use super::parts::Cuts;
 use super::{check_length, Interrupt, Segment};
@@ -75,6 +79,8 @@ pub struct Unigram {
     precision: Precision,
     /// Where words can be searched apart.
     words: Option<words::Pool>,
+    /// And in SentencePiece's arithmetic.
+    told: Option<told::Told>,
 }
 
 impl Precision {
@@ -136,7 +142,12 @@ impl Unigram {
         }
         let unknown_id = options.unknown_id.unwrap_or(NO_ID);
         let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);
+        let ids = all.iter().map(|piece| (piece.id, piece.score));
+        let byte_ids = options.byte_ids.as_deref();
+        let told = (has_words && precision == Precision::Single)
+            .then(|| told::Told::new(ids, (unknown_id, unknown_score), byte_ids));
         Ok(Unigram {
+            told,
             words: has_words.then(words::Pool::default),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
@@ -165,6 +176,11 @@ impl Unigram {
             }
             _ => self.best(pre_token, out, interrupt).map(|_score| ()),
         }
+    }
+
+    /// May [`words::Sentence::anywhere`] find any?
+    pub(super) fn has_words_anywhere(&self) -> bool {
+        self.told.is_some()
     }
 
     /// The score of a piece in a lattice.

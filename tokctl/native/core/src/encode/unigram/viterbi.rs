@@ -39,7 +39,7 @@ thread_local! {
 
 impl Unigram {
     /// Appends the best segmentation and returns its score.
-    pub(super) fn best(
+    pub(in crate::encode) fn best(
         &self,
         text: &[u8],
         out: &mut Vec<Segment>,

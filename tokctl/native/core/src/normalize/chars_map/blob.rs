@@ -152,6 +152,17 @@ impl Blob {
         value.is_some() || (1..0x80).any(|label| self.step(next, label).is_some())
     }
 
+    /// What this byte becomes, if that is one ASCII character and no longer rule begins with it.
+    pub fn alone(&self, byte: u8) -> Option<u8> {
+        let (next, value) = self.step(self.root()?, byte)?;
+        match value?.as_bytes() {
+            &[value @ ..0x80] if (1..=255).all(|label| self.step(next, label).is_none()) => {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
     /// Does a key hold a space or a line feed behind its first byte?
     pub fn reaches_over_a_space(&self) -> bool {
         let mut seen = HashSet::new();

@@ -46,6 +46,8 @@ struct Rules {
     source: Source,
     /// Per ASCII character: does it need a look where another one follows?
     ascii: [bool; 128],
+    /// Per ASCII character: what it becomes, if no rule begins with it and another one.
+    alone: [Option<u8>; 128],
     /// No printable one does.
     plain: bool,
 }
@@ -155,10 +157,15 @@ impl Rules {
             Source::Builtin(rules) => rules.touches_ascii(byte as u8),
             Source::Blob(blob) => blob.touches_ascii(byte as u8),
         });
+        let alone = std::array::from_fn(|byte| match &source {
+            Source::Builtin(_) => None,
+            Source::Blob(blob) => blob.alone(byte as u8),
+        });
         let plain = !ascii[PRINTABLE].contains(&true);
         Rules {
             source,
             ascii,
+            alone,
             plain,
         }
     }
@@ -217,6 +224,15 @@ fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl Sink)
                     at += stays;
                     continue;
                 }
+            }
+        }
+        if let Some(&first @ ..0x80) = bytes.get(at) {
+            if let Some(value) = rules.alone[usize::from(first)] {
+                sink.keep(&bytes[kept..at]);
+                sink.map(&bytes[at..=at], |_| value);
+                at += 1;
+                kept = at;
+                continue;
             }
         }
         let Some(character) = text[at..].chars().next() else {
