@@ -15,6 +15,7 @@ pub mod measure;
 pub mod model;
 pub mod normalize;
 pub mod pattern;
+mod prefetch;
 pub mod pretokenize;
 mod split_mix;
 pub mod train;

@@ -6,18 +6,18 @@
 
 use std::ops::RangeInclusive;
 
+use super::deferred::Deferred;
 use super::encoder::Encoder;
+use super::gathered::{Gathered, Memory, BATCH};
 use super::ids_cache::key::{Key, LONGEST};
 use super::ids_cache::{IdsCache, INLINE};
 use super::large_pages::make_room;
 use super::parts::Cuts;
 use super::segmenter::{check_length, Segment, Segmenter};
-use super::Interrupt;
+use super::{Interrupt, Merging};
 use crate::error::{Error, Result};
+use crate::model::ByteAlphabet;
 use crate::pretokenize::Metaspace;
-
-/// Pre-tokens that are gathered.
-const BATCH: usize = 256;
 
 /// Stands among the ids where a line ends; no token has such an id.
 pub(super) const LINE_END: u32 = u32::MAX - 1;
@@ -28,66 +28,20 @@ const LOOK_EVERY: usize = 64;
 /// Lengths of pre-tokens over 15 bytes that are remembered.
 const CACHED: RangeInclusive<usize> = LONGEST + 1..=128;
 
-/// What a call works with, kept for the next one.
-#[derive(Debug)]
-pub(super) struct Memory {
-    pub cache: IdsCache,
-    gathered: Box<Gathered>,
-    /// A word as it is rewritten.
-    rewritten: Vec<u8>,
-    scratch: Vec<Segment>,
-}
-
-/// Pre-tokens that are not looked up yet.
-#[derive(Debug)]
-struct Gathered {
-    /// Start and end in the text.
-    places: [(usize, usize); BATCH],
-    /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
-    keys: [Key; BATCH],
-    hashes: [u64; BATCH],
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Memory {
-            cache: IdsCache::default(),
-            gathered: Box::new(Gathered {
-                places: [(0, 0); BATCH],
-                keys: [Key::default(); BATCH],
-                hashes: [0; BATCH],
-            }),
-            rewritten: Vec::new(),
-            scratch: Vec::new(),
-        }
-    }
-}
-
-/// What makes a pre-token of a word as it stands in the text.
-#[derive(Clone, Copy)]
-pub(super) enum Rewriting<'b> {
-    Metaspace(Metaspace<'b>),
-}
-
-impl Rewriting<'_> {
-    fn rewritten(self, word: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Rewriting::Metaspace(words) => words.rewritten(word, out),
-        }
-    }
-}
-
 /// Takes the pre-tokens of one text, in order. After a failure it does nothing.
 pub(super) struct Batched<'b> {
     segmenter: &'b Segmenter,
     text: &'b [u8],
     /// What rewrites a pre-token before it is segmented.
-    words: Option<Rewriting<'b>>,
+    words: Option<Metaspace<'b>>,
     cache: &'b mut IdsCache,
     gathered: &'b mut Gathered,
     count: usize,
     rewritten: &'b mut Vec<u8>,
     scratch: &'b mut Vec<Segment>,
+    /// None where new pre-tokens are segmented as they come.
+    merging: Option<(&'b Merging, &'b ByteAlphabet)>,
+    deferred: &'b mut Deferred,
     out: &'b mut Vec<u32>,
     /// How many ids were there before.
     first: usize,
@@ -133,12 +87,20 @@ impl<'b> Batched<'b> {
     pub fn new(
         encoder: &'b Encoder,
         text: &'b [u8],
-        words: Option<Rewriting<'b>>,
+        words: Option<Metaspace<'b>>,
         memory: &'b mut Memory,
         out: &'b mut Vec<u32>,
         interrupt: Interrupt<'b>,
     ) -> Self {
+        let merging = match &encoder.segmenter {
+            Segmenter::Merges(merging) if words.is_none() => Some(merging),
+            _ => None,
+        };
+        // What an earlier call left when it failed.
+        memory.deferred.clear();
         Batched {
+            merging: merging.and_then(|merging| Some((merging, merging.few()?))),
+            deferred: &mut memory.deferred,
             segmenter: &encoder.segmenter,
             text,
             words,
@@ -263,6 +225,9 @@ impl<'b> Batched<'b> {
                 at += 1;
             }
         }
+        if self.deferred.is_due(self.out.len()) {
+            self.resolve();
+        }
         Ok(())
     }
 
@@ -275,7 +240,37 @@ impl<'b> Batched<'b> {
                 self.out.push(LINE_END);
                 Ok(())
             }
-            Some(place) => self.append_long(&self.text[place], hash),
+            Some(place) => {
+                let text = self.text;
+                let word = &text[place];
+                if !CACHED.contains(&word.len()) {
+                    return self.append_parts(word);
+                }
+                if self.cache.append_long(word, hash, self.out) || self.defer(word, key, hash) {
+                    return Ok(());
+                }
+                self.append_new_long(word, hash)
+            }
+        }
+    }
+
+    /// Puts a new pre-token off; false where that does not pay.
+    fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> bool {
+        let Some((merging, alphabet)) = self.merging else {
+            return false;
+        };
+        if self.deferred.is_full() {
+            self.resolve();
+        }
+        let at = self.out.len();
+        self.deferred.add(merging, alphabet, word, (key, hash), at)
+    }
+
+    /// The ids of all that was put off.
+    fn resolve(&mut self) {
+        if let (Some((merging, _)), false) = (self.merging, self.deferred.is_empty()) {
+            self.deferred
+                .resolve(merging, self.text, self.cache, self.out);
         }
     }
 
@@ -285,6 +280,9 @@ impl<'b> Batched<'b> {
             return Ok(());
         }
         let (text, length) = key.text();
+        if self.defer(&text[..length], key, hash) {
+            return Ok(());
+        }
         let first = self.out.len();
         self.segment(&text[..length])?;
         self.cache.insert_key(key, hash, &self.out[first..]);
@@ -299,6 +297,10 @@ impl<'b> Batched<'b> {
         if self.cache.append_long(word, hash, self.out) {
             return Ok(());
         }
+        self.append_new_long(word, hash)
+    }
+
+    fn append_new_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
         let first = self.out.len();
         self.segment(word)?;
         self.cache.insert_long(word, hash, &self.out[first..]);
@@ -346,6 +348,9 @@ impl<'b> Batched<'b> {
     /// Looks up what is left, and tells the first failure if there was one.
     pub fn finish(mut self) -> Result<()> {
         self.look_up();
+        if self.result.is_ok() {
+            self.resolve();
+        }
         self.result
     }
 }

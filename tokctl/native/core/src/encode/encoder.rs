@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::batched::{self, Batched, Rewriting};
+use super::batched::Batched;
 use super::cache::Cache;
 use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
 use super::spaced::Gathered;
 use super::spans::{each_span, Watch};
-use super::{sentences, Interrupt, Matchers};
+use super::{gathered, sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
 use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
@@ -33,7 +33,7 @@ pub struct Encoder {
 #[derive(Default)]
 pub(super) struct Memory {
     /// Where ids are asked for alone.
-    pub(super) ids: batched::Memory,
+    pub(super) ids: gathered::Memory,
     /// Words of sentences that are not looked up yet.
     pub(super) words: Option<Box<Gathered>>,
     /// Where places are asked for, too.
@@ -224,14 +224,7 @@ impl Encoder {
     ) -> Result<()> {
         let (memory, interrupt) = (&mut work.memory.ids, work.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
-            let mut batched = Batched::new(
-                self,
-                text,
-                Some(Rewriting::Metaspace(words)),
-                memory,
-                out,
-                interrupt,
-            );
+            let mut batched = Batched::new(self, text, Some(words), memory, out, interrupt);
             words.split(text, at_start, |word| batched.push_word(word));
             return batched.finish();
         }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::segmenter::check_length;
-use super::{fallback, Interrupt, Segment, Words};
+use super::{fallback, merge_long, Interrupt, Segment, Words};
 use crate::error::{Error, Result};
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 
@@ -64,14 +64,12 @@ impl Merging {
             out.push(Segment { id, length });
             return Ok(());
         }
-        self.merge(
-            pre_token,
-            self.unknown,
-            NO_RANK,
-            out,
-            |_, _, _| {},
-            interrupt,
-        )
+        let first = out.len();
+        self.initial(pre_token, self.unknown, out);
+        if out.len() - first > SHORT && self.order == MergeOrder::ByRank {
+            return merge_long::merge(&self.merges, out, first, interrupt);
+        }
+        self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt)
     }
 
     /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
@@ -83,9 +81,9 @@ impl Merging {
         interrupt: Interrupt,
     ) -> Result<(Vec<Segment>, Vec<u32>)> {
         let (mut segments, mut ranks) = (Vec::new(), Vec::new());
+        self.initial(pre_token, None, &mut segments);
         self.merge(
-            pre_token,
-            None,
+            0,
             steps,
             &mut segments,
             |rank, _, _| ranks.push(rank),
@@ -114,7 +112,8 @@ impl Merging {
             check_length(text)?;
             let mut last = None;
             let done = |rank, left, right| last = Some((rank, (left, right, *id)));
-            self.merge(text, None, NO_RANK, &mut parts, done, interrupt)?;
+            self.initial(text, None, &mut parts);
+            self.merge(0, NO_RANK, &mut parts, done, interrupt)?;
             if let ([whole], Some(merge)) = (&parts[..], last) {
                 if whole.id == *id {
                     found.push(merge);
@@ -125,16 +124,8 @@ impl Merging {
         Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
-    /// Makes the merges of rank below `limit` and tells `done` of each: rank, left, right.
-    fn merge(
-        &self,
-        pre_token: &[u8],
-        unknown: Option<u32>,
-        limit: u32,
-        out: &mut Vec<Segment>,
-        done: impl FnMut(u32, u32, u32),
-        interrupt: Interrupt,
-    ) -> Result<()> {
+    /// Appends the symbols that a pre-token starts as.
+    fn initial(&self, pre_token: &[u8], unknown: Option<u32>, out: &mut Vec<Segment>) {
         let first = out.len();
         self.alphabet
             .symbols(pre_token, |id, length| out.push(Segment { id, length }));
@@ -144,6 +135,18 @@ impl Merging {
         {
             fallback::resolve(self, pre_token, unknown, out, first);
         }
+    }
+
+    /// Makes the merges of rank below `limit` among the symbols from the place `first` on, and
+    /// tells `done` of each: rank, left, right.
+    fn merge(
+        &self,
+        first: usize,
+        limit: u32,
+        out: &mut Vec<Segment>,
+        done: impl FnMut(u32, u32, u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
         if out.len() - first <= SHORT {
             self.merge_short(out, first, limit, done);
             Ok(())

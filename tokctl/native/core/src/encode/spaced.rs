@@ -15,8 +15,6 @@ use crate::normalize::rewrite_spaced;
 
 /// Words that are gathered.
 const BATCH: usize = 256;
-/// Ids that are gathered before they are appended to the rest.
-const IDS: usize = BATCH * INLINE;
 /// Batches between two looks at the interrupt.
 const LOOK_EVERY: usize = 64;
 /// A word of more bytes is not remembered.
@@ -26,7 +24,6 @@ const LONGEST_CACHED: usize = 128;
 pub(super) struct Gathered {
     keys: [Key; BATCH],
     hashes: [u64; BATCH],
-    ids: [u32; IDS],
     /// A word with its `▁`.
     written: Vec<u8>,
     segments: Vec<Segment>,
@@ -37,7 +34,6 @@ impl Default for Gathered {
         Gathered {
             keys: [Key::default(); BATCH],
             hashes: [0; BATCH],
-            ids: [0; IDS],
             written: Vec::new(),
             segments: Vec::new(),
         }
@@ -131,10 +127,11 @@ impl<'s> Spaced<'s> {
             return Err(Error::Interrupted);
         }
         let Gathered { keys, hashes, .. } = &mut *self.gathered;
+        let homes = self.cache.homes();
         for (hash, &key) in hashes.iter_mut().zip(&keys[..count]) {
-            *hash = self.cache.hash(key);
-            self.cache.prefetch(*hash);
+            *hash = homes.hash(key);
         }
+        self.out.reserve(count * INLINE);
         let first = self.out.len();
         let before = self.sums.as_ref().map_or(0.0, Sums::sum);
         let mut done = self.append_all(count)?;
@@ -162,16 +159,11 @@ impl<'s> Spaced<'s> {
     fn append_all(&mut self, count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
-            let Gathered {
-                keys, hashes, ids, ..
-            } = &mut *self.gathered;
-            let (found, filled) = self
-                .cache
-                .ids_at_home(&keys[at..count], &hashes[at..count], ids);
-            self.out.extend_from_slice(&ids[..filled]);
-            at += found;
+            let Gathered { keys, hashes, .. } = &*self.gathered;
+            let (keys, hashes) = (&keys[at..count], &hashes[at..count]);
+            at += self.cache.append_at_home(keys, hashes, self.out);
             if at < count {
-                let (key, hash) = (keys[at], hashes[at]);
+                let (key, hash) = (self.gathered.keys[at], self.gathered.hashes[at]);
                 if !self.append_key(key, hash)? {
                     return Ok(false);
                 }

@@ -1,8 +1,10 @@
 //! Merges and the look-up from a pair of symbols to its rank.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 
-use super::pair_ranks::PairRanks;
+use super::pair_ranks::{Asked, PairRanks, NOBODY};
 use super::{Trie, NO_ID};
 use crate::error::Result;
 
@@ -30,9 +32,15 @@ pub struct Merges {
     first: PairRanks,
     /// By rank; [`NO_ID`] where several tokens share the rank.
     tokens: Vec<u32>,
+    /// What is added to a rank to get its token, where that is the same for all: no look-up.
+    offset: Option<u32>,
+    /// See [`Self::can_be_asked`].
+    askable: bool,
     /// The tokens of pairs of such a rank.
     shared: HashMap<u64, u32>,
     later: HashMap<u32, u32>,
+    /// See [`Self::come_later`].
+    come_later: OnceLock<bool>,
 }
 
 fn key(left: u32, right: u32) -> u64 {
@@ -54,7 +62,7 @@ impl Merges {
                 merges.later.insert(earlier, rank);
             }
         }
-        merges.first.finish();
+        merges.finish();
         merges
     }
 
@@ -123,8 +131,20 @@ impl Merges {
                 merges.shared.insert(pair, token);
             }
         }
-        merges.first.finish();
+        merges.finish();
         merges
+    }
+
+    /// All merges are in.
+    fn finish(&mut self) {
+        self.first.finish();
+        let offset = self.tokens.first().copied().unwrap_or_default();
+        let mut all = (0u32..).zip(&self.tokens);
+        let all = all.all(|(rank, &token)| token == rank.wrapping_add(offset));
+        self.offset = (all && self.shared.is_empty()).then_some(offset);
+        let mut tokens = self.tokens.iter().chain(self.shared.values());
+        self.askable =
+            self.first.all_small() && tokens.all(|&token| token < NOBODY || token == NO_ID);
     }
 
     /// The rank that makes each token: the lowest, where several do.
@@ -135,6 +155,29 @@ impl Merges {
             *lowest = (*lowest).min(rank);
         }
         ranks
+    }
+
+    /// Does every pair of a token that was merged have a rank after those that make the token?
+    /// So it is in what a training learns; what a user puts together may be otherwise.
+    pub(crate) fn come_later(&self) -> bool {
+        // Where ids are far apart, a list of them would be too long: nobody needs to know.
+        self.askable
+            && *self.come_later.get_or_init(|| {
+                let most = self.tokens.iter().chain(self.shared.values());
+                let most = most.copied().filter(|&token| token != NO_ID).max();
+                let most = most.unwrap_or_default() as usize;
+                // Of each token, one more than the last rank that makes it.
+                let mut made = vec![0u32; most + 1];
+                for (left, right, rank) in self.first.iter() {
+                    if let Some(made) = made.get_mut(self.token(rank, left, right) as usize) {
+                        *made = (*made).max(rank + 1);
+                    }
+                }
+                let later =
+                    |id: u32, rank: u32| made.get(id as usize).is_none_or(|&made| made <= rank);
+                let mut all = self.first.iter();
+                all.all(|(left, right, rank)| later(left, rank) && later(right, rank))
+            })
     }
 
     pub fn len(&self) -> usize {
@@ -148,6 +191,9 @@ impl Merges {
     /// The token that the merge of `rank` makes of a pair that has this rank.
     #[inline]
     pub fn token(&self, rank: u32, left: u32, right: u32) -> u32 {
+        if let Some(offset) = self.offset {
+            return rank.wrapping_add(offset);
+        }
         match self.tokens[rank as usize] {
             NO_ID => self.shared.get(&key(left, right)).copied().unwrap_or(NO_ID),
             token => token,
@@ -158,6 +204,24 @@ impl Merges {
     #[inline]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
         self.first.get(left, right)
+    }
+
+    /// May pairs be looked up by [`Self::asked`] and [`Self::told`]? Every token of a merge is
+    /// then less than [`NOBODY`].
+    pub(crate) fn can_be_asked(&self) -> bool {
+        self.askable
+    }
+
+    /// Asks the memory for a pair, whose rank [`Self::told`] says later.
+    #[inline(always)]
+    pub(crate) fn asked(&self, left: u32, right: u32) -> Asked {
+        self.first.asked(left, right)
+    }
+
+    /// What [`Self::rank`] says of the pair that was asked for.
+    #[inline(always)]
+    pub(crate) fn told(&self, asked: Asked) -> u32 {
+        self.first.told(asked)
     }
 
     /// The first rank of the pair that comes after `done`, or [`NO_RANK`].

@@ -17,6 +17,7 @@ mod vocabulary;
 pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
 pub use marker::Marker;
 pub use merges::{Merge, Merges, NO_RANK};
+pub(crate) use pair_ranks::{Asked, NOBODY};
 pub use prepend::Prepend;
 pub use ranks::Ranks;
 pub use stored::{Filling, Sections, Stored};

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::NO_RANK;
+use crate::prefetch::prefetch;
 
 /// Bits of an id and of a rank that share a word: enough for two million tokens.
 const ID_BITS: u32 = 21;
@@ -12,17 +13,44 @@ const RANK_BITS: u32 = 22;
 
 const EMPTY: u64 = u64::MAX;
 
+/// Pairs of larger ids do not fit.
+const MOST: u32 = (1 << ID_BITS) - 2;
+
+/// Stands for a neighbour that is not there: a pair of it has no rank. (The number above it is
+/// left out, because a pair of that could look like an empty slot.)
+pub(crate) const NOBODY: u32 = MOST;
+
+/// Slots that are looked at together.
+const BUCKET: usize = 2;
+
 /// Pairs of ids below this, where most tokenizers have their bytes, are looked up directly.
 const DIRECT: usize = 288;
 
 /// A table that has fewer pairs than this is small enough as it is.
 const WORTH_DIRECT: usize = 1000;
 
+/// Where a pair is looked for: see [`PairRanks::asked`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// The pair, packed, and its bucket.
+    pair: u64,
+    at: u32,
+}
+
+impl Asked {
+    /// Of no pair.
+    pub const NOWHERE: Asked = Asked {
+        pair: (MOST as u64) << ID_BITS | MOST as u64,
+        at: 0,
+    };
+}
+
 /// The first rank of each pair. Most look-ups are of pairs that have none, so a pair and its
-/// rank share one word, and a look at one place mostly says it.
+/// rank share one word, and a look at one place, which has two of them, mostly says it: no
+/// jump depends on which of the two it is, or whether it is one at all.
 #[derive(Debug, Clone)]
 pub(super) struct PairRanks {
-    /// Open addressing; a power of two.
+    /// Open addressing; a power of two, in buckets that are filled from their start.
     slots: Vec<u64>,
     entries: usize,
     /// Nobody can prepare pairs that collide.
@@ -45,12 +73,24 @@ impl Default for PairRanks {
     }
 }
 
-/// Both ids in one number, if they fit. (The largest that would is left out: it could look
-/// like an empty slot.)
+/// Both ids in one number, if they fit.
 #[inline(always)]
 fn packed(left: u32, right: u32) -> Option<u64> {
-    let most = (1 << ID_BITS) - 1;
-    (left < most && right < most).then_some(u64::from(left) << ID_BITS | u64::from(right))
+    (left < MOST && right < MOST).then_some(pair(left, right))
+}
+
+#[inline(always)]
+fn pair(left: u32, right: u32) -> u64 {
+    u64::from(left) << ID_BITS | u64::from(right)
+}
+
+/// The rank of a slot, if it is that of the pair.
+#[inline(always)]
+fn rank(slot: u64, pair: u64) -> u32 {
+    match slot >> RANK_BITS == pair {
+        true => slot as u32 & ((1 << RANK_BITS) - 1),
+        false => NO_RANK,
+    }
 }
 
 impl PairRanks {
@@ -65,17 +105,75 @@ impl PairRanks {
         }
     }
 
-    /// The slot of a pair, or the one that it would have.
+    /// The start of the bucket of a pair.
     #[inline(always)]
-    fn place(&self, pair: u64) -> usize {
-        let mask = self.slots.len() - 1;
+    fn bucket(&self, pair: u64) -> usize {
+        let mask = self.slots.len() - BUCKET;
         let product = u128::from(pair ^ self.seeds[0]) * u128::from(self.seeds[1]);
-        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
+        (product as u64 ^ (product >> 64) as u64) as usize & mask
+    }
+
+    /// The slot that a new pair would have.
+    fn place(&self, pair: u64) -> usize {
+        let mut at = self.bucket(pair);
         // One slot in two is empty at least.
-        while self.slots[at] != EMPTY && self.slots[at] >> RANK_BITS != pair {
-            at = (at + 1) & mask;
+        while self.slots[at] != EMPTY {
+            at = (at + 1) & (self.slots.len() - 1);
         }
         at
+    }
+
+    /// The rank of a pair that is in its bucket, or behind it.
+    #[inline(always)]
+    fn rank_in(&self, pair: u64, at: usize) -> u32 {
+        // The index is in range, and the compiler can see it.
+        let mask = self.slots.len() - 1;
+        let (first, second) = (self.slots[at & mask], self.slots[(at | 1) & mask]);
+        let found = rank(first, pair).min(rank(second, pair));
+        if found == NO_RANK && second != EMPTY {
+            return self.rank_behind(pair, at);
+        }
+        found
+    }
+
+    /// The same where its bucket is full of others.
+    #[cold]
+    fn rank_behind(&self, pair: u64, mut at: usize) -> u32 {
+        loop {
+            at = (at + BUCKET) & (self.slots.len() - 1);
+            let (first, second) = (self.slots[at], self.slots[at + 1]);
+            let found = rank(first, pair).min(rank(second, pair));
+            if found != NO_RANK || second == EMPTY {
+                return found;
+            }
+        }
+    }
+
+    /// Are there no pairs or ranks that are too large for one word?
+    pub fn all_small(&self) -> bool {
+        self.large.is_empty()
+    }
+
+    /// Where to look for a pair, asked for ahead. Either may be [`NOBODY`]; neither more.
+    #[inline(always)]
+    pub fn asked(&self, left: u32, right: u32) -> Asked {
+        // All pairs of nobody are one, whose place is always near. By arithmetic, because a
+        // jump could not be foretold.
+        let both = u64::from(left == NOBODY || right == NOBODY).wrapping_sub(1);
+        let nobody = Asked::NOWHERE.pair;
+        let pair = nobody ^ (pair(left, right) ^ nobody) & both;
+        let at = self.bucket(pair);
+        prefetch(&self.slots[at & (self.slots.len() - 1)]);
+        Asked {
+            pair,
+            at: at as u32,
+        }
+    }
+
+    /// The rank of the pair that was asked for, if [`Self::all_small`].
+    #[inline(always)]
+    pub fn told(&self, asked: Asked) -> u32 {
+        self.rank_in(asked.pair, asked.at as usize)
     }
 
     /// The rank of a pair, or [`NO_RANK`].
@@ -92,12 +190,9 @@ impl PairRanks {
     #[inline(always)]
     fn find(&self, left: u32, right: u32) -> u32 {
         if let Some(pair) = packed(left, right) {
-            let slot = self.slots[self.place(pair)];
-            if slot != EMPTY {
-                return slot as u32 & ((1 << RANK_BITS) - 1);
-            }
-            if self.large.is_empty() {
-                return NO_RANK;
+            let found = self.rank_in(pair, self.bucket(pair));
+            if found != NO_RANK || self.large.is_empty() {
+                return found;
             }
         }
         self.find_large(left, right)

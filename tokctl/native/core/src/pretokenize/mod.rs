@@ -25,6 +25,8 @@ mod split;
 
 pub use behaviour::Behaviour;
 pub use cuts::{cut_into_pieces, last_cut, last_safe_cut, safe_cut};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use masks::{HasAvx2, Level};
 pub use metaspace::Metaspace;
 pub use rewrite::Rewrite;
 pub use scanner::Scanner;

@@ -9,11 +9,10 @@
 mod fours;
 pub(super) mod key;
 mod long;
-mod prefetch;
 mod table;
 
+use crate::prefetch::prefetch;
 use key::{Key, Seeds};
-use prefetch::prefetch;
 pub(super) use table::INLINE;
 
 /// 64 KB at first, at most 64 MB.

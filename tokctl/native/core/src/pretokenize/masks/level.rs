@@ -33,6 +33,16 @@ impl Level {
         *found.unwrap_or(&all[all.len() - 1])
     }
 
+    /// Proof of AVX2, where it is to be used.
+    #[cfg(target_arch = "x86_64")]
+    pub fn avx2(self) -> Option<x86::HasAvx2> {
+        match self {
+            Level::Portable => None,
+            Level::Avx2(has) => Some(has),
+            Level::Avx512(_) => x86::HasAvx2::detect(),
+        }
+    }
+
     /// All that this processor has, the best one last.
     pub fn all() -> Vec<Self> {
         #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]

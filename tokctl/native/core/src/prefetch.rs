@@ -3,7 +3,7 @@
 
 /// Does nothing but, where the processor can, bring `value` nearer.
 #[inline(always)]
-pub(super) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults; SSE, which it belongs to, is part of
     // every x86-64 processor. The address is that of a reference.
