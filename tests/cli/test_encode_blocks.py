@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer, sources
-from tokctl.cli import app, forms, plain
+from tokctl.cli import forms
 from tokctl.cli.written import decimal, packed
 
 Models = dict[str, Path]
@@ -154,69 +154,3 @@ def test_verbose_says_what_was_done(models: Models, form: str) -> None:
     assert " MB/s; threads: 1; cache: " in done.err
     assert done.err.count("\n") == 1
     assert tokctl("encode", "-m", models["bytes"], *wanted, "-qv", stdin=text) == plainly
-
-
-LINES = (
-    "encode",
-    "encode -m {model} a.txt",
-    "encode -m {model} a.txt - --count",
-    "encode --model={model} --as bin a.txt a.txt",
-    "encode a.txt -m {model} --as jsonl --max-length 3 --stride 1",
-    "encode -m {model} --special <|end|> --special none a.txt",
-    "encode -m {model} --special <|end|> a.txt",
-    "encode -m {model} --special=all --color never -q a.txt",
-    "encode -m {model} --threads 0 a.txt",
-    "encode -m {model} --threads two a.txt",
-    "encode -m {model} --threads \uff12 a.txt",
-    "encode -m {model} --sample 0.5 a.txt",
-    "encode -m {model} --sample .5.5 a.txt",
-    "encode -m {model} --nosuch a.txt",
-    "encode -m {model} --count=1 a.txt",
-    "encode -m {model} -m {model} a.txt",
-    "encode -m {model} -- a.txt",
-    "encode -m",
-    "encode -m {model} --as -q a.txt",
-    "encode -m {model} --add-special --no-add-special a.txt",
-    "encode -m {model} --as nosuch a.txt",
-    "encode -m {model} --color nosuch a.txt",
-    "encode -m {model} --pad 3 --pad-token <|end|> a.txt",
-    "encode -m{model} a.txt",
-    "encode -m {model} nosuch.txt",
-    "encode --help",
-    "decode -m {model} --from bin b.bin",
-    "decode -m {model} --skip-special --json c.txt",
-    "decode -m {model} d.txt",
-    "decode -m {model} --from nosuch d.txt",
-)
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_what_is_read_without_typer(
-    models: Models, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A command line does the same, whoever reads it."""
-    Path("a.txt").write_bytes(b"low <|end|> lower\nlow\n")
-    Path("b.bin").write_bytes(packed([5, 6], 2))
-    Path("c.txt").write_bytes(b'{"ids": [0, 5]}\n')
-    Path("d.txt").write_bytes(b"5 6 7\n")
-    arguments = [word.format(model=models["bytes"]) for word in line.split(" ")]
-    done = tokctl(*arguments, stdin=b"low\n")
-    monkeypatch.setattr(app.plain, "read", lambda *_: None)
-    assert tokctl(*arguments, stdin=b"low\n") == done
-
-
-def test_usual_lines_are_read_without_typer(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_arguments: object, _world: object) -> None:
-        raise AssertionError("Typer is asked")
-
-    monkeypatch.setattr(app, "_typed", refuse)
-    for line in (
-        "-v -q --count",
-        "--as bin --threads 2",
-        "--max-length 3 --pad 4 --pad-token <|end|>",
-    ):
-        done = tokctl("encode", "-m", models["bytes"], *line.split(), stdin=b"low\n")
-        assert done.code == 0, line
-    assert plain.COMMANDS == ("encode", "decode")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
+
+import typer
 
 from tokctl import __version__
-from tokctl.cli import declared, options, plain
+from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
-
-if TYPE_CHECKING:
-    import typer
 
 #: Command names in the order of the help; each lives in the module of its name.
 COMMANDS = ("train", "encode", "decode", "inspect", "compare", "convert", "corpora")
@@ -31,8 +30,6 @@ _CORE_HINTS = {
 
 
 def _version(value: bool) -> None:
-    import typer
-
     if value:
         typer.echo(f"tokctl {__version__}")
         raise typer.Exit
@@ -46,7 +43,7 @@ def _callback(
     debug: options.Debug = False,
     version: Annotated[  # noqa: ARG001
         bool,
-        declared.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Train, run, open up and compare subword tokenizers."""
@@ -55,8 +52,6 @@ def _callback(
 
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """The application with these commands."""
-    import typer
-
     app = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -64,58 +59,29 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog=EPILOG,
     )
-    app.callback()(_for_typer(_callback))
+    app.callback()(_callback)
     for name in names:
         module = import_module(f"tokctl.cli.{name}")
         module.register(app)
     return app
 
 
-def _for_typer(callback: Callable[..., None]) -> Callable[..., None]:
-    """The callback with its parameters declared as Typer wants them."""
-    import inspect
-
-    import typer
-
-    found = inspect.signature(callback, locals={"typer": typer}, eval_str=True)
-    parameters = [declared.for_typer(parameter) for parameter in found.parameters.values()]
-
-    def wrapped(**values: Any) -> None:
-        callback(**values)
-
-    wrapped.__doc__ = callback.__doc__
-    wrapped.__signature__ = found.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {one.name: one.annotation for one in parameters}
-    return wrapped
-
-
 def run(arguments: Sequence[str], world: World) -> int:
     """Runs one command line and returns its exit code; errors are reported to the world."""
     try:
-        command = plain.read(arguments, world)
-        code = _typed(arguments, world) if command is None else command()
+        app = build(_needed(arguments))
+        code = app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
         world.stdout.flush()
         return int(code or ExitCode.DONE)
+    except typer.Exit as stop:
+        return int(stop.exit_code)
     except BaseException as error:
-        if _is_of_typer(error, "Exit"):
-            return int(error.exit_code)  # type: ignore[attr-defined]
         cause = error.error if isinstance(error, options.PastTyper) else error
         if world.debug:
             import traceback
 
             traceback.print_exception(cause, file=world.stderr)
         return _report(cause, world, arguments)
-
-
-def _typed(arguments: Sequence[str], world: World) -> Any:
-    """Has Typer read the command line and run it."""
-    app = build(_needed(arguments))
-    return app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
-
-
-def _is_of_typer(error: BaseException, name: str) -> bool:
-    typer = sys.modules.get("typer")  # what was not imported has raised nothing
-    return typer is not None and isinstance(error, getattr(typer, name))
 
 
 def _needed(arguments: Sequence[str]) -> Sequence[str]:
@@ -136,7 +102,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         return ExitCode.DONE
     core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
     kind = error.args[1] if core and isinstance(error, core.CoreError) else None
-    if isinstance(error, KeyboardInterrupt) or _is_of_typer(error, "Abort"):
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         world.stderr.write("\n" if world.stderr_is_terminal else "")
         world.say("interrupted")
         return ExitCode.INTERRUPTED

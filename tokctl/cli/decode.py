@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Annotated
 
-from tokctl.cli import declared, options, streams
+import typer
+
+from tokctl.cli import options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    import typer
-
     from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
@@ -40,7 +40,7 @@ def decode(
     world: World,
     files: Annotated[
         list[str] | None,
-        declared.Argument(
+        typer.Argument(
             metavar="[FILE]...",
             help="What encode has written; - is stdin, as is no file.",
             show_default=False,
@@ -49,14 +49,12 @@ def decode(
     model: streams.Model = None,
     form: Annotated[
         str,
-        declared.Option(
-            "--from", metavar="ids|jsonl|bin", help="The form that encode has written."
-        ),
+        typer.Option("--from", metavar="ids|jsonl|bin", help="The form that encode has written."),
     ] = "ids",
     skip_special: Annotated[
-        bool, declared.Option("--skip-special", help="Leave special tokens out.")
+        bool, typer.Option("--skip-special", help="Leave special tokens out.")
     ] = False,
-    json: Annotated[bool, declared.Option("--json", help="The same as --from jsonl.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as --from jsonl.")] = False,
     output: streams.Output = None,
 ) -> None:
     """Turn ids back into text: one line of ids in, one line of text out. The

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
+
+import typer
 
 from tokctl.cli import encode_options as given
 from tokctl.cli import options, streams, texts_out
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-
-if TYPE_CHECKING:
-    import typer
 
 EXAMPLES = """Examples:
 

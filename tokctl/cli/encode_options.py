@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tokctl.cli import declared
+import typer
 
 _FORM = "What is written"
 _TEXT = "What is read"
@@ -12,13 +12,13 @@ _AROUND = "What is put around, and how long it gets"
 
 Files = Annotated[
     list[str] | None,
-    declared.Argument(
+    typer.Argument(
         metavar="[FILE]...", help="Texts; - is stdin, as is no file.", show_default=False
     ),
 ]
 Form = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--as",
         metavar="FORM",
         help="ids (default), tokens, pieces, jsonl or bin; see below.",
@@ -28,7 +28,7 @@ Form = Annotated[
 ]
 Count = Annotated[
     bool,
-    declared.Option(
+    typer.Option(
         "--count",
         help="Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
         "make no tokens, but with --whole.",
@@ -37,7 +37,7 @@ Count = Annotated[
 ]
 Whole = Annotated[
     bool,
-    declared.Option(
+    typer.Option(
         "--whole",
         help="Each file is one text, line feeds and all; not each line.",
         rich_help_panel=_TEXT,
@@ -45,23 +45,19 @@ Whole = Annotated[
 ]
 Offsets = Annotated[
     bool,
-    declared.Option(
-        "--offsets", help="Add offsets to jsonl, in characters.", rich_help_panel=_FORM
-    ),
+    typer.Option("--offsets", help="Add offsets to jsonl, in characters.", rich_help_panel=_FORM),
 ]
 ByteOffsets = Annotated[
     bool,
-    declared.Option(
-        "--byte-offsets", help="Add offsets to jsonl, in bytes.", rich_help_panel=_FORM
-    ),
+    typer.Option("--byte-offsets", help="Add offsets to jsonl, in bytes.", rich_help_panel=_FORM),
 ]
 Full = Annotated[
     bool,
-    declared.Option("--full", help="Add everything to jsonl; see below.", rich_help_panel=_FORM),
+    typer.Option("--full", help="Add everything to jsonl; see below.", rich_help_panel=_FORM),
 ]
 Json = Annotated[
     bool,
-    declared.Option(
+    typer.Option(
         "--json",
         help="The same as --as jsonl; with --count one JSON document.",
         rich_help_panel=_FORM,
@@ -69,7 +65,7 @@ Json = Annotated[
 ]
 Special = Annotated[
     list[str] | None,
-    declared.Option(
+    typer.Option(
         "--special",
         metavar="TOKEN",
         help="A special token that the text may spell; all, or none (default): its "
@@ -80,7 +76,7 @@ Special = Annotated[
 ]
 AddSpecial = Annotated[
     bool,
-    declared.Option(
+    typer.Option(
         "--add-special/--no-add-special",
         help="Put the special tokens of the model's template around each text; off by default.",
         rich_help_panel=_AROUND,
@@ -89,7 +85,7 @@ AddSpecial = Annotated[
 ]
 MaxLength = Annotated[
     int | None,
-    declared.Option(
+    typer.Option(
         "--max-length",
         min=1,
         metavar="N",
@@ -100,7 +96,7 @@ MaxLength = Annotated[
 ]
 Stride = Annotated[
     int | None,
-    declared.Option(
+    typer.Option(
         "--stride",
         min=0,
         metavar="N",
@@ -112,7 +108,7 @@ Stride = Annotated[
 ]
 Pad = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--pad",
         metavar="N|longest",
         help="Fill shorter texts up to N tokens; or to the longest of all, which are read "
@@ -123,7 +119,7 @@ Pad = Annotated[
 ]
 PadToken = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--pad-token",
         metavar="TOKEN",
         help="What --pad fills up with: [PAD] or <pad> where the model has it.",
@@ -133,7 +129,7 @@ PadToken = Annotated[
 ]
 Sample = Annotated[
     float | None,
-    declared.Option(
+    typer.Option(
         "--sample",
         metavar="ALPHA",
         help="Unigram: draw a segmentation at random, with a probability in proportion to "
@@ -144,7 +140,7 @@ Sample = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    declared.Option(
+    typer.Option(
         "--seed",
         min=0,
         metavar="N",
@@ -156,7 +152,7 @@ Seed = Annotated[
 ]
 Errors = Annotated[
     str,
-    declared.Option(
+    typer.Option(
         "--errors",
         metavar="strict|replace",
         help="What to do, with a character model, where the text is not UTF-8: stop, or "
@@ -166,7 +162,7 @@ Errors = Annotated[
 ]
 Threads = Annotated[
     int,
-    declared.Option(
+    typer.Option(
         "--threads",
         min=1,
         metavar="N",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from tokctl.cli import declared
+import typer
+
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-
-if TYPE_CHECKING:
-    import typer
 
 _PANEL = "Everywhere"
 
 Color = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--color",
         metavar="auto|always|never",
         help="Colour; auto is on for a terminal, and NO_COLOR is honoured.",
@@ -26,24 +26,19 @@ Color = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    declared.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_PANEL),
+    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_PANEL),
 ]
 Verbose = Annotated[
     bool,
-    declared.Option("--verbose", "-v", help="More about what was done.", rich_help_panel=_PANEL),
+    typer.Option("--verbose", "-v", help="More about what was done.", rich_help_panel=_PANEL),
 ]
 Debug = Annotated[
     bool,
-    declared.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL),
+    typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL),
 ]
 
-#: Annotations and defaults of the options above, by name.
-GLOBALS = {
-    "color": (Color, None),
-    "quiet": (Quiet, False),
-    "verbose": (Verbose, False),
-    "debug": (Debug, False),
-}
+_GLOBALS = {"color": (Color, None), "quiet": (Quiet, False), "verbose": (Verbose, False)}
+_GLOBALS["debug"] = (Debug, False)
 
 
 def apply(world: World, *, color: str | None, quiet: bool, verbose: bool, debug: bool) -> None:
@@ -74,30 +69,26 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
 
 def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command with the options above added. It is called with the world first."""
-    import functools
-    import inspect
-
-    import typer
-
     signature = inspect.signature(command, eval_str=True)
     parameters = [p for name, p in signature.parameters.items() if name != "world"]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in GLOBALS.items()
+        for name, (kind, default) in _GLOBALS.items()
     ]
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
     @functools.wraps(command)
     def wrapped(*, context: typer.Context, **values: Any) -> int | None:
         world: World = context.obj
-        apply(world, **{name: values.pop(name) for name in GLOBALS})
+        apply(world, **{name: values.pop(name) for name in _GLOBALS})
         try:
             return command(world, **values)
         except (KeyboardInterrupt, EOFError, OSError) as error:
             raise PastTyper(error) from error
 
     keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    all_ = [context, *map(declared.for_typer, [*keyword_only, *added])]
-    wrapped.__signature__ = signature.replace(parameters=all_)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in all_}
+    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[context, *keyword_only, *added]
+    )
+    wrapped.__annotations__ = {p.name: p.annotation for p in [context, *keyword_only, *added]}
     return wrapped

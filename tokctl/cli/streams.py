@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-from tokctl.cli import declared
+import typer
+
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Model = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--model",
         "-m",
         metavar="MODEL",
@@ -31,7 +32,7 @@ Model = Annotated[
 ]
 Output = Annotated[
     str | None,
-    declared.Option(
+    typer.Option(
         "--output",
         "-o",
         metavar="PATH",
