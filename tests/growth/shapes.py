@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from importlib.resources import files
 
@@ -14,13 +15,19 @@ def repeated(unit: bytes, size: int) -> bytes:
 
 
 def prose(size: int) -> bytes:
-    """The bundled story again and again, with numbered names, so that it goes on being new."""
+    """The bundled story again and again. Each time a quarter of its longer words are new, as in a
+    text that goes on."""
     parts, length = [], 0
     while length < size:
-        part = STORY.replace(b" the ", f" the{len(parts)} ".encode(), len(STORY) // 2000)
+        part = re.sub(rb"[a-z]{4,}", lambda found: _renewed(found[0], len(parts)), STORY)
         parts.append(part)
         length += len(part)
     return b"".join(parts)
+
+
+def _renewed(word: bytes, time: int) -> bytes:
+    chosen = time > 0 and (len(word) * 7 + word[0] + time) % 4 == 0
+    return word + b"%c" % (97 + time % 26) if chosen else word
 
 
 def one_line(size: int) -> bytes:

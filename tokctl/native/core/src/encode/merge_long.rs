@@ -36,9 +36,38 @@ struct Node {
     after: u32,
 }
 
+/// The rank of a pair, kept for when the next one is the same: long pre-tokens repeat themselves.
+struct Ranks<'m> {
+    merges: &'m Merges,
+    pair: (u32, u32),
+    rank: u32,
+}
+
+impl<'m> Ranks<'m> {
+    fn of(merges: &'m Merges) -> Self {
+        Ranks {
+            merges,
+            pair: (NONE, NONE),
+            rank: NO_RANK,
+        }
+    }
+
+    #[inline(always)]
+    fn rank(&mut self, left: u32, right: u32) -> u32 {
+        if self.pair != (left, right) {
+            self.pair = (left, right);
+            self.rank = self.merges.rank(left, right);
+        }
+        self.rank
+    }
+}
+
 struct Nodes<'m> {
     merges: &'m Merges,
     nodes: Vec<Node>,
+    /// Of pairs with what stands before a merged symbol, and behind it.
+    before: Ranks<'m>,
+    after: Ranks<'m>,
 }
 
 /// Merges the symbols from the place `first` on.
@@ -68,11 +97,12 @@ pub(super) fn merge(
 impl<'m> Nodes<'m> {
     /// There are fewer than 2^32: [`super::Segmenter::segment`] sees to that.
     fn of(merges: &'m Merges, symbols: &[Segment]) -> Self {
+        let mut ranks = Ranks::of(merges);
         let mut nodes: Vec<Node> = (0u32..)
             .zip(symbols.windows(2))
             .map(|(at, two)| Node {
                 id: two[0].id,
-                rank: merges.rank(two[0].id, two[1].id),
+                rank: ranks.rank(two[0].id, two[1].id),
                 before: at.wrapping_sub(1),
                 after: at + 1,
             })
@@ -83,7 +113,12 @@ impl<'m> Nodes<'m> {
             before: (symbols.len() as u32 - 1).wrapping_sub(1),
             after: NONE,
         }));
-        Nodes { merges, nodes }
+        Nodes {
+            merges,
+            nodes,
+            before: Ranks::of(merges),
+            after: Ranks::of(merges),
+        }
     }
 
     /// Makes the merge at a place, if it is still of this rank, and calls `push(rank, place)`
@@ -103,13 +138,13 @@ impl<'m> Nodes<'m> {
         if after != NONE {
             let node = &mut self.nodes[after as usize];
             node.before = at;
-            next = self.merges.rank(id, node.id);
+            next = self.after.rank(id, node.id);
         }
         let node = &mut self.nodes[at as usize];
         (node.id, node.rank, node.after) = (id, next, after);
         if before != NONE {
             let node = &mut self.nodes[before as usize];
-            node.rank = self.merges.rank(node.id, id);
+            node.rank = self.before.rank(node.id, id);
             if node.rank != NO_RANK {
                 push(node.rank, before);
             }
