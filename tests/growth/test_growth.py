@@ -29,7 +29,7 @@ MOST = 10.0
 GROWTH = 4.8
 #: Training works on what is distinct: all of a text without spaces, little of prose. And Unigram
 #: prunes the more often the more pieces it starts from.
-MOST_TRAINING = 20.0
+MOST_TRAINING = 15.0
 GROWTH_TRAINING = 6.0
 
 BYTES = ("gpt2", "cl100k", "o200k", "llama3")
