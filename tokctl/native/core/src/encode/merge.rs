@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::segmenter::check_length;
-use super::{fallback, merge_long, Interrupt, Segment, Words};
+use super::{fallback, windows, Interrupt, Segment, Words};
 use crate::error::{Error, Result};
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 
@@ -67,7 +67,7 @@ impl Merging {
         let first = out.len();
         self.initial(pre_token, self.unknown, out);
         if out.len() - first > SHORT && self.order == MergeOrder::ByRank {
-            return merge_long::merge(&self.merges, out, first, interrupt);
+            return windows::merge(&self.merges, out, first, interrupt);
         }
         self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt)
     }

@@ -34,6 +34,7 @@ mod tokens;
 #[cfg(target_arch = "x86_64")]
 mod turns_x86;
 mod unigram;
+mod windows;
 mod words;
 mod written;
 
