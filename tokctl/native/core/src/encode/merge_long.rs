@@ -10,12 +10,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::segmenter::Segment;
 use super::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::{Merges, NO_RANK};
-use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
@@ -24,9 +24,6 @@ const RANKS_PER_SYMBOL: usize = 32;
 
 /// Merges between two looks at the interrupt.
 const LOOK_EVERY: usize = 1 << 16;
-
-/// Nodes that are asked for ahead.
-const AHEAD: usize = 8;
 
 struct Node {
     id: u32,
@@ -70,6 +67,13 @@ struct Nodes<'m> {
     after: Ranks<'m>,
 }
 
+/// A token, and how many symbols it was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    pub segment: Segment,
+    pub symbols: u32,
+}
+
 /// Merges the symbols from the place `first` on.
 pub(super) fn merge(
     merges: &Merges,
@@ -77,12 +81,43 @@ pub(super) fn merge(
     first: usize,
     interrupt: Interrupt,
 ) -> Result<()> {
+    let nodes = merged(merges, &out[first..], interrupt)?;
+    let mut to = first;
+    nodes.each(|id, symbols| {
+        let length = out[first..][symbols].iter().map(|one| one.length).sum();
+        out[to] = Segment { id, length };
+        to += 1;
+    });
+    out.truncate(to);
+    Ok(())
+}
+
+/// What merging makes of symbols.
+pub(super) fn tokens(
+    merges: &Merges,
+    symbols: &[Segment],
+    interrupt: Interrupt,
+) -> Result<Vec<Token>> {
+    let nodes = merged(merges, symbols, interrupt)?;
+    let mut tokens = Vec::new();
+    nodes.each(|id, range| {
+        let count = range.len() as u32;
+        let length = symbols[range].iter().map(|one| one.length).sum();
+        tokens.push(Token {
+            segment: Segment { id, length },
+            symbols: count,
+        });
+    });
+    Ok(tokens)
+}
+
+fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Nodes<'m>> {
     let check = || match interrupt() {
         true => Err(Error::Interrupted),
         false => Ok(()),
     };
     check()?;
-    let mut nodes = Nodes::of(merges, &out[first..]);
+    let mut nodes = Nodes::of(merges, symbols);
     check()?;
     let pays = nodes.nodes.len() >= merges.len() / RANKS_PER_SYMBOL;
     match pays && merges.come_later() {
@@ -90,8 +125,7 @@ pub(super) fn merge(
         false => nodes.merge_heap(check)?,
     }
     check()?;
-    nodes.write(out, first);
-    Ok(())
+    Ok(nodes)
 }
 
 impl<'m> Nodes<'m> {
@@ -187,13 +221,10 @@ impl<'m> Nodes<'m> {
             if !places.is_sorted() {
                 places.sort_unstable();
             }
-            for (number, &at) in places.iter().enumerate() {
+            for &at in &places {
                 steps += 1;
                 if steps % LOOK_EVERY == 0 {
                     check()?;
-                }
-                if let Some(&ahead) = places.get(number + AHEAD) {
-                    prefetch(&self.nodes[ahead as usize]);
                 }
                 self.merge_at(rank, at, |rank, at| queue.push(rank, at));
             }
@@ -201,25 +232,17 @@ impl<'m> Nodes<'m> {
         Ok(())
     }
 
-    /// In place of the symbols, from the place `first` on.
-    fn write(&self, out: &mut Vec<Segment>, first: usize) {
-        let (mut at, mut to) = (0, first);
-        while at != NONE {
-            let node = &self.nodes[at as usize];
+    /// Calls `token` with the id of each token and the range of its symbols.
+    fn each(&self, mut token: impl FnMut(u32, Range<usize>)) {
+        let mut at = 0;
+        while let Some(node) = self.nodes.get(at) {
             let end = match node.after {
                 NONE => self.nodes.len(),
                 after => after as usize,
             };
-            let symbols = &out[first + at as usize..first + end];
-            let length = symbols.iter().map(|symbol| symbol.length).sum();
-            out[to] = Segment {
-                id: node.id,
-                length,
-            };
-            to += 1;
-            at = node.after;
+            token(node.id, at..end);
+            at = end;
         }
-        out.truncate(to);
     }
 }
 

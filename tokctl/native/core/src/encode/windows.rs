@@ -12,13 +12,14 @@
 //! is around it is merged again, twice as much each time; where that does not end soon, as in
 //! the repetition of one letter, the whole is merged at once.
 
+use super::merge_long::Token;
 use super::segmenter::Segment;
 use super::{merge_long, Interrupt};
 use crate::error::Result;
 use crate::model::Merges;
 
 /// Symbols of a window: their nodes and the queue stay near the processor.
-const WINDOW: usize = 1024;
+const WINDOW: usize = 4096;
 
 /// Tokens on each side of a border that are merged again, at most.
 const AROUND: usize = 64;
@@ -58,9 +59,9 @@ fn merge_windows(
             return merge_long::merge(merges, out, first, interrupt);
         }
     }
-    let tokens = row.with_bytes();
+    let tokens = row.tokens;
     out.truncate(first);
-    out.extend(tokens);
+    out.extend(tokens.iter().map(|token| token.segment));
     Ok(())
 }
 
@@ -68,28 +69,22 @@ fn merge_windows(
 struct Row<'r> {
     merges: &'r Merges,
     symbols: &'r [Segment],
-    /// Their lengths are in symbols.
-    tokens: Vec<Segment>,
+    tokens: Vec<Token>,
     end: usize,
     interrupt: Interrupt<'r>,
 }
 
 impl Row<'_> {
     /// What merging makes of some symbols alone.
-    fn merged(&self, from: usize, to: usize) -> Result<Vec<Segment>> {
-        let symbol = |symbol: &Segment| Segment {
-            id: symbol.id,
-            length: 1,
-        };
-        let mut row: Vec<Segment> = self.symbols[from..to].iter().map(symbol).collect();
-        if from < to {
-            merge_long::merge(self.merges, &mut row, 0, self.interrupt)?;
+    fn merged(&self, from: usize, to: usize) -> Result<Vec<Token>> {
+        match from < to {
+            true => merge_long::tokens(self.merges, &self.symbols[from..to], self.interrupt),
+            false => Ok(Vec::new()),
         }
-        Ok(row)
     }
 
     /// Does merging leave two tokens apart that meet at this place?
-    fn fit(&self, place: usize, left: Option<&Segment>, right: Option<&Segment>) -> Result<bool> {
+    fn fit(&self, place: usize, left: Option<&Token>, right: Option<&Token>) -> Result<bool> {
         let (Some(left), Some(right)) = (left, right) else {
             return Ok(true);
         };
@@ -98,7 +93,7 @@ impl Row<'_> {
     }
 
     /// Appends the tokens of the next symbols; false where they fit nowhere near the border.
-    fn append(&mut self, next: &[Segment], most: usize) -> Result<bool> {
+    fn append(&mut self, next: &[Token], most: usize) -> Result<bool> {
         let mut around = 0;
         while around <= most {
             let kept = self.tokens.len() - around.min(self.tokens.len());
@@ -125,24 +120,11 @@ impl Row<'_> {
         }
         Ok(false)
     }
-
-    /// The tokens with their lengths in bytes.
-    fn with_bytes(&self) -> Vec<Segment> {
-        let mut symbols = self.symbols.iter();
-        let token = |token: &Segment| {
-            let spelled = symbols.by_ref().take(token.length as usize);
-            Segment {
-                id: token.id,
-                length: spelled.map(|symbol| symbol.length).sum(),
-            }
-        };
-        self.tokens.iter().map(token).collect()
-    }
 }
 
 /// Symbols of tokens.
-fn count<'t>(tokens: impl IntoIterator<Item = &'t Segment>) -> usize {
-    tokens.into_iter().map(|token| token.length as usize).sum()
+fn count<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> usize {
+    tokens.into_iter().map(|token| token.symbols as usize).sum()
 }
 
 #[cfg(test)]
