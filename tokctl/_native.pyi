@@ -38,6 +38,9 @@ _Limits: TypeAlias = tuple[tuple[int, int] | None, int | None, str]
 #: Steps of a pipeline, `{"kind": …}` with its options each, or the name of a kind without
 #: options. For pre-tokenizers a name alone is a list of one.
 _Parts: TypeAlias = str | Sequence[str | dict[str, Any]]
+#: How a recipe segments: segmentation, units, marker, user_defined, fuse_unknown, whole_words,
+#: precision, unknown_id, unknown, max_input_chars. See `tokctl.recipe.Recipe`.
+_Settings: TypeAlias = dict[str, Any]
 #: What gives the bytes of a text that can't be read where it stands: one with lone surrogates, or
 #: bytes that are not UTF-8.
 _Otherwise: TypeAlias = Callable[[str | bytes], bytes]
@@ -194,23 +197,14 @@ class IdArray:
 class Encoder:
     def __new__(
         cls,
-        *,
         normalizers: _Parts,
         pre_tokenizers: _Parts,
-        segmentation: str,
-        units: str,
-        marker: tuple[str, str],
+        settings: _Settings,
+        *,
         tokens: list[tuple[bytes, int]],
         merges: Sequence[tuple[int, ...]],
         scores: list[float],
-        user_defined: frozenset[int],
         byte_ids: list[int] | None,
-        fuse_unknown: bool,
-        whole_words: bool,
-        precision: str,
-        unknown_id: int | None,
-        unknown: str,
-        max_input_chars: int | None,
     ) -> Encoder: ...
     def ids(
         self,
@@ -310,21 +304,12 @@ class StoredModel:
     def token_counts(self) -> list[int]: ...
     def encoder(
         self,
-        *,
         normalizers: _Parts,
         pre_tokenizers: _Parts,
-        segmentation: str,
-        units: str,
-        marker: tuple[str, str],
+        settings: _Settings,
+        *,
         apart: frozenset[int],
-        user_defined: frozenset[int],
         byte_fallback: bool,
-        fuse_unknown: bool,
-        whole_words: bool,
-        precision: str,
-        unknown_id: int | None,
-        unknown: str,
-        max_input_chars: int | None,
     ) -> Encoder: ...
     def decoder(self, steps: list[dict[str, Any]], special: list[int]) -> Decoder: ...
 

@@ -40,22 +40,25 @@ def _encoder(
 ) -> _native.Encoder:
     recipe = model.recipe
     apart = model.apart
+    settings = {
+        "segmentation": segmentation,
+        "units": recipe.units,
+        "marker": recipe.marker,
+        "user_defined": model.user_defined,
+        "fuse_unknown": recipe.fuse_unknown,
+        "whole_words": recipe.whole_words,
+        "precision": recipe.precision,
+        "unknown_id": unknown_id,
+        "unknown": recipe.unknown,
+        "max_input_chars": recipe.max_input_chars,
+    }
     if model.core is not None:
         return model.core.encoder(
-            normalizers=normalizers,
-            pre_tokenizers=pre_tokenizers,
-            segmentation=segmentation,
-            units=recipe.units,
-            marker=recipe.marker,
+            normalizers,
+            pre_tokenizers,
+            settings,
             apart=apart,
-            user_defined=model.user_defined,
             byte_fallback=recipe.byte_fallback,
-            fuse_unknown=recipe.fuse_unknown,
-            whole_words=recipe.whole_words,
-            precision=recipe.precision,
-            unknown_id=unknown_id,
-            unknown=recipe.unknown,
-            max_input_chars=recipe.max_input_chars,
         )
     if apart == frozenset(range(len(apart))):
         first = len(apart)
@@ -63,22 +66,13 @@ def _encoder(
     else:
         ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in apart]
     return _native.Encoder(
-        normalizers=normalizers,
-        pre_tokenizers=pre_tokenizers,
-        segmentation=segmentation,
-        units=recipe.units,
-        marker=recipe.marker,
+        normalizers,
+        pre_tokenizers,
+        settings,
         tokens=ordinary,
         merges=[merge[:3] for merge in model.merges],
         scores=model.scores,
-        user_defined=model.user_defined,
         byte_ids=byte_ids(model) if recipe.byte_fallback else None,
-        fuse_unknown=recipe.fuse_unknown,
-        whole_words=recipe.whole_words,
-        precision=recipe.precision,
-        unknown_id=unknown_id,
-        unknown=recipe.unknown,
-        max_input_chars=recipe.max_input_chars,
     )
 
 

@@ -11,16 +11,14 @@ Segments = list[tuple[int, int]]
 
 
 def encoder(segmentation: str, tokens: list[tuple[bytes, int]], **options: Any) -> _native.Encoder:
-    """An encoder that leaves a text whole and as it is."""
-    given: dict[str, Any] = {
-        "normalizers": [],
-        "pre_tokenizers": [],
+    """An encoder that leaves a text whole and as it is. `options` are what it has learned, and
+    how it segments."""
+    learned: dict[str, Any] = {"merges": [], "scores": [], "byte_ids": None}
+    settings: dict[str, Any] = {
+        "segmentation": segmentation,
         "units": "characters",
         "marker": ("none", ""),
-        "merges": [],
-        "scores": [],
         "user_defined": frozenset(),
-        "byte_ids": None,
         "fuse_unknown": False,
         "whole_words": False,
         "precision": "single",
@@ -28,7 +26,9 @@ def encoder(segmentation: str, tokens: list[tuple[bytes, int]], **options: Any) 
         "unknown": "word",
         "max_input_chars": None,
     }
-    return _native.Encoder(segmentation=segmentation, tokens=tokens, **{**given, **options})
+    for name, value in options.items():
+        (learned if name in learned else settings)[name] = value
+    return _native.Encoder([], [], settings, tokens=tokens, **learned)
 
 
 class Segmenter:

@@ -1,11 +1,10 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{self, AddedToken, Flat, Rng, Segmenter, Unigram, CHUNK};
 use tokctl_core::measure;
-use tokctl_core::model::NO_ID;
+use tokctl_core::model::{Units, NO_ID};
 use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
@@ -14,6 +13,7 @@ use crate::errors::{invalid, no_id, to_python};
 use crate::id_array::IdArray;
 use crate::interrupt::detached;
 use crate::numbers::Numbers;
+use crate::segmenters::{Learned, Settings};
 use crate::texts::Reader;
 use crate::{normalizers, options, pretokenizers, segmenters};
 
@@ -83,55 +83,29 @@ pub struct Encoder {
 
 #[pymethods]
 impl Encoder {
-    /// `tokens` are the ordinary tokens with their ids; `merges` are (left, right, token);
-    /// `scores` are by id; `byte_ids` those of `<0x00>` to `<0xFF>`; `user_defined` are the ids
-    /// of SentencePiece's user-defined pieces, whose score follows from their length.
+    /// `settings` are as in [`segmenters::Settings`]; `tokens` are the ordinary tokens with their
+    /// ids; `merges` are (left, right, token); `scores` are by id; `byte_ids` those of `<0x00>` to
+    /// `<0xFF>`.
     #[new]
-    #[pyo3(signature = (*, normalizers, pre_tokenizers, segmentation, units, marker, tokens,
-        merges, scores, user_defined, byte_ids, fuse_unknown, whole_words, precision, unknown_id, unknown,
-        max_input_chars))]
+    #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, tokens, merges, scores, byte_ids))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         normalizers: &Bound<'_, PyAny>,
         pre_tokenizers: &Bound<'_, PyAny>,
-        segmentation: &str,
-        units: &str,
-        marker: (String, String),
+        settings: Settings,
         tokens: Vec<(Vec<u8>, u32)>,
         merges: Vec<(u32, u32, u32)>,
         scores: Vec<f64>,
-        user_defined: HashSet<u32>,
         byte_ids: Option<Vec<u32>>,
-        fuse_unknown: bool,
-        whole_words: bool,
-        precision: &str,
-        unknown_id: Option<u32>,
-        unknown: &str,
-        max_input_chars: Option<usize>,
     ) -> PyResult<Self> {
-        let given = segmenters::Given {
-            units: options::units(units)?,
-            marker: options::marker(marker)?,
+        let learned = Learned {
             tokens,
             merges,
             scores,
-            user_defined,
             byte_ids: byte_ids.map(segmenters::byte_table).transpose()?,
-            fuse_unknown,
-            whole_words,
-            precision,
-            unknown_id,
-            unknown,
-            max_input_chars,
         };
-        let chain = normalizers::chain(py, normalizers)?;
-        let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
-        let segmenter = py
-            .detach(|| segmenters::segmenter(segmentation, given))
-            .map_err(to_python)?;
-        let inner = encode::Encoder::new(chain, pre_tokenizer, segmenter);
-        Ok(Encoder::of(inner, units))
+        Encoder::of(py, (normalizers, pre_tokenizers), &settings, learned)
     }
 
     /// `text` is `str` or `bytes`, as in every call that makes ids. `otherwise` is called with a
@@ -338,12 +312,24 @@ impl Encoder {
 }
 
 impl Encoder {
-    pub fn of(inner: encode::Encoder, units: &str) -> Self {
-        Encoder {
-            inner,
-            characters: units == "characters",
+    /// Of normalizers and pre-tokenizers, and how to segment with what was learned.
+    pub fn of<T: AsRef<[u8]> + Send>(
+        py: Python<'_>,
+        (normalizers, pre_tokenizers): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
+        settings: &Settings,
+        learned: Learned<T>,
+    ) -> PyResult<Self> {
+        let chain = normalizers::chain(py, normalizers)?;
+        let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
+        let units = options::units(&settings.units)?;
+        let segmenter = py
+            .detach(|| segmenters::segmenter(settings, units, learned))
+            .map_err(to_python)?;
+        Ok(Encoder {
+            inner: encode::Encoder::new(chain, pre_tokenizer, segmenter),
+            characters: units == Units::Characters,
             numbers: Arc::default(),
-        }
+        })
     }
 
     fn reader<'a, 'py>(&self, otherwise: Option<&'a Bound<'py, PyAny>>) -> Reader<'a, 'py> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use pyo3::FromPyObject;
 use tokctl_core::encode::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Segmenter, Unigram, UnigramOptions,
     Unknown, Words,
@@ -11,25 +12,33 @@ use tokctl_core::Error;
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// What Python says of a model, or a file of it.
-pub struct Given<'g, T = Vec<u8>> {
-    pub units: Units,
-    pub marker: Marker,
+/// How a recipe segments, and with which ends.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    segmentation: String,
+    pub units: String,
+    marker: (String, String),
+    /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
+    user_defined: HashSet<u32>,
+    fuse_unknown: bool,
+    whole_words: bool,
+    precision: String,
+    unknown_id: Option<u32>,
+    unknown: String,
+    max_input_chars: Option<usize>,
+}
+
+/// What a model has learned, from Python or from its file.
+pub struct Learned<T = Vec<u8>> {
     /// The ordinary tokens with their ids.
     pub tokens: Vec<(T, u32)>,
     /// (left, right, token), in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
     /// Natural log probabilities, or ranks turned round: by id.
     pub scores: Vec<f64>,
-    /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
-    pub user_defined: HashSet<u32>,
+    /// Of `<0x00>` to `<0xFF>`.
     pub byte_ids: Option<Box<[u32; 256]>>,
-    pub fuse_unknown: bool,
-    pub whole_words: bool,
-    pub precision: &'g str,
-    pub unknown_id: Option<u32>,
-    pub unknown: &'g str,
-    pub max_input_chars: Option<usize>,
 }
 
 pub fn byte_table(ids: Vec<u32>) -> pyo3::PyResult<Box<[u32; 256]>> {
@@ -38,18 +47,26 @@ pub fn byte_table(ids: Vec<u32>) -> pyo3::PyResult<Box<[u32; 256]>> {
         .map_err(|_| crate::errors::invalid("there is not one id for each of the 256 bytes".into()))
 }
 
-pub fn segmenter<T: AsRef<[u8]>>(name: &str, given: Given<T>) -> Result<Segmenter> {
-    match name {
-        "merges" | "replay" | "symbols" | "ranks" => merging(name, given).map(Segmenter::Merges),
-        "longest-match" => longest_match(given).map(Segmenter::LongestMatch),
-        "viterbi" => unigram(given).map(Segmenter::Unigram),
+pub fn segmenter<T: AsRef<[u8]>>(
+    how: &Settings,
+    units: Units,
+    learned: Learned<T>,
+) -> Result<Segmenter> {
+    let (kind, text) = &how.marker;
+    let marker = Marker::new(kind, text)?;
+    match how.segmentation.as_str() {
+        "merges" | "replay" | "symbols" | "ranks" => {
+            merging(how, units, &marker, learned).map(Segmenter::Merges)
+        }
+        "longest-match" => longest_match(how, &marker, learned).map(Segmenter::LongestMatch),
+        "viterbi" => unigram(how, learned).map(Segmenter::Unigram),
         "lookup" => {
-            let mut words = words(&given, given.unknown_id);
-            words.byte_ids = given.byte_ids;
-            words.fuse_unknown = given.fuse_unknown;
+            let mut words = words(&learned, how.unknown_id);
+            words.byte_ids = learned.byte_ids;
+            words.fuse_unknown = how.fuse_unknown;
             Ok(Segmenter::Words(words))
         }
-        _ => Err(invalid(format!("no segmentation is called {name}"))),
+        name => Err(invalid(format!("no segmentation is called {name}"))),
     }
 }
 
@@ -57,52 +74,60 @@ fn invalid(message: String) -> Error {
     Error::Invalid(message)
 }
 
-fn words<T: AsRef<[u8]>>(given: &Given<T>, unknown_id: Option<u32>) -> Words {
-    let tokens = given.tokens.iter();
+fn words<T: AsRef<[u8]>>(learned: &Learned<T>, unknown_id: Option<u32>) -> Words {
+    let tokens = learned.tokens.iter();
     Words::new(tokens.map(|(text, id)| (text.as_ref(), *id)), unknown_id)
 }
 
-fn merging<T: AsRef<[u8]>>(name: &str, given: Given<T>) -> Result<Merging> {
-    let in_parts = match (name, given.units, &given.marker) {
-        ("merges", Units::Characters, Marker::None) => can_cut(&given.tokens, Some(&given.merges)),
-        ("ranks", Units::Characters, Marker::None) => can_cut(&given.tokens, None),
+fn merging<T: AsRef<[u8]>>(
+    how: &Settings,
+    units: Units,
+    marker: &Marker,
+    learned: Learned<T>,
+) -> Result<Merging> {
+    let name = how.segmentation.as_str();
+    let in_parts = match (name, units, marker) {
+        ("merges", Units::Characters, Marker::None) => {
+            can_cut(&learned.tokens, Some(&learned.merges))
+        }
+        ("ranks", Units::Characters, Marker::None) => can_cut(&learned.tokens, None),
         _ => false,
     };
     // Its text says nothing of what it stands for.
-    let unknown_is_ordinary = given
+    let unknown_is_ordinary = learned
         .tokens
         .iter()
-        .any(|&(_, id)| Some(id) == given.unknown_id);
+        .any(|&(_, id)| Some(id) == how.unknown_id);
     let merges = match name {
         "symbols" => Merges::default(),
-        "ranks" => by_rank(&given)?,
-        _ => Merges::new(given.merges.iter().copied()),
+        "ranks" => by_rank(&learned)?,
+        _ => Merges::new(learned.merges.iter().copied()),
     };
     Ok(Merging {
-        alphabet: alphabet(given.units, &given.marker, &given.tokens),
+        alphabet: alphabet(units, marker, &learned.tokens),
         merges,
         order: match name {
             "replay" => MergeOrder::Replay,
             _ => MergeOrder::ByRank,
         },
-        unknown: given.unknown_id,
-        fuse_unknown: given.fuse_unknown,
-        whole: given.whole_words.then(|| words(&given, None)),
-        byte_ids: given.byte_ids,
-        in_parts: in_parts && !given.whole_words && !unknown_is_ordinary,
+        unknown: how.unknown_id,
+        fuse_unknown: how.fuse_unknown,
+        whole: how.whole_words.then(|| words(&learned, None)),
+        byte_ids: learned.byte_ids,
+        in_parts: in_parts && !how.whole_words && !unknown_is_ordinary,
     })
 }
 
 /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
 /// model without scores, that of the lowest id.
-fn by_rank<T: AsRef<[u8]>>(given: &Given<T>) -> Result<Merges> {
-    let mut ranked: Vec<(&[u8], u32, u32)> = given
+fn by_rank<T: AsRef<[u8]>>(learned: &Learned<T>) -> Result<Merges> {
+    let mut ranked: Vec<(&[u8], u32, u32)> = learned
         .tokens
         .iter()
         .map(|(text, id)| (text.as_ref(), *id, *id))
         .collect();
-    if !given.scores.is_empty() {
-        let score = |id: u32| given.scores.get(id as usize).copied().unwrap_or(0.0);
+    if !learned.scores.is_empty() {
+        let score = |id: u32| learned.scores.get(id as usize).copied().unwrap_or(0.0);
         ranked.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)).then(a.1.cmp(&b.1)));
         let mut rank = 0;
         for place in 0..ranked.len() {
@@ -133,52 +158,59 @@ fn alphabet<T: AsRef<[u8]>>(units: Units, marker: &Marker, ordinary: &[(T, u32)]
     }
 }
 
-fn longest_match<T: AsRef<[u8]>>(given: Given<T>) -> Result<LongestMatch> {
-    let prefix = match &given.marker {
+fn longest_match<T: AsRef<[u8]>>(
+    how: &Settings,
+    marker: &Marker,
+    learned: Learned<T>,
+) -> Result<LongestMatch> {
+    let prefix = match marker {
         Marker::Continuation(prefix) => prefix.as_bytes(),
         _ => return Err(invalid("longest match needs a continuation marker".into())),
     };
-    let unknown = match given.unknown {
+    let unknown = match how.unknown.as_str() {
         "word" => Unknown::Word,
         "char" => Unknown::Character,
         other => return Err(invalid(format!("unknown can't be {other}"))),
     };
     LongestMatch::new(
-        given.tokens.iter().map(|(token, id)| (token.as_ref(), *id)),
+        learned
+            .tokens
+            .iter()
+            .map(|(token, id)| (token.as_ref(), *id)),
         prefix,
         unknown,
-        given.unknown_id,
-        given.max_input_chars,
+        how.unknown_id,
+        how.max_input_chars,
     )
 }
 
-fn unigram<T: AsRef<[u8]>>(given: Given<T>) -> Result<Unigram> {
-    let precision = match given.precision {
+fn unigram<T: AsRef<[u8]>>(how: &Settings, learned: Learned<T>) -> Result<Unigram> {
+    let precision = match how.precision.as_str() {
         "single" => Precision::Single,
         "double" => Precision::Double,
         other => return Err(invalid(format!("no precision is called {other}"))),
     };
-    if let Some((_, id)) = given
+    if let Some((_, id)) = learned
         .tokens
         .iter()
-        .find(|(_, id)| *id as usize >= given.scores.len())
+        .find(|(_, id)| *id as usize >= learned.scores.len())
     {
         return Err(invalid(format!("the token with the id {id} has no score")));
     }
-    let scores = &given.scores;
-    let (user_defined, pieces): (Vec<_>, Vec<_>) = given
+    let scores = &learned.scores;
+    let (user_defined, pieces): (Vec<_>, Vec<_>) = learned
         .tokens
         .into_iter()
-        .partition(|(_, id)| given.user_defined.contains(id));
+        .partition(|(_, id)| how.user_defined.contains(id));
     Unigram::new(
         pieces
             .iter()
             .map(|(text, id)| (text.as_ref(), *id, scores[*id as usize])),
         UnigramOptions {
-            unknown_id: given.unknown_id,
+            unknown_id: how.unknown_id,
             unknown_score: None,
-            byte_ids: given.byte_ids,
-            fuse_unknown: given.fuse_unknown,
+            byte_ids: learned.byte_ids,
+            fuse_unknown: how.fuse_unknown,
             user_defined: (user_defined.into_iter())
                 .map(|(text, id)| (text.as_ref().to_vec(), id))
                 .collect(),

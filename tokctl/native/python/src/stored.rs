@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use tokctl_core::decode;
 use tokctl_core::model::{Filling, Sections, Stored, NO_ID};
-use tokctl_core::{decode, encode};
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::Encoder;
-use crate::errors::{invalid, to_python};
+use crate::errors::invalid;
 use crate::interrupt::detached;
-use crate::{normalizers, options, pretokenizers, segmenters};
+use crate::segmenters::{Learned, Settings};
 
 /// See `tokctl_core::model::Sections`.
 #[pyclass(module = "tokctl._native")]
@@ -182,52 +182,25 @@ impl StoredModel {
 
     /// As `Encoder`. `apart` are the ids that the model never makes of ordinary text; with
     /// `byte_fallback` the tokens of bytes are looked for.
-    #[pyo3(signature = (*, normalizers, pre_tokenizers, segmentation, units, marker, apart,
-        user_defined, byte_fallback, fuse_unknown, whole_words, precision, unknown_id, unknown,
-        max_input_chars))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, apart, byte_fallback))]
     fn encoder(
         &self,
         py: Python<'_>,
         normalizers: &Bound<'_, PyAny>,
         pre_tokenizers: &Bound<'_, PyAny>,
-        segmentation: &str,
-        units: &str,
-        marker: (String, String),
+        settings: Settings,
         apart: HashSet<u32>,
-        user_defined: HashSet<u32>,
         byte_fallback: bool,
-        fuse_unknown: bool,
-        whole_words: bool,
-        precision: &str,
-        unknown_id: Option<u32>,
-        unknown: &str,
-        max_input_chars: Option<usize>,
     ) -> PyResult<Encoder> {
         let tokens = (0u32..).zip(self.0.tokens.iter());
         let ordinary = tokens.filter(|(id, _)| !apart.contains(id));
-        let given = segmenters::Given {
-            units: options::units(units)?,
-            marker: options::marker(marker)?,
+        let learned = Learned {
             tokens: ordinary.map(|(id, token)| (token, id)).collect(),
             merges: self.0.merges.clone(),
             scores: self.0.scores.clone(),
-            user_defined,
             byte_ids: byte_fallback.then(|| self.byte_ids()),
-            fuse_unknown,
-            whole_words,
-            precision,
-            unknown_id,
-            unknown,
-            max_input_chars,
         };
-        let chain = normalizers::chain(py, normalizers)?;
-        let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
-        let segmenter = py
-            .detach(|| segmenters::segmenter(segmentation, given))
-            .map_err(to_python)?;
-        let encoder = encode::Encoder::new(chain, pre_tokenizer, segmenter);
-        Ok(Encoder::of(encoder, units))
+        Encoder::of(py, (normalizers, pre_tokenizers), &settings, learned)
     }
 
     /// As `Decoder`; `special` are the ids of the special tokens.
