@@ -2,8 +2,8 @@
 //!
 //! The folders are named after the places that text passes, in order:
 //! [`normalize`], [`pretokenize`], [`count`], [`train`]; and for a finished model
-//! [`encode`] and [`decode`]; [`measure`] counts what came out. [`model`] is what training fills in and encoding
-//! reads. Nothing here knows Python, opens a file or prints.
+//! [`encode`] and [`decode`]; [`measure`] counts what came out. [`model`] is what training fills
+//! in and encoding reads. Nothing here knows Python, opens a file or prints.
 //!
 //! `train` and `encode` may use `model`, and never each other.
 
@@ -14,6 +14,7 @@ pub mod error;
 pub mod measure;
 pub mod model;
 pub mod normalize;
+mod packed;
 pub mod pattern;
 mod prefetch;
 pub mod pretokenize;

@@ -1,4 +1,5 @@
-//! A short pre-token in two machine words.
+//! A short pre-token in two machine words, and a quick hash of it: what counts and caches are
+//! looked up by.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -9,8 +10,8 @@ use hashbrown::DefaultHashBuilder;
 pub(crate) const LONGEST: usize = 15;
 
 /// The bytes of a pre-token of 1 to 15 bytes, zeros behind them, and its length in the last
-/// byte: no two pre-tokens have the same key. The four highest bits are free; see
-/// [`super::table::Slot`].
+/// byte: no two pre-tokens have the same key. The four highest bits are free for whoever keeps
+/// it, and the key of all zeros is no pre-token's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Key {
     pub low: u64,
@@ -53,17 +54,42 @@ impl Key {
     }
 
     /// The key of a text of 1 to 15 bytes.
+    #[inline]
     pub fn of(text: &[u8]) -> Self {
-        let mut window = [0; 16];
-        window[..text.len()].copy_from_slice(text);
-        let (low, high) = halves(&window);
-        Key {
+        Key::short(text).unwrap_or_default()
+    }
+
+    /// The key of a text that is short enough, and not empty. Its first and its last bytes are
+    /// read, which overlap: a copy of any number of bytes takes longer.
+    #[inline]
+    pub fn short(text: &[u8]) -> Option<Self> {
+        let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+        let length = text.len();
+        let (low, high) = match length {
+            8..=LONGEST => {
+                let last = u64::from_le_bytes(*text.last_chunk()?);
+                let low = u64::from_le_bytes(*text.first_chunk()?);
+                (low, (last >> 8) >> (8 * (LONGEST - length)))
+            }
+            4..=7 => (
+                four(text.first_chunk()?) | four(text.last_chunk()?) << (8 * (length - 4)),
+                0,
+            ),
+            1..=3 => {
+                let [first, middle, last] = [0, length / 2, length - 1];
+                let put = |at: usize| u64::from(text[at]) << (8 * at);
+                (put(first) | put(middle) | put(last), 0)
+            }
+            _ => return None,
+        };
+        Some(Key {
             low,
-            high: high | (text.len() as u64) << LENGTH_AT,
-        }
+            high: high | (length as u64) << LENGTH_AT,
+        })
     }
 
     /// In place of a key: where a longer pre-token (or an empty one) is in its text.
+    #[inline]
     pub fn of_place(start: usize, length: usize) -> Self {
         Key {
             low: start as u64,
@@ -78,13 +104,16 @@ impl Key {
         (self.high >> LENGTH_AT == 0).then_some(start..start.wrapping_add(length))
     }
 
+    /// Bytes of the pre-token whose key this is.
+    #[inline]
+    pub fn length(self) -> usize {
+        (self.high >> LENGTH_AT) as usize & LONGEST
+    }
+
     /// The text again, and its length.
     pub fn text(self) -> ([u8; 16], usize) {
         let all = u128::from(self.high) << 64 | u128::from(self.low);
-        (
-            all.to_le_bytes(),
-            (self.high >> LENGTH_AT) as usize & LONGEST,
-        )
+        (all.to_le_bytes(), self.length())
     }
 }
 
@@ -106,7 +135,6 @@ impl Default for Seeds {
 }
 
 impl Seeds {
-    /// The halves of one wide product, which every bit of the key has gone into.
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         fold(key.low ^ self.0[0], key.high ^ self.0[1])
@@ -127,8 +155,9 @@ impl Seeds {
     }
 }
 
+/// The halves of the product of two numbers: each bit of it depends on all of both.
 #[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
@@ -161,12 +190,15 @@ mod tests {
             let (text, length) = key.text();
             assert_eq!(text[..length], word);
             assert!(key.place().is_none() && key.high >> 60 == 0);
+            assert_eq!((Key::short(&word), key.length()), (Some(key), length));
             let other = keys.insert((key.low, key.high), word.clone());
             assert!(other.is_none_or(|other| other == word));
         }
         let place = Key::of_place(usize::MAX >> 1, 1 << 40).place();
         assert_eq!(place, Some(usize::MAX >> 1..(usize::MAX >> 1) + (1 << 40)));
         assert_eq!(Key::of_place(0, 0).place(), Some(0..0));
+        assert_eq!((Key::short(b""), Key::short(&[b'a'; 16])), (None, None));
+        assert_eq!(Key::default().place(), Some(0..0));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use hashbrown::DefaultHashBuilder;
 
 use super::counts::Counts;
 use super::long::Long;
-use super::short::{pack, Key, Short};
+use super::short::Short;
+use crate::packed::{Key, LONGEST};
 
 /// Order of insertion is not kept: entries are sorted by their first places in the end. So
 /// the hashers' random seeds can't show.
@@ -14,16 +15,16 @@ pub struct Table {
 }
 
 impl Table {
-    /// Tables that will be merged share a hasher.
+    /// Tables that will be merged share a hasher for long pre-tokens.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
         Table {
-            short: Short::new(&hasher),
+            short: Short::new(),
             long: Long::with_hasher(hasher),
         }
     }
 
     pub fn add(&mut self, pre_token: &[u8], count: u64, first: u64) {
-        match pack(pre_token, 0, pre_token.len()) {
+        match Key::short(pre_token) {
             Some(key) => self.short.add(key, count, first),
             None => self.long.add(pre_token, count, first),
         }
@@ -93,21 +94,21 @@ impl<'t> Adder<'t> {
             text,
             base,
             weight,
-            waiting: [(0, 0); TOGETHER],
+            waiting: [(Key::default(), 0); TOGETHER],
             length: 0,
-            found: [(0, 0); TOGETHER],
+            found: [(Key::default(), 0); TOGETHER],
         }
     }
 
     /// Adds `text[start..end]`. Places ascend: an entry that is there has an earlier one.
     #[inline]
     pub fn add(&mut self, start: usize, end: usize) {
-        let Some(key) = pack(self.text, start, end) else {
+        if !(1..=LONGEST).contains(&(end - start)) {
             let first = self.base + start as u64;
             let pre_token = &self.text[start..end];
             return self.table.long.add(pre_token, self.weight, first);
-        };
-        self.waiting[self.length] = (key, start);
+        }
+        self.waiting[self.length] = (Key::of_range(self.text, start, end), start);
         self.length += 1;
         if self.length == TOGETHER {
             self.flush();

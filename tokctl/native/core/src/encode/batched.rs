@@ -4,12 +4,9 @@
 //! the place where it stands in the cache is asked for ahead; then all of them are looked up
 //! in a row, so that the memory's answers overlap.
 
-use std::ops::RangeInclusive;
-
 use super::deferred::Deferred;
 use super::encoder::Encoder;
-use super::gathered::{Gathered, Memory, BATCH};
-use super::ids_cache::key::{Key, LONGEST};
+use super::gathered::{Gathered, Memory, BATCH, CACHED, LOOK_EVERY};
 use super::ids_cache::{IdsCache, INLINE};
 use super::large_pages::make_room;
 use super::parts::Cuts;
@@ -17,16 +14,11 @@ use super::segmenter::{check_length, Segment, Segmenter};
 use super::{Interrupt, Merging};
 use crate::error::{Error, Result};
 use crate::model::ByteAlphabet;
+use crate::packed::{Key, LONGEST};
 use crate::pretokenize::Metaspace;
 
 /// Stands among the ids where a line ends; no token has such an id.
 pub(super) const LINE_END: u32 = u32::MAX - 1;
-
-/// Batches between two looks at the interrupt.
-const LOOK_EVERY: usize = 64;
-
-/// Lengths of pre-tokens over 15 bytes that are remembered.
-const CACHED: RangeInclusive<usize> = LONGEST + 1..=128;
 
 /// Takes the pre-tokens of one text, in order. After a failure it does nothing.
 pub(super) struct Batched<'b> {
@@ -159,7 +151,7 @@ impl<'b> Batched<'b> {
         }
         match self.words {
             None => self.make_keys(count),
-            Some(_) => self.make_hashes(count),
+            Some(_) => self.gathered.make_hashes(count, self.cache.homes()),
         }
         if self.out.capacity() - self.out.len() < count * INLINE {
             let done = match self.words {
@@ -201,15 +193,6 @@ impl<'b> Batched<'b> {
                     false => 0,
                 };
             }
-        }
-    }
-
-    /// Of keys that are there already.
-    fn make_hashes(&mut self, count: usize) {
-        let Gathered { keys, hashes, .. } = &mut *self.gathered;
-        let homes = self.cache.homes();
-        for (hash, &key) in hashes.iter_mut().zip(&keys[..count]) {
-            *hash = homes.hash(key);
         }
     }
 

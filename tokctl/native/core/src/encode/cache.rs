@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 
 use super::Segment;
 use crate::error::Result;
+use crate::packed::{Key, Seeds};
 
 /// When either is reached the cache starts afresh; natural text seldom gets there.
 const MOST_ENTRIES: usize = 1 << 18;
@@ -13,61 +14,9 @@ const MOST_BYTES: usize = 1 << 24;
 /// From, to: places in a vector.
 type Range = (u32, u32);
 
-/// A pre-token of up to 16 bytes, packed: it takes no look elsewhere to know it again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Packed {
-    start: u64,
-    end: u64,
-    length: u32,
-}
-
-impl Packed {
-    /// The first and the last bytes, which overlap: with the length they say it all.
-    #[inline]
-    fn of(text: &[u8]) -> Option<Self> {
-        let (start, end) = match text.len() {
-            9..=16 => (eight(text.first_chunk()?), eight(text.last_chunk()?)),
-            4..=8 => (four(text.first_chunk()?), four(text.last_chunk()?)),
-            1..=3 => {
-                let middle = u64::from(text[text.len() / 2]);
-                let last = u64::from(text[text.len() - 1]);
-                (u64::from(text[0]), middle << 8 | last)
-            }
-            _ => return None,
-        };
-        Some(Packed {
-            start,
-            end,
-            length: text.len() as u32,
-        })
-    }
-
-    /// Two multiplications; `seeds` are the process's own, so that nobody can prepare words
-    /// that collide.
-    #[inline]
-    fn hash(self, seeds: [u64; 2]) -> u64 {
-        let folded = fold(self.start ^ seeds[0], self.end ^ seeds[1]);
-        fold(folded ^ u64::from(self.length), seeds[0] | 1)
-    }
-}
-
-fn eight(bytes: &[u8; 8]) -> u64 {
-    u64::from_le_bytes(*bytes)
-}
-
-fn four(bytes: &[u8; 4]) -> u64 {
-    u64::from(u32::from_le_bytes(*bytes))
-}
-
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
-}
-
 #[derive(Clone, Copy)]
 struct Short {
-    key: Packed,
+    key: Key,
     segments: Range,
 }
 
@@ -80,7 +29,7 @@ struct Long {
 
 pub struct Cache {
     hasher: DefaultHashBuilder,
-    seeds: [u64; 2],
+    seeds: Seeds,
     short: HashTable<Short>,
     long: HashTable<Long>,
     /// The text of the long ones.
@@ -91,10 +40,9 @@ pub struct Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        let hasher = DefaultHashBuilder::default();
         Cache {
-            seeds: [hasher.hash_one(0), hasher.hash_one(1)],
-            hasher,
+            hasher: DefaultHashBuilder::default(),
+            seeds: Seeds::default(),
             short: HashTable::new(),
             long: HashTable::new(),
             keys: Vec::new(),
@@ -112,15 +60,15 @@ impl Cache {
         pre_token: &[u8],
         segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>,
     ) -> Result<&[Segment]> {
-        let (start, end) = match Packed::of(pre_token) {
+        let (start, end) = match Key::short(pre_token) {
             Some(key) => {
-                let hash = key.hash(self.seeds);
+                let hash = self.seeds.hash(key);
                 match self.short.find(hash, |entry| entry.key == key) {
                     Some(entry) => entry.segments,
                     None => {
                         let segments = self.make(segment)?;
                         let seeds = self.seeds;
-                        let rehash = |entry: &Short| entry.key.hash(seeds);
+                        let rehash = |entry: &Short| seeds.hash(entry.key);
                         self.short
                             .insert_unique(hash, Short { key, segments }, rehash);
                         segments

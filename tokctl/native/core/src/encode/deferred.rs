@@ -4,11 +4,11 @@
 //! known, the rest moves back to make room.
 
 use super::few::{FEW, FEWER};
-use super::ids_cache::key::Key;
 use super::ids_cache::IdsCache;
 use super::merge_few::Turns;
 use super::Merging;
 use crate::model::ByteAlphabet;
+use crate::packed::Key;
 
 /// More turns than this hide no more of a look-up.
 const MOST: usize = 24;

@@ -6,7 +6,6 @@ use super::batched::Batched;
 use super::cache::Cache;
 use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
-use super::spaced::Gathered;
 use super::spans::{each_span, Watch};
 use super::{gathered, sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
@@ -34,8 +33,6 @@ pub struct Encoder {
 pub(super) struct Memory {
     /// Where ids are asked for alone.
     pub(super) ids: gathered::Memory,
-    /// Words of sentences that are not looked up yet.
-    pub(super) words: Option<Box<Gathered>>,
     /// Where places are asked for, too.
     segments: Cache,
 }

@@ -35,7 +35,7 @@ impl Encoder {
         work: &mut Work,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut words = Spaced::new(&self.segmenter, work.memory, out, work.interrupt);
+        let mut words = Spaced::new(&self.segmenter, &mut work.memory.ids, out, work.interrupt);
         self.each_word(tidy, stretch, |text, start, end| {
             words.push(text, start, end)
         })?;

@@ -4,41 +4,14 @@
 //! in the cache only if their ids are the same behind any sum; before one that is not, and after
 //! each batch, the sum is made up from the ids.
 
-use super::encoder::Memory;
-use super::ids_cache::key::{Key, LONGEST};
+use super::gathered::{Gathered, Memory, BATCH, CACHED, LOOK_EVERY};
 use super::ids_cache::{IdsCache, INLINE};
 use super::segmenter::{Segment, Segmenter};
 use super::unigram::{Sentence, Unigram, Word};
 use super::Interrupt;
 use crate::error::{Error, Result};
 use crate::normalize::rewrite_spaced;
-
-/// Words that are gathered.
-const BATCH: usize = 256;
-/// Batches between two looks at the interrupt.
-const LOOK_EVERY: usize = 64;
-/// A word of more bytes is not remembered.
-const LONGEST_CACHED: usize = 128;
-
-#[derive(Debug)]
-pub(super) struct Gathered {
-    keys: [Key; BATCH],
-    hashes: [u64; BATCH],
-    /// A word with its `▁`.
-    written: Vec<u8>,
-    segments: Vec<Segment>,
-}
-
-impl Default for Gathered {
-    fn default() -> Self {
-        Gathered {
-            keys: [Key::default(); BATCH],
-            hashes: [0; BATCH],
-            written: Vec::new(),
-            segments: Vec::new(),
-        }
-    }
-}
+use crate::packed::{Key, LONGEST};
 
 /// A sentence of a unigram model.
 struct Sums<'s> {
@@ -57,6 +30,9 @@ pub(super) struct Spaced<'s> {
     sums: Option<Sums<'s>>,
     cache: &'s mut IdsCache,
     gathered: &'s mut Gathered,
+    /// A word with its `▁`.
+    written: &'s mut Vec<u8>,
+    scratch: &'s mut Vec<Segment>,
     count: usize,
     out: &'s mut Vec<u32>,
     interrupt: Interrupt<'s>,
@@ -83,8 +59,10 @@ impl<'s> Spaced<'s> {
         Spaced {
             segmenter,
             sums,
-            cache: &mut memory.ids.cache,
-            gathered: memory.words.get_or_insert_default(),
+            cache: &mut memory.cache,
+            gathered: &mut memory.gathered,
+            written: &mut memory.rewritten,
+            scratch: &mut memory.scratch,
             count: 0,
             out,
             interrupt,
@@ -126,11 +104,7 @@ impl<'s> Spaced<'s> {
         if self.batches.is_multiple_of(LOOK_EVERY) && (self.interrupt)() {
             return Err(Error::Interrupted);
         }
-        let Gathered { keys, hashes, .. } = &mut *self.gathered;
-        let homes = self.cache.homes();
-        for (hash, &key) in hashes.iter_mut().zip(&keys[..count]) {
-            *hash = homes.hash(key);
-        }
+        self.gathered.make_hashes(count, self.cache.homes());
         self.out.reserve(count * INLINE);
         let first = self.out.len();
         let before = self.sums.as_ref().map_or(0.0, Sums::sum);
@@ -197,7 +171,7 @@ impl<'s> Spaced<'s> {
     /// One of over 15 bytes, or without a space. Nothing is gathered.
     fn append_long(&mut self, word: &[u8], spaced: bool) -> Result<()> {
         let mut known = None;
-        if spaced && word.len() <= LONGEST_CACHED {
+        if spaced && CACHED.contains(&word.len()) {
             let hash = self.cache.hash_long(word);
             let first = self.out.len();
             let found = self.cache.append_long(word, hash, self.out);
@@ -231,13 +205,10 @@ impl<'s> Spaced<'s> {
             let sentence = sums.sentence(self.interrupt);
             return Ok(sentence.anywhere(word, self.out));
         }
-        let Gathered {
-            written, segments, ..
-        } = &mut *self.gathered;
-        written.clear();
-        rewrite_spaced(word, written);
+        self.written.clear();
+        rewrite_spaced(word, self.written);
         self.segmenter
-            .ids(written, segments, self.out, self.interrupt)?;
+            .ids(self.written, self.scratch, self.out, self.interrupt)?;
         Ok(true)
     }
 

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::NO_RANK;
+use crate::packed::fold;
 use crate::prefetch::prefetch;
 
 /// Bits of an id and of a rank that share a word: enough for two million tokens.
@@ -109,8 +110,7 @@ impl PairRanks {
     #[inline(always)]
     fn bucket(&self, pair: u64) -> usize {
         let mask = self.slots.len() - BUCKET;
-        let product = u128::from(pair ^ self.seeds[0]) * u128::from(self.seeds[1]);
-        (product as u64 ^ (product >> 64) as u64) as usize & mask
+        fold(pair ^ self.seeds[0], self.seeds[1]) as usize & mask
     }
 
     /// The slot that a new pair would have.

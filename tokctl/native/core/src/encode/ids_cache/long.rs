@@ -1,6 +1,6 @@
 //! The ids of longer pre-tokens: a table of places, and records one behind the other.
 
-use super::key::Seeds;
+use crate::packed::Seeds;
 
 /// Where a record is. An empty slot has the length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,12 +7,11 @@
 //! so that no text makes a look-up slow.
 
 mod fours;
-pub(super) mod key;
 mod long;
 mod table;
 
+use crate::packed::{Key, Seeds};
 use crate::prefetch::prefetch;
-use key::{Key, Seeds};
 pub(super) use table::INLINE;
 
 /// 64 KB at first, at most 64 MB.

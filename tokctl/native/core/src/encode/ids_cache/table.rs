@@ -3,8 +3,8 @@
 use std::hint::select_unpredictable;
 
 use super::fours::append_fours;
-use super::key::{Key, Seeds};
 use crate::encode::large_pages;
+use crate::packed::{Key, Seeds};
 
 /// Ids that lie beside their key.
 pub(in super::super) const INLINE: usize = 4;

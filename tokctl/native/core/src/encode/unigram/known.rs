@@ -1,9 +1,9 @@
 //! Words that were segmented before: bounded memory for [`super::words`].
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::HashTable;
 
 use super::Segment;
+use crate::packed::{Key, Seeds};
 
 /// A word of more bytes is not remembered.
 pub(super) const LONGEST: usize = 64;
@@ -56,37 +56,15 @@ impl Word {
     }
 }
 
-/// A word: its first and its last bytes, which overlap, if it has up to 16; else its hash and
-/// its place among `texts`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Key {
-    start: u64,
-    end: u64,
-    length: u8,
-}
-
 /// In half a line of the processor's cache.
 struct Entry {
-    start: u64,
-    end: u64,
+    /// Of a word of over 15 bytes, its place among `texts`.
+    key: Key,
     word: Word,
-    length: u8,
-}
-
-impl Entry {
-    #[inline]
-    fn key(&self) -> Key {
-        Key {
-            start: self.start,
-            end: self.end,
-            length: self.length,
-        }
-    }
 }
 
 pub(super) struct Known {
-    hasher: DefaultHashBuilder,
-    seeds: [u64; 2],
+    seeds: Seeds,
     entries: HashTable<Entry>,
     steps: Vec<Step>,
     /// The longer words.
@@ -95,10 +73,8 @@ pub(super) struct Known {
 
 impl Default for Known {
     fn default() -> Self {
-        let hasher = DefaultHashBuilder::default();
         Known {
-            seeds: [hasher.hash_one(0), hasher.hash_one(1)],
-            hasher,
+            seeds: Seeds::default(),
             entries: HashTable::new(),
             steps: Vec::new(),
             texts: Vec::new(),
@@ -110,17 +86,14 @@ impl Known {
     /// What is known of a word of up to [`LONGEST`] bytes.
     #[inline]
     pub(super) fn get(&self, text: &[u8]) -> Option<Word> {
-        let found = match packed(text) {
+        let found = match Key::short(text) {
             Some(key) => self
                 .entries
-                .find(hash(key, self.seeds), |entry| entry.key() == key),
-            None => {
-                let start = self.hasher.hash_one(text);
-                self.entries.find(start, |entry| {
-                    let is_it = entry.start == start && usize::from(entry.length) == text.len();
-                    is_it && self.texts[entry.end as usize..][..text.len()] == *text
-                })
-            }
+                .find(self.seeds.hash(key), |entry| entry.key == key),
+            None => self.entries.find(self.seeds.hash_long(text), |entry| {
+                let place = entry.key.place();
+                place.is_some_and(|place| self.texts[place] == *text)
+            }),
         };
         found.map(|entry| entry.word)
     }
@@ -154,28 +127,22 @@ impl Known {
             segment: segments.get(at).copied().unwrap_or(none),
             score: scores.get(at).copied().unwrap_or(0.0),
         }));
-        let (key, hashed) = match packed(text) {
-            Some(key) => (key, hash(key, self.seeds)),
+        let seeds = self.seeds;
+        let (key, hash) = match Key::short(text) {
+            Some(key) => (key, seeds.hash(key)),
             None => {
-                let (start, end) = (self.hasher.hash_one(text), self.texts.len() as u64);
+                let key = Key::of_place(self.texts.len(), text.len());
                 self.texts.extend_from_slice(text);
-                let length = text.len() as u8;
-                (Key { start, end, length }, start)
+                (key, seeds.hash_long(text))
             }
         };
-        let seeds = self.seeds;
-        let rehash = |entry: &Entry| match entry.length {
-            0..=16 => hash(entry.key(), seeds),
-            _ => entry.start,
+        let texts = &self.texts;
+        let rehash = |entry: &Entry| match entry.key.place() {
+            Some(place) => seeds.hash_long(&texts[place]),
+            None => seeds.hash(entry.key),
         };
-        let Key { start, end, length } = key;
-        let entry = Entry {
-            start,
-            end,
-            word,
-            length,
-        };
-        self.entries.insert_unique(hashed, entry, rehash);
+        self.entries
+            .insert_unique(hash, Entry { key, word }, rehash);
         word
     }
 
@@ -193,39 +160,6 @@ fn below(limit: f64) -> f32 {
         rounded if f64::from(rounded) > limit => rounded.next_down(),
         rounded => rounded,
     }
-}
-
-#[inline]
-fn packed(text: &[u8]) -> Option<Key> {
-    let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
-    let (start, end) = match text.len() {
-        8..=16 => (
-            u64::from_le_bytes(*text.first_chunk()?),
-            u64::from_le_bytes(*text.last_chunk()?),
-        ),
-        4..=7 => (four(text.first_chunk()?), four(text.last_chunk()?)),
-        1..=3 => {
-            let (middle, last) = (text[text.len() / 2], text[text.len() - 1]);
-            (u64::from(text[0]), u64::from(middle) << 8 | u64::from(last))
-        }
-        _ => return None,
-    };
-    Some(Key {
-        start,
-        end,
-        length: text.len() as u8,
-    })
-}
-
-/// The seeds are the process's own, so that nobody can prepare words that collide.
-#[inline]
-fn hash(key: Key, seeds: [u64; 2]) -> u64 {
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let folded = fold(key.start ^ seeds[0], key.end ^ seeds[1]);
-    fold(folded ^ u64::from(key.length), seeds[0] | 1)
 }
 
 #[cfg(test)]
