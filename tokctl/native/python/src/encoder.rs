@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, AddedToken, Flat, Rng, Segmenter, Unigram, CHUNK};
+use tokctl_core::encode::{self, AddedToken, Flat, Ids, Rng, Segmenter, Unigram, CHUNK};
 use tokctl_core::measure;
 use tokctl_core::model::{Units, NO_ID};
 use tokctl_core::normalize::Edges;
@@ -134,10 +134,8 @@ impl Encoder {
         strict: bool,
         chunk: usize,
     ) -> PyResult<IdArray> {
-        let mut ids = self.ids_of(text, (threads, chunk), matchers, otherwise, strict)?;
-        // It may live long.
-        ids.shrink_to_fit();
-        Ok(IdArray::of(ids, Arc::clone(&self.numbers)))
+        let ids = self.ids_of(text, (threads, chunk), matchers, otherwise, strict)?;
+        Ok(IdArray::of(ids.trimmed(), Arc::clone(&self.numbers)))
     }
 
     /// Ids of many texts; the threads share them out.
@@ -346,12 +344,13 @@ impl Encoder {
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
-    ) -> PyResult<Vec<u32>> {
+    ) -> PyResult<Ids> {
         let read = self.reader(otherwise).read(text)?;
         let matchers = matchers.map(|matchers| &matchers.0);
         let ids = detached(text.py(), |interrupt| {
-            let (text, mut ids) = (read.as_ref(), Vec::new());
-            (self.inner).ids_in_chunks(text, how, matchers, &mut ids, interrupt)?;
+            let text = read.as_ref();
+            let mut ids = Ids::new(self.inner.spares(), text.len());
+            (self.inner).ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
             Ok(ids)
         })?;
         match strict && ids.contains(&NO_ID) {

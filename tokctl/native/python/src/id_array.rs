@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PySlice, PyType};
 use pyo3::{ffi, IntoPyObjectExt};
 
+use tokctl_core::encode::Ids;
+
 use crate::given_ids::GivenIds;
 use crate::numbers::Numbers;
 
@@ -19,7 +21,7 @@ const SHOWN: usize = 10;
 /// A read-only array of ids with Python's buffer protocol.
 #[pyclass(module = "tokctl._native", frozen, sequence)]
 pub struct IdArray {
-    ids: Vec<u32>,
+    ids: Ids,
     numbers: Arc<Numbers>,
     /// For views: number of ids, and bytes from one to the next.
     shape: ffi::Py_ssize_t,
@@ -27,7 +29,8 @@ pub struct IdArray {
 }
 
 impl IdArray {
-    pub fn of(ids: Vec<u32>, numbers: Arc<Numbers>) -> Self {
+    pub fn of(ids: impl Into<Ids>, numbers: Arc<Numbers>) -> Self {
+        let ids = ids.into();
         IdArray {
             // No vector has more than isize::MAX bytes.
             shape: ids.len() as ffi::Py_ssize_t,
@@ -64,7 +67,8 @@ impl IdArray {
             let range = slice.indices(self.shape)?;
             let place = |number: usize| (range.start + number as isize * range.step) as usize;
             let ids = (0..range.slicelength).map(|number| self.ids[place(number)]);
-            return IdArray::of(ids.collect(), Arc::clone(&self.numbers)).into_bound_py_any(py);
+            return IdArray::of(ids.collect::<Vec<_>>(), Arc::clone(&self.numbers))
+                .into_bound_py_any(py);
         }
         let index: isize = index.extract()?;
         let place = if index < 0 { index + self.shape } else { index };
@@ -81,7 +85,7 @@ impl IdArray {
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         if let Ok(other) = other.cast::<IdArray>() {
-            return Ok(Some(self.ids == other.get().ids));
+            return Ok(Some(self.ids() == other.get().ids()));
         }
         match other.cast::<PyList>() {
             Ok(other) => self.tolist(other.py())?.eq(other).map(Some),

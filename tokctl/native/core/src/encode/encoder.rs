@@ -1,12 +1,13 @@
 //! A text to its ids: normalize, split, segment each pre-token.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::batched::Batched;
 use super::cache::Cache;
 use super::ids_cache::CacheStats;
 use super::segmenter::{Segment, Segmenter};
 use super::spans::{each_span, Watch};
+use super::spares::Spares;
 use super::{gathered, sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
 use crate::normalize::{Chain, Edges, Tidy};
@@ -26,6 +27,7 @@ pub struct Encoder {
     pub(super) tidy_in_blocks: OnceLock<bool>,
     /// What no call is using at the moment; each call takes one or makes one.
     memories: Mutex<Vec<Memory>>,
+    pub(super) spares: Arc<Spares>,
 }
 
 /// What calls remember, one after the other.
@@ -53,6 +55,7 @@ impl Encoder {
             pre_tokenizer,
             segmenter,
             memories: Mutex::new(Vec::new()),
+            spares: Arc::default(),
         }
     }
 
@@ -64,11 +67,20 @@ impl Encoder {
         &self.segmenter
     }
 
-    /// What all caches hold that no call is using.
+    /// Memory for the ids that are asked for.
+    pub fn spares(&self) -> &Arc<Spares> {
+        &self.spares
+    }
+
+    /// What is remembered that no call is using: in all caches, and memory for ids.
     pub fn cache_stats(&self) -> CacheStats {
         let memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         let all = memories.iter().map(|memory| memory.ids.cache.stats());
-        all.fold(CacheStats::default(), |sum, one| CacheStats {
+        let none = CacheStats {
+            entries: 0,
+            bytes: self.spares.bytes(),
+        };
+        all.fold(none, |sum, one| CacheStats {
             entries: sum.entries + one.entries,
             bytes: sum.bytes + one.bytes,
         })

@@ -15,7 +15,7 @@ pub(super) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, u
     }
     let more = (ids as u128 * rest as u128 / done as u128) as usize;
     // At least by half, so that a text whose end is unlike its start is not copied often.
-    let more = more.saturating_add(more / 16).max(out.len() / 2);
+    let more = more.saturating_add(more / 2).max(out.len());
     out.reserve_exact(next.saturating_add(more));
     ask(out.spare_capacity_mut());
 }

@@ -29,6 +29,7 @@ mod sentences;
 mod shared_out;
 mod spaced;
 mod spans;
+mod spares;
 mod threaded;
 mod tokens;
 #[cfg(target_arch = "x86_64")]
@@ -50,6 +51,7 @@ pub use parts::can_cut;
 pub use random::Rng;
 use segmenter::check_length;
 pub use segmenter::{Segment, Segmenter};
+pub use spares::{Ids, Spares};
 pub use threaded::CHUNK;
 pub use tokens::{PreTokens, Token};
 pub use unigram::{Precision, Unigram, UnigramOptions};

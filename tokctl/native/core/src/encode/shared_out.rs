@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
@@ -57,23 +57,28 @@ pub(super) fn in_order<T: Send>(
     Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
-/// What threads hand over in any order, and is taken in that of its numbers.
-pub(super) struct Order<T, S>(Mutex<Waiting<T, S>>);
+/// What threads hand over in any order, and is taken in that of its numbers. No thread waits
+/// for another one that takes: that one takes what has come meanwhile, too.
+pub(super) struct Order<T, S> {
+    waiting: Mutex<Waiting<T>>,
+    taken: Mutex<S>,
+}
 
-struct Waiting<T, S> {
+struct Waiting<T> {
     /// The number whose turn it is.
     next: usize,
     early: BTreeMap<usize, T>,
-    taken: S,
 }
 
 impl<T, S> Order<T, S> {
     pub fn new(taken: S) -> Self {
-        Order(Mutex::new(Waiting {
-            next: 0,
-            early: BTreeMap::new(),
-            taken,
-        }))
+        Order {
+            waiting: Mutex::new(Waiting {
+                next: 0,
+                early: BTreeMap::new(),
+            }),
+            taken: Mutex::new(taken),
+        }
     }
 
     /// Takes what was made of a job if it is its turn, and what it kept waiting.
@@ -83,14 +88,37 @@ impl<T, S> Order<T, S> {
         made: T,
         mut take: impl FnMut(&mut S, T) -> Result<()>,
     ) -> Result<()> {
-        let mut order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let order = &mut *order;
-        order.early.insert(number, made);
-        while let Some(made) = order.early.remove(&order.next) {
-            order.next += 1;
-            take(&mut order.taken, made)?;
+        let waiting = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting().early.insert(number, made);
+        loop {
+            let mut taken = match self.taken.try_lock() {
+                Ok(taken) => taken,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return Ok(()),
+            };
+            loop {
+                let next = waiting().next();
+                let Some(made) = next else { break };
+                take(&mut taken, made)?;
+            }
+            drop(taken);
+            // Whoever came since the last look has gone on.
+            if !waiting().is_ready() {
+                return Ok(());
+            }
         }
-        Ok(())
+    }
+}
+
+impl<T> Waiting<T> {
+    fn is_ready(&self) -> bool {
+        self.early.contains_key(&self.next)
+    }
+
+    fn next(&mut self) -> Option<T> {
+        let made = self.early.remove(&self.next);
+        self.next += usize::from(made.is_some());
+        made
     }
 }
 
@@ -154,9 +182,26 @@ mod tests {
         };
         for (number, expected) in [(2, 0), (1, 0), (0, 3), (4, 3), (3, 5)] {
             order.hand_over(number, 10 * number, take).unwrap();
-            assert_eq!(order.0.lock().unwrap().taken.len(), expected);
+            assert_eq!(order.taken.lock().unwrap().len(), expected);
         }
-        assert_eq!(order.0.into_inner().unwrap().taken, [0, 10, 20, 30, 40]);
+        assert_eq!(order.taken.into_inner().unwrap(), [0, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn all_is_taken_in_order_whoever_takes_it() {
+        let order = Order::new(Vec::new());
+        let made = in_order::<()>(5000, 4, &|| false, |jobs, _| {
+            while let Some(number) = jobs.take() {
+                order.hand_over(number, number, |taken, made| {
+                    taken.push(made);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
+        assert_eq!(made, Ok(Vec::new()));
+        let taken = order.taken.into_inner().unwrap();
+        assert_eq!(taken, (0..5000).collect::<Vec<_>>());
     }
 
     #[test]

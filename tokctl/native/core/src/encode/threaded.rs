@@ -208,7 +208,7 @@ impl Encoder {
 
     /// What becomes of pieces side by side.
     fn make<'t>(&self, pieces: &[Piece<'t>], work: &mut Work) -> Result<Vec<Made<'t>>> {
-        let (mut made, mut ids) = (Vec::new(), Vec::new());
+        let (mut made, mut ids) = (Vec::new(), self.spares.take_short());
         for piece in pieces {
             match *piece {
                 Piece::Id(id) => ids.push(id),
@@ -275,6 +275,7 @@ impl Encoder {
             let (raw, ends) = match made {
                 Made::Ids(ids) => {
                     joined.out.extend_from_slice(&ids);
+                    self.spares.give_short(ids);
                     continue;
                 }
                 Made::Raw(raw, ends) => (raw, ends),

@@ -1,0 +1,187 @@
+//! Memory for ids that was used before: the first touch of memory takes the system longer than
+//! the ids that are written to it take us.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Room for so many ids is kept at most, in the one long vector; 64 MB.
+const MOST: usize = 1 << 24;
+
+/// With room for at least so many, a vector is a long one.
+const LONG: usize = 1 << 16;
+
+/// Short vectors that are kept: as many as threads have at hand.
+const MOST_SHORT: usize = 64;
+
+/// The ids of a text, in memory that goes back to where it came from.
+#[derive(Debug, Default)]
+pub struct Ids {
+    ids: Vec<u32>,
+    from: Option<Arc<Spares>>,
+}
+
+impl Ids {
+    /// None yet, of a text of so many bytes.
+    pub fn new(spares: &Arc<Spares>, bytes: usize) -> Self {
+        Ids {
+            ids: match bytes < LONG {
+                true => Vec::new(),
+                false => spares.with(|kept| kept.long.take()).unwrap_or_default(),
+            },
+            from: Some(Arc::clone(spares)),
+        }
+    }
+
+    pub fn as_mut_vec(&mut self) -> &mut Vec<u32> {
+        &mut self.ids
+    }
+
+    /// The same without much memory behind them, for whoever keeps them long.
+    pub fn trimmed(mut self) -> Self {
+        let room = self.ids.capacity();
+        if room < LONG {
+            self.ids.shrink_to_fit();
+        } else if room / 2 > self.ids.len() {
+            return Ids {
+                ids: self.ids.clone(),
+                from: self.from.clone(),
+            };
+        }
+        // Else: room that was never written to takes no memory.
+        self
+    }
+}
+
+impl From<Vec<u32>> for Ids {
+    fn from(ids: Vec<u32>) -> Self {
+        Ids { ids, from: None }
+    }
+}
+
+impl Deref for Ids {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.ids
+    }
+}
+
+impl Drop for Ids {
+    fn drop(&mut self) {
+        if let Some(spares) = self.from.take() {
+            spares.give(std::mem::take(&mut self.ids));
+        }
+    }
+}
+
+/// Vectors that nobody uses at the moment.
+#[derive(Debug, Default)]
+pub struct Spares {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Of a whole text.
+    long: Option<Vec<u32>>,
+    /// Of chunks.
+    short: Vec<Vec<u32>>,
+}
+
+impl Spares {
+    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes back a vector that is no longer used.
+    fn give(&self, mut ids: Vec<u32>) {
+        let room = ids.capacity();
+        if !(LONG..=MOST).contains(&room) {
+            return;
+        }
+        ids.clear();
+        self.with(|kept| match &kept.long {
+            Some(long) if long.capacity() >= room => {}
+            _ => kept.long = Some(ids),
+        });
+    }
+
+    /// An empty vector for the ids of a chunk.
+    pub(super) fn take_short(&self) -> Vec<u32> {
+        self.with(|kept| kept.short.pop()).unwrap_or_default()
+    }
+
+    pub(super) fn give_short(&self, mut ids: Vec<u32>) {
+        if ids.capacity() > LONG {
+            return;
+        }
+        ids.clear();
+        self.with(|kept| {
+            if kept.short.len() < MOST_SHORT {
+                kept.short.push(ids);
+            }
+        });
+    }
+
+    /// What is kept, in bytes.
+    pub fn bytes(&self) -> usize {
+        let room = |ids: &Vec<u32>| ids.capacity() * size_of::<u32>();
+        self.with(|kept| kept.short.iter().chain(&kept.long).map(room).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_vector_comes_back_and_a_short_text_does_not_get_it() {
+        let spares = Arc::<Spares>::default();
+        for (room, kept) in [
+            (LONG - 1, 0),
+            (MOST + 1, 0),
+            (2 * LONG, 2 * LONG),
+            (LONG, 2 * LONG),
+        ] {
+            let mut ids = Ids::new(&spares, 0);
+            ids.as_mut_vec().reserve_exact(room);
+            ids.as_mut_vec().push(7);
+            drop(ids);
+            assert_eq!(spares.bytes(), 4 * kept);
+        }
+        assert_eq!(Ids::new(&spares, LONG - 1).ids.capacity(), 0);
+        let again = Ids::new(&spares, LONG);
+        assert_eq!((again.len(), again.ids.capacity()), (0, 2 * LONG));
+        assert_eq!(Ids::new(&spares, LONG).ids.capacity(), 0);
+        drop(Ids::from(vec![7; 3 * LONG]));
+        assert_eq!(spares.bytes(), 0);
+    }
+
+    #[test]
+    fn nobody_keeps_much_more_room_than_ids() {
+        let spares = Arc::<Spares>::default();
+        for (room, count, kept) in [
+            (100, 10, 10),
+            (4 * LONG, 10, 10),
+            (4 * LONG, 3 * LONG, 4 * LONG),
+        ] {
+            let mut ids = Ids::new(&spares, 0);
+            ids.as_mut_vec().reserve_exact(room);
+            ids.as_mut_vec().extend(0..count as u32);
+            let ids = ids.trimmed();
+            assert_eq!((ids.len(), ids.ids.capacity()), (count, kept));
+        }
+    }
+
+    #[test]
+    fn short_ones_are_few() {
+        let spares = Spares::default();
+        for _ in 0..2 * MOST_SHORT {
+            spares.give_short(Vec::with_capacity(100));
+        }
+        assert_eq!(spares.bytes(), MOST_SHORT * 400);
+        assert_eq!(spares.take_short().capacity(), 100);
+        spares.give_short(Vec::with_capacity(LONG + 1));
+        assert_eq!(spares.bytes(), (MOST_SHORT - 1) * 400);
+    }
+}
