@@ -8,7 +8,14 @@ use crate::error::{Error, Result};
 const WIDTH: usize = 16;
 /// The place of an entry's length: the last one, so that so many bytes can stand before it.
 const LENGTH: usize = WIDTH - 1;
-/// In the place of a length: the text stands apart.
+/// Ids whose lengths are added at a time.
+const SOME: usize = 1024;
+/// Texts that are copied at a time.
+const TOGETHER: usize = 4;
+/// Room for them: a power of two above all places where one may start, and an entry; so the
+/// compiler sees that each lies within.
+const WINDOW: usize = 64 + WIDTH;
+/// In the place of a length: the text stands apart. No other length has all of these bits.
 const APART: u8 = u8::MAX;
 
 /// A text of up to [`LENGTH`] bytes and its length; or where a longer one stands, and its length
@@ -23,6 +30,8 @@ struct Entry([u8; WIDTH]);
 #[derive(Default)]
 pub struct Table {
     entries: Vec<Entry>,
+    /// Their last bytes once more, closer together: for whoever needs nothing else.
+    lengths: Vec<u8>,
     /// The texts that fit in no entry, end to end.
     apart: Vec<u8>,
 }
@@ -75,6 +84,7 @@ impl Table {
             entry[LENGTH] = APART;
             self.apart.extend_from_slice(text);
         }
+        self.lengths.push(entry[LENGTH]);
         self.entries.push(Entry(entry));
     }
 
@@ -93,28 +103,38 @@ impl Table {
     /// How long the texts of `ids` are together, without those that `skipped` says.
     pub fn size(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> Result<usize> {
         let mut size = 0;
-        for (at, &id) in ids.iter().enumerate() {
-            let number = id as usize;
-            let Some(entry) = self.entries.get(number) else {
-                let position = at as u64;
-                return Err(Error::UnknownId { position, id });
-            };
-            if skipped(number) {
-                continue;
+        for (number, some) in ids.chunks(SOME).enumerate() {
+            let (mut short, mut any) = (0, 0);
+            for (at, &id) in some.iter().enumerate() {
+                let Some(&length) = self.lengths.get(id as usize) else {
+                    let position = (number * SOME + at) as u64;
+                    return Err(Error::UnknownId { position, id });
+                };
+                let counted = usize::from(length) * usize::from(!skipped(id as usize));
+                short += counted;
+                any |= length;
             }
-            size += match entry.0[LENGTH] {
-                APART => entry.range().len(),
-                length => usize::from(length),
+            size += match any {
+                APART => self.size_with_apart(some, &skipped),
+                _ => short,
             };
         }
         Ok(size)
+    }
+
+    /// The same where some of them stand apart.
+    fn size_with_apart(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> usize {
+        let numbers = ids.iter().map(|&id| id as usize);
+        let length = |number| self.get(number).unwrap_or_default().len();
+        numbers.filter(|&id| !skipped(id)).map(length).sum()
     }
 
     /// Writes the texts of `ids` into `out`, which must have the size that [`Self::size`] gives
     /// for them; true if it was filled to its last byte.
     ///
     /// A short text is copied with all the entry behind it: what is too much is written over by
-    /// the next text. Where there is no room for that, at the end, it is copied by itself.
+    /// the next text. Four are copied at a time, each of which waits for the lengths before it
+    /// alone. Where there is no room for that, at the end, they are copied one by one.
     pub fn fill<P: Place>(
         &self,
         ids: &[u32],
@@ -122,33 +142,70 @@ impl Table {
         out: &mut [P],
     ) -> bool {
         let mut room = out;
+        let mut fours = ids.chunks_exact(TOGETHER);
+        for four in &mut fours {
+            let written = match (room.first_chunk_mut(), four.first_chunk()) {
+                (Some(to), Some(four)) => self.fill_four(*four, &skipped, to),
+                _ => None,
+            };
+            room = match written {
+                Some(written) => &mut room[written..],
+                None => match self.fill_each(four, &skipped, room) {
+                    Some(rest) => rest,
+                    None => return false,
+                },
+            };
+        }
+        let rest = self.fill_each(fours.remainder(), &skipped, room);
+        rest.is_some_and(|rest| rest.is_empty())
+    }
+
+    /// How long the texts are together; None where one of them stands apart or is skipped.
+    #[inline(always)]
+    fn fill_four<P: Place>(
+        &self,
+        ids: [u32; TOGETHER],
+        skipped: impl Fn(usize) -> bool,
+        to: &mut [P; WINDOW],
+    ) -> Option<usize> {
+        let mut at = 0;
+        let mut any = 0;
+        for id in ids {
+            let entry = self.entries.get(id as usize)?;
+            if skipped(id as usize) {
+                return None;
+            }
+            let length = entry.0[LENGTH];
+            any |= length;
+            let place = to
+                .get_mut(at..)
+                .and_then(|to| to.first_chunk_mut::<WIDTH>());
+            place?.copy_from_slice(&P::places(entry.0));
+            at += usize::from(length) % WIDTH;
+        }
+        (any != APART).then_some(at)
+    }
+
+    /// What is left of `room`; None where it is too small, or an id unknown.
+    fn fill_each<'r, P: Place>(
+        &self,
+        ids: &[u32],
+        skipped: impl Fn(usize) -> bool,
+        mut room: &'r mut [P],
+    ) -> Option<&'r mut [P]> {
         for &id in ids {
             let number = id as usize;
-            let Some(entry) = self.entries.get(number) else {
-                return false;
-            };
+            let text = self.get(number)?;
             if skipped(number) {
                 continue;
             }
-            let length = entry.0[LENGTH];
-            match room.first_chunk_mut::<WIDTH>() {
-                Some(to) if length != APART => {
-                    to.copy_from_slice(&P::places(entry.0));
-                    room = &mut room[usize::from(length) % WIDTH..];
-                }
-                _ => {
-                    let text = self.get(number).unwrap_or_default();
-                    let Some((to, rest)) = room.split_at_mut_checked(text.len()) else {
-                        return false;
-                    };
-                    for (to, &byte) in to.iter_mut().zip(text) {
-                        *to = P::place(byte);
-                    }
-                    room = rest;
-                }
+            let (to, rest) = room.split_at_mut_checked(text.len())?;
+            for (to, &byte) in to.iter_mut().zip(text) {
+                *to = P::place(byte);
             }
+            room = rest;
         }
-        room.is_empty()
+        Some(room)
     }
 }
 
