@@ -6,10 +6,8 @@
 //! character with code `c` is the piece `c - 1`.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::corpus::Segment;
-use super::jobs::{in_order, Stop};
 use crate::error::{Error, Result};
 use crate::model::NO_ID;
 
@@ -20,8 +18,8 @@ const MOST_BLOCKS: usize = 16;
 /// A block has at least about so many characters.
 const LEAST_BLOCK: usize = 1 << 16;
 
-/// Threads take so many places at a time when edges are taken out.
-const SHARE: usize = 1 << 15;
+/// Progress is asked after so many places.
+const ASK: usize = 1 << 16;
 
 #[derive(Debug)]
 pub struct Lattice {
@@ -83,76 +81,25 @@ impl Lattice {
     }
 
     /// Gives pieces their new ids; those with [`NO_ID`] lose their edges.
-    pub fn rename(
-        &mut self,
-        new_ids: &[u32],
-        threads: usize,
-        progress: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
-        let (mut ids, mut lengths) = (&mut self.ids[..], &mut self.lengths[..]);
-        let (mut shares, mut firsts, mut first) = (Vec::new(), Vec::new(), 0);
-        for ends in self.starts[1..].chunks_mut(SHARE) {
-            let end = ends.last().map_or(first, |&end| end as usize);
-            let (own_ids, other_ids) = ids.split_at_mut(end - first);
-            let (own_lengths, other_lengths) = lengths.split_at_mut(end - first);
-            (ids, lengths) = (other_ids, other_lengths);
-            shares.push(Mutex::new(Share {
-                first,
-                ends,
-                ids: own_ids,
-                lengths: own_lengths,
-            }));
-            firsts.push(first);
-            first = end;
-        }
-        let rename = |job: usize, _: &Stop| match shares[job].lock() {
-            Ok(mut share) => share.rename(new_ids),
-            Err(_) => 0,
-        };
-        let mut kept = Vec::with_capacity(shares.len());
-        in_order(shares.len(), threads, progress, rename, |n| kept.push(n))?;
-        drop(shares);
-        // What each share has kept moves up to what the one before it has kept.
-        let mut total = 0;
-        let shares = self.starts[1..].chunks_mut(SHARE).zip(firsts).zip(kept);
-        for ((ends, first), kept) in shares {
-            self.ids.copy_within(first..first + kept, total);
-            self.lengths.copy_within(first..first + kept, total);
-            ends.iter_mut().for_each(|end| *end += total as u32);
-            total += kept;
-        }
-        self.ids.truncate(total);
-        self.lengths.truncate(total);
-        Ok(())
-    }
-}
-
-/// The edges of some places that follow each other.
-struct Share<'l> {
-    /// How many edges come before.
-    first: usize,
-    /// Where each place's edges end.
-    ends: &'l mut [u32],
-    ids: &'l mut [u32],
-    lengths: &'l mut [u8],
-}
-
-impl Share<'_> {
-    /// Moves the edges that stay to the front; ends count from there. Says how many stay.
-    fn rename(&mut self, new_ids: &[u32]) -> usize {
+    pub fn rename(&mut self, new_ids: &[u32], progress: &mut dyn FnMut() -> bool) -> Result<()> {
         let (mut kept, mut from) = (0, 0);
-        for end in self.ends.iter_mut() {
-            let to = *end as usize - self.first;
-            for edge in from..to {
+        for at in 1..self.starts.len() {
+            if at % ASK == 0 && !progress() {
+                return Err(Error::Interrupted);
+            }
+            let end = self.starts[at] as usize;
+            for edge in from..end {
                 let id = new_ids[self.ids[edge] as usize];
                 self.ids[kept] = id;
                 self.lengths[kept] = self.lengths[edge];
                 kept += usize::from(id != NO_ID);
             }
-            from = to;
-            *end = kept as u32;
+            from = end;
+            self.starts[at] = kept as u32;
         }
-        kept
+        self.ids.truncate(kept);
+        self.lengths.truncate(kept);
+        Ok(())
     }
 }
 
@@ -192,38 +139,11 @@ mod tests {
         assert_eq!(at(&lattice, 2), [(4, 2), (6, 3)]);
         assert_eq!(at(&lattice, 3), [(5, 2)]);
         lattice
-            .rename(&[0, 1, 2, 3, NO_ID, 4, 5], 1, &mut || true)
+            .rename(&[0, 1, 2, 3, NO_ID, 4, 5], &mut || true)
             .unwrap();
         assert_eq!(at(&lattice, 0), [(4, 2)]);
         assert_eq!(at(&lattice, 2), [(5, 3)]);
         assert_eq!(at(&lattice, 3), [(4, 2)]);
-    }
-
-    #[test]
-    fn many_shares_are_renamed_as_one() {
-        let places = 3 * SHARE + 7;
-        let ids = |at: usize| (0..at as u32 % 4).map(move |n| (at as u32 * 7 + n * 3) % 100);
-        let visit = |push: &mut dyn FnMut(u32, u32, u8)| {
-            for at in 0..places {
-                ids(at)
-                    .zip(2..)
-                    .for_each(|(id, length)| push(at as u32, id, length));
-            }
-            Ok(())
-        };
-        let new_id = |id: u32| if id < 30 { NO_ID } else { id / 2 };
-        let new_ids: Vec<u32> = (0..100).map(new_id).collect();
-        for threads in [1, 2, 3] {
-            let mut lattice = Lattice::new(places, visit).unwrap();
-            lattice.rename(&new_ids, threads, &mut || true).unwrap();
-            for at in 0..places {
-                let expected = ids(at).zip(2usize..).filter_map(|(id, length)| {
-                    let id = new_id(id);
-                    (id != NO_ID).then_some((id as usize, length))
-                });
-                assert!(lattice.edges(at).eq(expected), "{at}");
-            }
-        }
     }
 
     #[test]

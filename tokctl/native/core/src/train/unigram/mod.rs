@@ -126,8 +126,7 @@ pub fn train_unigram(
             round.objective = found.objective;
             round.tokens = found.counts.iter().sum::<f64>().round() as u64;
             let mut report = || progress(size);
-            let unused =
-                pieces.maximize(&found.counts, &mut lattice, options.threads, &mut report)?;
+            let unused = pieces.maximize(&found.counts, &mut lattice, &mut report)?;
             round.unused += unused as u64;
             size = pieces.len() as u64;
         }

@@ -78,7 +78,6 @@ impl Pieces {
         &mut self,
         expected: &[f64],
         lattice: &mut Lattice,
-        threads: usize,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<usize> {
         let enough = |count: f64| count >= LEAST_EXPECTED - EQUAL;
@@ -98,7 +97,7 @@ impl Pieces {
         }
         let characters = self.characters;
         let keep = |id| id < characters || enough(expected[id]);
-        self.retain(lattice, keep, threads, progress)
+        self.retain(lattice, keep, progress)
     }
 
     /// Keeps the pieces that `keep` names; returns how many were dropped.
@@ -106,7 +105,6 @@ impl Pieces {
         &mut self,
         lattice: &mut Lattice,
         keep: impl Fn(usize) -> bool,
-        threads: usize,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<usize> {
         let (mut new_ids, mut kept) = (vec![NO_ID; self.len()], 0);
@@ -126,7 +124,7 @@ impl Pieces {
             self.scores.truncate(kept);
             self.places.truncate(kept - self.characters);
             self.lengths.truncate(kept - self.characters);
-            lattice.rename(&new_ids, threads, progress)?;
+            lattice.rename(&new_ids, progress)?;
         }
         Ok(dropped)
     }

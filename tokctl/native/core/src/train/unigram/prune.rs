@@ -70,7 +70,7 @@ pub fn prune(
     let mut keep = vec![false; pieces.len()];
     keep[..pieces.characters].fill(true);
     ranked[..kept].iter().for_each(|&(.., id)| keep[id] = true);
-    let dropped = pieces.retain(lattice, |id| keep[id], threads, progress)?;
+    let dropped = pieces.retain(lattice, |id| keep[id], progress)?;
     Ok((dropped, named))
 }
 
