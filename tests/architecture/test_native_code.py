@@ -16,7 +16,7 @@ UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
     "core/src/encode/ids_cache/fours.rs": "ids are written into a list's spare room",
-    "core/src/encode/large_pages.rs": "tells the system to make large pages; changes no contents",
+    "core/src/large_pages.rs": "tells the system to make large pages; changes no contents",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
     "core/src/encode/turns_x86.rs": "the same turns at merging, compiled for AVX2",
     "python/src/collector.rs": "Python's collector is paused and started again",

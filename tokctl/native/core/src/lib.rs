@@ -11,6 +11,7 @@ pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod large_pages;
 pub mod measure;
 pub mod model;
 pub mod normalize;

@@ -8,6 +8,7 @@ use std::slice;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use tokctl_core::large_pages;
 
 use crate::errors::invalid;
 
@@ -30,6 +31,7 @@ pub fn filled_bytes<'py>(
         let start = ffi::PyBytes_AsString(bytes.as_ptr());
         slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), size)
     };
+    large_pages::ask(place);
     match fill(place) {
         true => Ok(bytes),
         // Not to be shown to anybody: some of its bytes are whatever stood there.

@@ -12,7 +12,6 @@ mod fallback;
 mod few;
 mod gathered;
 mod ids_cache;
-mod large_pages;
 mod lines;
 mod longest;
 mod longest_match;

@@ -9,11 +9,11 @@ use std::borrow::Cow;
 
 use super::batch::groups;
 use super::encoder::Work;
-use super::large_pages::make_room;
 use super::shared_out::{in_order, Order};
 use super::spans::each_span;
 use super::{Encoder, Interrupt, Matchers};
 use crate::error::Result;
+use crate::large_pages::make_room;
 use crate::normalize::Edges;
 use crate::pretokenize::{cut_into_pieces, last_cut, safe_cut};
 

@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use super::fours::append_fours;
-use crate::encode::large_pages;
+use crate::large_pages;
 use crate::packed::{Key, Seeds};
 
 /// Ids that lie beside their key.

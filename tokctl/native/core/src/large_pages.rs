@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 /// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
 /// bytes gave `ids`: what is not used in the end is never touched.
 #[cold]
-pub(super) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, usize), ids: usize) {
+pub(crate) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, usize), ids: usize) {
     if done == 0 || rest == 0 {
         return out.reserve(next);
     }
@@ -25,7 +25,7 @@ pub(super) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, u
 const LEAST: usize = 2 << 20;
 
 /// Says that all of `memory` is going to be used. What is not touched stays free.
-pub(super) fn ask<T>(memory: &[MaybeUninit<T>]) {
+pub fn ask<T>(memory: &[MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
         /// `MADV_HUGEPAGE` of <sys/mman.h>.
