@@ -8,6 +8,7 @@ import copy
 import ctypes
 import gc
 import pickle
+import random
 import sys
 import threading
 import tracemalloc
@@ -132,6 +133,27 @@ def test_the_first_id_outside_is_named_with_its_place() -> None:
         for skip in (False, True):
             with pytest.raises(TokctlError, match=r"id 300 \(number 2\) is outside"):
                 byte_level().decode_bytes(given_ids, skip_special=skip)
+
+
+LONG: dict[str, Callable[[list[int]], Any]] = {
+    "array": lambda ids: array.array("I", ids),
+    "numpy": lambda ids: np.array(ids, dtype=np.uint32),
+    "our array": _native.IdArray,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_arrays_decode_as_the_list_and_say_where_an_id_is_outside(kind: str) -> None:
+    tokenizer = byte_level()
+    given = LONG[kind]
+    ids = random.Random(7).choices(range(tokenizer.vocab_size), k=20_011)
+    for end in (8191, 8192, 8193, 16_384, len(ids)):
+        for skip in (False, True):
+            wanted = tokenizer.decode_bytes(ids[:end], skip_special=skip)
+            assert tokenizer.decode_bytes(given(ids[:end]), skip_special=skip) == wanted
+    ids[17_000] = 5000
+    with pytest.raises(TokctlError, match=r"id 5000 \(number 17000\) is outside"):
+        tokenizer.decode_bytes(given(ids))
 
 
 def test_ints_of_other_kinds_are_ids() -> None:

@@ -22,6 +22,7 @@ from tests.bench.job import (
 )
 from tests.bench.likelihood import SPACE, bits_per_character
 from tests.bench.processes import Finished, run, stdout_outcome, written_outcome
+from tokctl import _native
 from tokctl.presets import default_recipe, preset
 from tokctl.recipe import Recipe
 from tokctl.sources import documents
@@ -152,7 +153,8 @@ def decode(job: Job) -> Task:
 
 
 def decode_array(job: Job) -> Task:
-    tokenizer, ids = _loaded(job), job.read_ids()
+    """From an array as `encode_array` gives one, which it reads in place."""
+    tokenizer, ids = _loaded(job), _native.IdArray(job.read_ids())
     bytes_of_array(tokenizer, ids[:1])
     return Task(lambda: bytes_of_array(tokenizer, ids), text_outcome)
 

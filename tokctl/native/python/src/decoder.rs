@@ -6,9 +6,10 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use tokctl_core::decode::{self, Step};
 use tokctl_core::model::Prepend;
 use tokctl_core::pattern::Search;
+use tokctl_core::Error;
 
 use crate::errors::{invalid, to_python};
-use crate::given_ids::GivenIds;
+use crate::given_ids::{GivenIds, IdBlocks};
 use crate::interrupt::detached;
 use crate::options;
 use crate::pattern::python_pattern;
@@ -35,16 +36,32 @@ impl Decoder {
     fn decode<'py>(
         &self,
         py: Python<'py>,
-        ids: GivenIds,
+        ids: IdBlocks,
         skip_special: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let (decoder, ids) = (&*self.0, ids.as_slice());
+        let decoder = &*self.0;
         if !decoder.is_flat() {
-            return Ok(PyBytes::new(py, &self.decoded(py, ids, skip_special)?));
+            let ids = ids.into_given(py)?;
+            let text = self.decoded(py, ids.as_slice(), skip_special)?;
+            return Ok(PyBytes::new(py, &text));
         }
-        let size = unhurried(py, ids, || decoder.size(ids, skip_special)).map_err(to_python)?;
+        let (mut size, mut before) = (0, 0);
+        ids.each(py, |block| {
+            let found = unhurried(py, block, || decoder.size(block, skip_special));
+            size += found.map_err(|error| behind(error, before))?;
+            before += block.len() as u64;
+            Ok(())
+        })
+        .map_err(to_python)?;
         filled_bytes(py, size, |text| {
-            unhurried(py, ids, || decoder.fill(ids, skip_special, text))
+            let mut rest = text;
+            let filled: Result<(), ()> = ids.each(py, |block| {
+                let out = std::mem::take(&mut rest);
+                let filled = unhurried(py, block, || decoder.fill(block, skip_special, out));
+                rest = filled.ok_or(())?;
+                Ok(())
+            });
+            filled == Ok(()) && rest.is_empty()
         })
     }
 
@@ -151,6 +168,17 @@ fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Se
     match ids.len() < FEW {
         true => work(),
         false => py.detach(work),
+    }
+}
+
+/// The error of a block, with so many ids before it.
+fn behind(error: Error, before: u64) -> Error {
+    match error {
+        Error::UnknownId { position, id } => Error::UnknownId {
+            position: before + position,
+            id,
+        },
+        error => error,
     }
 }
 

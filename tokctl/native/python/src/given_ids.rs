@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_ulong;
+use std::ptr::NonNull;
 
-use pyo3::buffer::{Element, PyUntypedBuffer};
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -30,6 +31,68 @@ impl GivenIds {
             GivenIds::Array(array) => array.get().ids().to_vec(),
             GivenIds::Copied(ids) => ids,
         }
+    }
+}
+
+/// Ids that are worked on block by block.
+pub enum IdBlocks {
+    /// In one block.
+    Given(GivenIds),
+    /// In memory that others may write to while Python's lock is not held: so each block is copied.
+    Buffer(PyBuffer<u32>),
+}
+
+/// Ids of a block, which fit the processor's cache.
+const BLOCK: usize = 1 << 13;
+
+impl IdBlocks {
+    /// Calls `work` for each block, until one fails.
+    pub fn each<E>(
+        &self,
+        _attached: Python<'_>,
+        mut work: impl FnMut(&[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let ids = match self {
+            IdBlocks::Given(ids) => return work(ids.as_slice()),
+            IdBlocks::Buffer(buffer) => buffer.as_slice_ptr().unwrap_or(NonNull::from_ref(&[])),
+        };
+        let mut block = [0; BLOCK];
+        for start in (0..ids.len()).step_by(BLOCK) {
+            let block = &mut block[..BLOCK.min(ids.len() - start)];
+            // SAFETY: the buffer is held, so that its memory stays where it is, aligned and as
+            // long as the slice, of which this is a part; `block` is our own. It is read as
+            // Python's own copies of buffers are: this thread is attached.
+            unsafe {
+                let from = ids.cast::<u32>().add(start).as_ptr();
+                std::ptr::copy_nonoverlapping(from, block.as_mut_ptr(), block.len());
+            }
+            work(block)?;
+        }
+        Ok(())
+    }
+
+    /// All at once.
+    pub fn into_given(self, py: Python<'_>) -> PyResult<GivenIds> {
+        match self {
+            IdBlocks::Given(ids) => Ok(ids),
+            IdBlocks::Buffer(buffer) => buffer.to_vec(py).map(GivenIds::Copied),
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for IdBlocks {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.cast::<IdArray>().is_err() {
+            let buffer = PyUntypedBuffer::get(&given).ok();
+            let row = buffer.filter(|ids| ids.is_c_contiguous() && ids.item_size() == 4);
+            let ids = row.filter(|ids| kind(ids).is_some_and(|kind| kind.is_ascii_uppercase()));
+            if let Some(Ok(ids)) = ids.map(PyUntypedBuffer::into_typed) {
+                return Ok(IdBlocks::Buffer(ids));
+            }
+        }
+        given.extract().map(IdBlocks::Given)
     }
 }
 
@@ -86,17 +149,7 @@ fn plain(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
 fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
     let py = given.py();
     let buffer = PyUntypedBuffer::get(given).ok()?;
-    // The order of bytes may stand before the kind. That of the other sort of machine is left to
-    // the list.
-    let kind = match buffer.format().to_bytes() {
-        &[kind] | &[b'@' | b'=', kind] => kind,
-        &[b'<', kind] if cfg!(target_endian = "little") => kind,
-        &[b'>' | b'!', kind] if cfg!(target_endian = "big") => kind,
-        _ => return None,
-    };
-    if buffer.dimensions() != 1 || !b"BHILQNbhilqn".contains(&kind) {
-        return None;
-    }
+    let kind = kind(&buffer)?;
     match (kind.is_ascii_uppercase(), buffer.item_size()) {
         (true, 1) => converted::<u8>(py, buffer),
         (true, 2) => converted::<u16>(py, buffer),
@@ -108,6 +161,19 @@ fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
         (false, 8) => converted::<i64>(py, buffer),
         _ => None,
     }
+}
+
+/// The kind of integers that a buffer is one row of, if it is.
+fn kind(buffer: &PyUntypedBuffer) -> Option<u8> {
+    // The order of bytes may stand before the kind. That of the other sort of machine is left to
+    // the list.
+    let kind = match buffer.format().to_bytes() {
+        &[kind] | &[b'@' | b'=', kind] => kind,
+        &[b'<', kind] if cfg!(target_endian = "little") => kind,
+        &[b'>' | b'!', kind] if cfg!(target_endian = "big") => kind,
+        _ => return None,
+    };
+    (buffer.dimensions() == 1 && b"BHILQNbhilqn".contains(&kind)).then_some(kind)
 }
 
 fn converted<T: Element + TryInto<u32>>(

@@ -134,9 +134,14 @@ impl Decoder {
         }
     }
 
-    /// Decodes into `out`, of the length that [`Self::size`] gave for the same ids. True if
-    /// every byte of it was written.
-    pub fn fill<P: Place>(&self, ids: &[u32], skip_special: bool, out: &mut [P]) -> bool {
+    /// Decodes to the start of `out`, which has the length that [`Self::size`] gave for the same
+    /// ids, or more. The rest of it; None where it is too small.
+    pub fn fill<'o, P: Place>(
+        &self,
+        ids: &[u32],
+        skip_special: bool,
+        out: &'o mut [P],
+    ) -> Option<&'o mut [P]> {
         match skip_special {
             true => self.texts.fill(ids, |number| self.special[number], out),
             false => self.texts.fill(ids, |_| false, out),

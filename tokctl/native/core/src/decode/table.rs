@@ -129,18 +129,18 @@ impl Table {
         numbers.filter(|&id| !skipped(id)).map(length).sum()
     }
 
-    /// Writes the texts of `ids` into `out`, which must have the size that [`Self::size`] gives
-    /// for them; true if it was filled to its last byte.
+    /// Writes the texts of `ids` to the start of `out`, which must have the size that
+    /// [`Self::size`] gives for them, or more; the rest of it, or None where it was too small.
     ///
     /// A short text is copied with all the entry behind it: what is too much is written over by
     /// the next text. Four are copied at a time, each of which waits for the lengths before it
     /// alone. Where there is no room for that, at the end, they are copied one by one.
-    pub fn fill<P: Place>(
+    pub fn fill<'o, P: Place>(
         &self,
         ids: &[u32],
         skipped: impl Fn(usize) -> bool,
-        out: &mut [P],
-    ) -> bool {
+        out: &'o mut [P],
+    ) -> Option<&'o mut [P]> {
         let mut room = out;
         let mut fours = ids.chunks_exact(TOGETHER);
         for four in &mut fours {
@@ -150,14 +150,10 @@ impl Table {
             };
             room = match written {
                 Some(written) => &mut room[written..],
-                None => match self.fill_each(four, &skipped, room) {
-                    Some(rest) => rest,
-                    None => return false,
-                },
+                None => self.fill_each(four, &skipped, room)?,
             };
         }
-        let rest = self.fill_each(fours.remainder(), &skipped, room);
-        rest.is_some_and(|rest| rest.is_empty())
+        self.fill_each(fours.remainder(), &skipped, room)
     }
 
     /// How long the texts are together; None where one of them stands apart or is skipped.
@@ -245,14 +241,17 @@ mod tests {
                 .collect();
             let size = table.size(ids, |_| false).unwrap();
             let mut out = vec![MaybeUninit::new(b'?'); size];
-            assert!(table.fill(ids, |_| false, &mut out));
-            let mut bytes = vec![b'?'; size];
-            assert!(table.fill(ids, |_| false, &mut bytes));
-            assert_eq!(bytes, expected);
-            // A size that is not that of the ids is noticed, and nothing lies outside.
-            assert!(!table.fill(ids, |_| false, &mut vec![b'?'; size + 1]));
+            let rest = table.fill(ids, |_| false, &mut out);
+            assert!(rest.is_some_and(|rest| rest.is_empty()));
+            for more in [0, 1, 15, 100] {
+                let mut bytes = vec![b'?'; size + more];
+                let rest = table.fill(ids, |_| false, &mut bytes);
+                assert_eq!(rest.map(|rest| rest.len()), Some(more));
+                assert_eq!(bytes[..size], expected);
+            }
             if size > 0 {
-                assert!(!table.fill(ids, |_| false, &mut vec![b'?'; size - 1]));
+                let mut small = vec![b'?'; size - 1];
+                assert!(table.fill(ids, |_| false, &mut small).is_none());
             }
         }
     }
