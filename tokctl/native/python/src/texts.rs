@@ -4,6 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString};
+use tokctl_core::unicode::well_formed;
 
 /// The bytes of a Python object, which it keeps alive.
 pub enum Text {
@@ -39,7 +40,7 @@ impl<'py> Reader<'_, 'py> {
             }
         } else if let Ok(text) = given.cast::<PyBytes>() {
             let checked = self.utf8 && self.otherwise.is_some();
-            if !checked || std::str::from_utf8(text.as_bytes()).is_ok() {
+            if !checked || well_formed(text.as_bytes()).is_some() {
                 return Ok(Text::Bytes(text.clone().into()));
             }
         }

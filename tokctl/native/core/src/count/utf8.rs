@@ -4,6 +4,8 @@ use std::str::from_utf8;
 
 use memchr::memchr_iter;
 
+use crate::unicode;
+
 /// The line, from 1, and the byte, from 0, of the first ill-formed sequence.
 pub type Place = (u64, u64);
 
@@ -32,7 +34,8 @@ impl Utf8Check {
                 Err(Some(_)) => return Err((self.lines + 1, start)),
             }
         }
-        let valid = match from_utf8(rest) {
+        // Which byte is wrong, the fast check doesn't tell.
+        let valid = match unicode::well_formed(rest).map_or_else(|| from_utf8(rest), Ok) {
             Ok(_) => rest.len(),
             Err(error) => {
                 let valid = error.valid_up_to();

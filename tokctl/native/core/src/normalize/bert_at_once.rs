@@ -13,7 +13,6 @@ use std::sync::OnceLock;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use super::aligned::Bytes;
-use super::chars::leading;
 use super::{Edges, Normalizer};
 use crate::error::Result;
 use crate::unicode::decode;
@@ -92,40 +91,80 @@ impl Steps {
         Ok(answer | KNOWN)
     }
 
+    /// Of ASCII: is it taken out?
     #[inline]
     fn removes(self, byte: u8) -> bool {
-        let stays = matches!(byte, b'\t' | b'\n' | b'\r');
+        let stays = (byte == b'\t') | (byte == b'\n') | (byte == b'\r');
         self.clean_text & (((byte < 0x20) & !stays) | (byte == 0x7F))
     }
 
+    /// A byte of ASCII that stays.
     #[inline]
     fn becomes(self, byte: u8) -> u8 {
-        let space = self.clean_text & matches!(byte, b'\t' | b'\n' | b'\r');
+        let space = self.clean_text & ((byte == b'\t') | (byte == b'\n') | (byte == b'\r'));
         let lower = self.lowercase & byte.is_ascii_uppercase();
         match space {
             true => b' ',
             false => byte | u8::from(lower) << 5,
         }
     }
+
+    /// Does the plain run of bytes, each of which becomes another one, end here?
+    #[inline]
+    fn stops(self, byte: u8) -> bool {
+        !byte.is_ascii() | self.removes(byte)
+    }
+}
+
+/// So many bytes are taken together: the compiler makes vectors of them.
+const TOGETHER: usize = 32;
+
+/// Writes what becomes of the bytes up to the first that stops, and tells how many these are.
+#[inline]
+fn plain(steps: Steps, text: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = text[at..].first_chunk::<TOGETHER>() {
+        out.extend_from_slice(&chunk.map(|byte| steps.becomes(byte)));
+        let stops = chunk.map(|byte| u8::from(steps.stops(byte)));
+        if let Some(end) = first_set(&stops) {
+            out.truncate(out.len() + end - TOGETHER);
+            return at + end;
+        }
+        at += TOGETHER;
+    }
+    let rest = &text[at..];
+    let end = rest.iter().position(|&byte| steps.stops(byte));
+    let rest = &rest[..end.unwrap_or(rest.len())];
+    out.extend(rest.iter().map(|&byte| steps.becomes(byte)));
+    at + rest.len()
+}
+
+/// The place of the first flag that is not 0, found without a jump for each.
+#[inline]
+fn first_set(flags: &[u8; TOGETHER]) -> Option<usize> {
+    let words = flags
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|&word| u64::from_le_bytes(word));
+    let found = words.enumerate().find(|&(_, word)| word != 0);
+    found.map(|(number, word)| 8 * number + word.trailing_zeros() as usize / 8)
 }
 
 /// The normalized text; borrowed where nothing changes.
 pub(super) fn run(steps: Steps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
-    let mut out = Vec::with_capacity(text.len() + text.len() / 16);
+    let mut out = Vec::with_capacity(text.len() + text.len() / 16 + TOGETHER);
     let table = steps.table();
     let mut at = 0;
     while at < text.len() {
-        let stops = |byte: u8| !byte.is_ascii() | steps.removes(byte);
-        let plain = &text[at..at + leading(&text[at..], stops)];
-        out.extend(plain.iter().map(|&byte| steps.becomes(byte)));
-        at += plain.len();
+        at += plain(steps, &text[at..], &mut out);
         let (start, written) = (at, out.len());
-        while at < text.len() && stops(text[at]) {
+        while at < text.len() && steps.stops(text[at]) {
             match character(steps, table, text, at, &mut out)? {
                 Some(length) => at += length,
                 None => {
-                    let rest = text[at..].iter().take_while(|&&byte| stops(byte)).count();
-                    at += rest;
+                    let rest = text[at..].iter().take_while(|&&byte| steps.stops(byte));
+                    at += rest.count();
                     out.truncate(written);
                     steps.apply(&text[start..at], &mut out)?;
                     break;
@@ -164,7 +203,14 @@ fn character(
         place.store(answer, Ordering::Relaxed);
     }
     if answer == code | KNOWN {
-        out.extend_from_slice(&text[at..at + length]);
+        match text[at..].first_chunk::<4>() {
+            // Four bytes at once, in place of a call.
+            Some(four) => {
+                out.extend_from_slice(four);
+                out.truncate(out.len() + length - four.len());
+            }
+            None => out.extend_from_slice(&text[at..at + length]),
+        }
     } else if answer & BESIDE_OTHERS != 0 {
         return Ok(None);
     } else if answer & REMOVED == 0 {

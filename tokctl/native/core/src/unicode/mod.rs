@@ -131,13 +131,19 @@ impl Classes {
     }
 }
 
+/// `text` if all of it is well-formed, found with vectors. Which byte is wrong, they don't tell.
+pub fn well_formed(text: &[u8]) -> Option<&str> {
+    simdutf8::basic::from_utf8(text).ok()
+}
+
 /// The stretches of well-formed text, each with the bytes behind it that are not UTF-8.
 ///
 /// As `utf8_chunks` of the standard library, which looks at each byte alone and takes ten
 /// times as long where all is well.
 pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
-    let mut rest = Some(text).filter(|text| !text.is_empty());
-    std::iter::from_fn(move || {
+    let whole = well_formed(text);
+    let mut rest = Some(text).filter(|text| whole.is_none() && !text.is_empty());
+    let others = std::iter::from_fn(move || {
         let bytes = rest.take()?;
         let error = match std::str::from_utf8(bytes) {
             Ok(valid) => return Some((valid, &[][..])),
@@ -147,7 +153,9 @@ pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
         let (invalid, after) = others.split_at(error.error_len().unwrap_or(others.len()));
         rest = Some(after).filter(|after| !after.is_empty());
         Some((std::str::from_utf8(valid).unwrap_or_default(), invalid))
-    })
+    });
+    let whole = whole.filter(|text| !text.is_empty());
+    whole.map(|text| (text, &[][..])).into_iter().chain(others)
 }
 
 /// The code point at `at` and its length in bytes, or None where the bytes are not
