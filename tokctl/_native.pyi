@@ -230,6 +230,14 @@ class Encoder:
         otherwise: _Otherwise | None = None,
         strict: bool = False,
     ) -> list[list[int]]: ...
+    def batch_array(
+        self,
+        texts: Iterable[str | bytes],
+        threads: int,
+        matchers: Matchers | None,
+        otherwise: _Otherwise | None = None,
+        strict: bool = False,
+    ) -> tuple[IdArray, bytes]: ...
     def packed(
         self, text: str | bytes, width: int, matchers: Matchers | None
     ) -> tuple[bytes, int]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -236,6 +237,28 @@ class Encodes(Described):
             truncation=truncation,
             padding=padding,
         )
+
+    def encode_batch_array(
+        self, texts: Sequence[str | bytes], *, threads: int = 1, special: Special = "none"
+    ) -> tuple[IdArray, array[int]]:
+        """The ids of many texts end to end, without a Python object for each, and where those of
+        each text begin.
+
+        The ids of text `i` are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit numbers,
+        one more than there are texts, as in Arrow's lists. Both have the buffer protocol. The
+        result does not depend on the number of threads.
+
+        Raises:
+            TokctlError: as `encode_batch`.
+        """
+        _check_batch(texts, threads)
+        matcher = self.special_matcher(special)
+        how = threads, matcher, self.as_bytes, self._must_have_ids
+        try:
+            ids, offsets = self.encoder.batch_array(texts, *how)
+        except _native.CoreError as error:
+            raise _no_id(error) from None
+        return ids, array("q", offsets)
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""

@@ -42,11 +42,13 @@ READING = """\
   library imports when it is first called is not counted. `first` is the first pass in a fresh
   process, the one that a shell pipeline sees; `again` the median of up to three more over
   the same text.
-- Everybody has the fastest call that gives all ids of the text and nothing else: in the rows
-  "in an array" and "line by line" 32-bit numbers in one buffer where the library has that
-  (tokctl, gigatoken, fastokens, splintr, tiktoken; tokie from a file only, which it reads inside
-  the timed part), else a list (HF tokenizers, sentencepiece, and tokctl and tiktoken for many
-  texts). A list is Python's, of one `int` per id.
+- Everybody has the fastest call that gives all ids and nothing else: but for the row "in a list"
+  32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
+  tiktoken for one text; tokie for one from a file only, which it reads inside the timed part), else
+  a list (HF tokenizers, sentencepiece, tiktoken and tokie for many texts). A list is Python's, of
+  one `int` per id.
+- Decoding "from an array" gives everybody the ids in the kind of array that its own encoding
+  makes, and "from a list" a list.
 - The peers get tokctl's own model, or GPT-2's: in Hugging Face's format, tiktoken its tokens
   with their ids as ranks. For WordPiece, HF tokenizers gets its own BERT scanner in place of the
   file's pattern, which is faster and gives the same ids on this text; splintr gets the models

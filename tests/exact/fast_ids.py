@@ -13,6 +13,7 @@ import json
 import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from tests.exact.strings import strings
@@ -52,18 +53,21 @@ def add(digest: Hash, ids: Iterable[int] | _native.IdArray) -> None:
 
 def digests(tokenizer: Tokenizer, count: int) -> dict[str, str]:
     """What every way gives: of the strings one by one, and of the texts made of them."""
-    alone, batched = hashlib.sha256(), hashlib.sha256()
+    alone, batched, flat = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     whole = {how: hashlib.sha256() for how in CHUNKINGS}
     for group in groups(count):
         for text in group:
             add(alone, tokenizer.encode_ids(text))
         for ids in tokenizer.encode_batch(group, threads=2):
             add(batched, ids)
+        ids, offsets = tokenizer.encode_batch_array(group)
+        for start, end in pairwise(offsets):
+            add(flat, ids[start:end].tolist())
         text = joined(group)
         for (threads, chunk), digest in whole.items():
             add(digest, tokenizer.encoder.array(text, threads, chunk=chunk).tolist())
     named = {f"whole, {threads} threads, {chunk}": d for (threads, chunk), d in whole.items()}
-    found = {"alone": alone, "batch": batched, **named}
+    found = {"alone": alone, "batch": batched, "array of a batch": flat, **named}
     return {name: digest.hexdigest() for name, digest in found.items()}
 
 

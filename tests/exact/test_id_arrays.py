@@ -14,6 +14,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -196,8 +197,15 @@ def test_encoding_gives_the_same_ids_in_every_shape(texts: list[bytes], threads:
     assert [array.tolist() for array in arrays] == batch
     assert [list(array) for array in arrays] == batch
     assert [tokenizer.decode_bytes(array) for array in arrays] == texts
+    ids, offsets = tokenizer.encode_batch_array(texts, threads=threads)
+    assert (offsets.typecode, offsets[0], offsets[-1]) == ("q", 0, len(ids))
+    assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == batch
     packed = [tokenizer.encoder.packed(text, 4, None) for text in texts]
     assert packed == [(array.array("I", ids).tobytes(), len(ids)) for ids in batch]
+
+
+def flat_ids(tokenizer: Tokenizer, texts: list[str]) -> list[int]:
+    return tokenizer.encode_batch_array(texts)[0].tolist()
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=30), max_size=10))
@@ -212,6 +220,8 @@ def test_texts_as_str_and_as_bytes(texts: list[str]) -> None:
         for given_texts in (texts, tuple(texts), iter(texts)):
             batch = outcome(partial(tokenizer.encode_batch, given_texts))
             assert batch == (refused[0] if refused else wanted)
+        flat = outcome(partial(flat_ids, tokenizer, texts))
+        assert flat == (refused[0] if refused else [id_ for ids in wanted for id_ in ids])
         if not refused:
             assert tokenizer.encode_batch(list(map(tokenizer.as_bytes, texts))) == wanted
 
@@ -241,6 +251,8 @@ def test_text_that_a_model_can_not_take() -> None:
     for threads in (1, 2):
         with pytest.raises(TokctlError, match="a character of text 70000 is not in"):
             none.encode_batch(many, threads=threads)
+        with pytest.raises(TokctlError, match="a character of text 70000 is not in"):
+            none.encode_batch_array(many, threads=threads)
 
 
 # -- the array -------------------------------------------------------------------------

@@ -2,16 +2,16 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, AddedToken, Flat, Ids, Rng, Segmenter, Unigram, CHUNK};
+use tokctl_core::encode::{self, Flat, Ids, Rng, Segmenter, Unigram, CHUNK};
 use tokctl_core::measure;
 use tokctl_core::model::{Units, NO_ID};
-use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
 use crate::columns::{check_width, columns, ids_and_lengths, pack, Columns};
 use crate::errors::{invalid, no_id, to_python};
 use crate::id_array::IdArray;
 use crate::interrupt::detached;
+use crate::matchers::Matchers;
 use crate::numbers::Numbers;
 use crate::segmenters::{Learned, Settings};
 use crate::texts::Reader;
@@ -27,50 +27,6 @@ type Measured = ((u64, u64, u64), (u64, u64), (u64, u64, Vec<u32>));
 type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
 type Replayed = (Vec<u32>, Vec<u32>, Vec<u32>);
-
-/// (text, id, (single word, strip left, strip right), (normalized, literal, special))
-type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
-
-/// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
-#[pyclass(module = "tokctl._native", frozen)]
-pub struct Matchers(pub(crate) encode::Matchers);
-
-#[pymethods]
-impl Matchers {
-    #[new]
-    fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
-        py.detach(|| {
-            let chain = encoder.inner.normalizers();
-            let special: Vec<u32> = tokens
-                .iter()
-                .filter(|(.., (_, _, special))| *special)
-                .map(|&(_, id, ..)| id)
-                .collect();
-            let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-            for (mut text, id, around, (in_normalized, literal, _)) in tokens {
-                let (single_word, strip_left, strip_right) = around;
-                if in_normalized && !literal {
-                    text = chain.apply(&text, Edges::WHOLE)?.into_owned();
-                }
-                let to = if in_normalized {
-                    &mut normalized
-                } else {
-                    &mut raw
-                };
-                to.push(AddedToken {
-                    text,
-                    id,
-                    single_word,
-                    strip_left,
-                    strip_right,
-                });
-            }
-            encode::Matchers::new(raw, normalized, special.into_iter())
-        })
-        .map(Matchers)
-        .map_err(to_python)
-    }
-}
 
 /// See `tokctl_core::encode::Encoder`. Safe to use from many threads at once.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -148,22 +104,30 @@ impl Encoder {
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = texts.py();
-        let texts = self.reader(otherwise).read_all(texts)?;
-        let matchers = matchers.map(|matchers| &matchers.0);
-        let (flat, lacking) = detached(py, |interrupt| {
-            let flat = self.inner.batch(&texts, threads, matchers, interrupt)?;
-            let lacking = if strict {
-                Flat::first_with(&flat, NO_ID)
-            } else {
-                None
-            };
-            Ok((flat, lacking))
+        let flat = self.flat_of(texts, threads, matchers, otherwise, strict)?;
+        self.numbers.lists(texts.py(), &flat)
+    }
+
+    /// The same as one array, and where the ids of each text begin, and the last ones end: 64-bit
+    /// numbers in the processor's order.
+    #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false))]
+    fn batch_array<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threads: usize,
+        matchers: Option<&Matchers>,
+        otherwise: Option<&Bound<'py, PyAny>>,
+        strict: bool,
+    ) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
+        let Flat { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
+        let offsets = PyBytes::new_with(texts.py(), 8 * (ends.len() + 1), |out| {
+            for (out, end) in out.chunks_exact_mut(8).skip(1).zip(ends) {
+                out.copy_from_slice(&(end as u64).to_ne_bytes());
+            }
+            Ok(())
         })?;
-        match lacking {
-            Some(text) => Err(no_id(text)),
-            None => self.numbers.lists(py, &flat),
-        }
+        let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.numbers));
+        Ok((ids, offsets))
     }
 
     /// Ids as little-endian numbers of `width` bytes (2 or 4), and how many there are.
@@ -356,6 +320,27 @@ impl Encoder {
         match strict && ids.contains(&NO_ID) {
             true => Err(no_id(0)),
             false => Ok(ids),
+        }
+    }
+
+    fn flat_of(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        threads: usize,
+        matchers: Option<&Matchers>,
+        otherwise: Option<&Bound<'_, PyAny>>,
+        strict: bool,
+    ) -> PyResult<Flat> {
+        let read = self.reader(otherwise).read_all(texts)?;
+        let matchers = matchers.map(|matchers| &matchers.0);
+        let (flat, lacking) = detached(texts.py(), |interrupt| {
+            let flat = self.inner.batch(&read, threads, matchers, interrupt)?;
+            let lacking = strict.then(|| flat.first_with(NO_ID)).flatten();
+            Ok((flat, lacking))
+        })?;
+        match lacking {
+            Some(text) => Err(no_id(text)),
+            None => Ok(flat),
         }
     }
 

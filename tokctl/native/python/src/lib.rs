@@ -10,6 +10,7 @@ mod errors;
 mod given_ids;
 mod id_array;
 mod interrupt;
+mod matchers;
 mod normalizers;
 mod numbers;
 mod options;
@@ -43,7 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unigram_trainer::UnigramTraining>()?;
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
-    module.add_class::<encoder::Matchers>()?;
+    module.add_class::<matchers::Matchers>()?;
     module.add_class::<written_ids::IdWriter>()?;
     module.add_class::<id_array::IdArray>()?;
     module.add_class::<stored::ModelFile>()?;

@@ -25,12 +25,12 @@ impl Numbers {
     }
 
     /// A list for each text.
-    pub fn lists<'py>(&self, py: Python<'py>, texts: &[Flat]) -> PyResult<Bound<'py, PyList>> {
+    pub fn lists<'py>(&self, py: Python<'py>, texts: &Flat) -> PyResult<Bound<'py, PyList>> {
         let lists = PyList::empty(py);
         // Nothing but lists of ints comes into being here: walking them is no use.
         let _paused = collector::Paused::new(py);
         self.with_table(|table| {
-            for ids in texts.iter().flat_map(Flat::texts) {
+            for ids in texts.texts() {
                 lists.append(list(py, ids, table)?)?;
             }
             Ok(lists)

@@ -4,9 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::encode::{Blocks, Cuts, Encoding, Form};
 
-use crate::encoder::{Encoder, Matchers};
+use crate::encoder::Encoder;
 use crate::errors::invalid;
 use crate::interrupt::detached;
+use crate::matchers::Matchers;
 
 /// What is written, the number of tokens, and the first text with a character that has no id:
 /// the line that it starts in, from 0, and its bytes.

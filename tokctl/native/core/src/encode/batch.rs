@@ -1,8 +1,9 @@
 //! Many texts at once, shared out among threads; their ids end to end.
 
-use super::shared_out::in_order;
-use super::{Encoder, Interrupt, Matchers};
-use crate::error::Result;
+use super::shared_out::{in_order, Order};
+use super::{Encoder, Ids, Interrupt, Matchers};
+use crate::error::{Error, Result};
+use crate::large_pages::make_room;
 
 /// Bytes of short texts that are one piece of work, so that no thread is woken for nothing.
 const GROUP: usize = 64 * 1024;
@@ -11,9 +12,9 @@ const GROUP: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub struct Flat {
     /// All ids, text by text.
-    ids: Vec<u32>,
+    pub ids: Ids,
     /// For each text: where its ids end.
-    ends: Vec<usize>,
+    pub ends: Vec<usize>,
 }
 
 impl Flat {
@@ -28,16 +29,33 @@ impl Flat {
     }
 
     /// The first text with this id.
-    pub fn first_with(all: &[Flat], id: u32) -> Option<usize> {
-        let mut before = 0;
-        for flat in all {
-            if flat.ids.contains(&id) {
-                let place = flat.texts().position(|ids| ids.contains(&id));
-                return place.map(|place| before + place);
-            }
-            before += flat.ends.len();
+    pub fn first_with(&self, id: u32) -> Option<usize> {
+        let place = self.ids.iter().position(|&one| one == id)?;
+        Some(self.ends.partition_point(|&end| end <= place))
+    }
+}
+
+/// The ids of the texts so far.
+struct Filling {
+    flat: Flat,
+    /// Bytes of the texts whose ids are there, and of the others.
+    done: usize,
+    rest: usize,
+}
+
+impl Filling {
+    /// Room for the ids of the next texts, of so many bytes.
+    fn make_room(&mut self, bytes: usize) {
+        let out = self.flat.ids.as_mut_vec();
+        // More ids than bytes have few models; then the vector grows by itself.
+        if self.done > 0 && out.capacity() - out.len() < bytes {
+            make_room(out, bytes, (self.done, self.rest), out.len());
         }
-        None
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.done += bytes;
+        self.rest = self.rest.saturating_sub(bytes);
     }
 }
 
@@ -49,19 +67,26 @@ impl Encoder {
         threads: usize,
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
-    ) -> Result<Vec<Flat>> {
+    ) -> Result<Flat> {
         let length = |text: &T| text.as_ref().len();
         let total: usize = texts.iter().map(length).sum();
         // One that would keep a thread busy when the others have ended is shared out by itself.
         let large = (total / (2 * threads.max(1))).max(2 * GROUP);
-        let mut out = Vec::new();
+        let mut filling = Filling {
+            flat: Flat {
+                ids: Ids::new(self.spares(), total),
+                ends: Vec::with_capacity(texts.len()),
+            },
+            done: 0,
+            rest: total,
+        };
         let mut rest = texts;
         while let Some(first) = rest.first() {
             if threads > 1 && length(first) > large {
-                let mut ids = Vec::new();
-                self.ids_threaded(first.as_ref(), threads, matchers, &mut ids, interrupt)?;
-                let ends = vec![ids.len()];
-                out.push(Flat { ids, ends });
+                let out = filling.flat.ids.as_mut_vec();
+                self.ids_threaded(first.as_ref(), threads, matchers, out, interrupt)?;
+                filling.flat.ends.push(out.len());
+                filling.advance(length(first));
                 rest = &rest[1..];
                 continue;
             }
@@ -70,38 +95,86 @@ impl Encoder {
                 Some(end) if threads > 1 => rest.split_at(end),
                 _ => (rest, &rest[rest.len()..]),
             };
-            out.extend(self.batch_in_groups(now, threads, matchers, interrupt)?);
+            let groups = groups(now.iter().map(length), GROUP);
+            let groups: Vec<&[T]> = groups.iter().map(|&(from, to)| &now[from..to]).collect();
+            filling = match threads > 1 && groups.len() > 1 {
+                true => self.fill_by_threads(&groups, threads, matchers, filling, interrupt)?,
+                false => self.fill(&groups, matchers, filling, interrupt)?,
+            };
             rest = later;
         }
-        Ok(out)
+        Ok(filling.flat)
     }
 
-    fn batch_in_groups<T: AsRef<[u8]> + Sync>(
+    fn fill<T: AsRef<[u8]>>(
         &self,
-        texts: &[T],
+        groups: &[&[T]],
+        matchers: Option<&Matchers>,
+        mut filling: Filling,
+        interrupt: Interrupt,
+    ) -> Result<Filling> {
+        self.with_work(interrupt, matchers, |work| {
+            for texts in groups {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                let bytes = bytes(texts);
+                filling.make_room(bytes);
+                let Flat { ids, ends } = &mut filling.flat;
+                for text in *texts {
+                    self.ids_with(text.as_ref(), work, ids.as_mut_vec())?;
+                    ends.push(ids.len());
+                }
+                filling.advance(bytes);
+            }
+            Ok(filling)
+        })
+    }
+
+    fn fill_by_threads<T: AsRef<[u8]> + Sync>(
+        &self,
+        groups: &[&[T]],
         threads: usize,
         matchers: Option<&Matchers>,
+        filling: Filling,
         interrupt: Interrupt,
-    ) -> Result<Vec<Flat>> {
-        let groups = groups(texts.iter().map(|text| text.as_ref().len()), GROUP);
-        in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+    ) -> Result<Filling> {
+        let order = Order::new(filling);
+        in_order::<()>(groups.len(), threads, interrupt, |jobs, interrupt| {
             self.with_work(interrupt, matchers, |work| {
                 while let Some(number) = jobs.take() {
-                    let (from, to) = groups[number];
-                    let mut flat = Flat {
-                        ids: Vec::new(),
-                        ends: Vec::with_capacity(to - from),
-                    };
-                    for text in &texts[from..to] {
-                        self.ids_with(text.as_ref(), work, &mut flat.ids)?;
-                        flat.ends.push(flat.ids.len());
+                    if interrupt() {
+                        return Err(Error::Interrupted);
                     }
-                    jobs.done(number, flat);
+                    let texts = groups[number];
+                    let (mut ids, mut ends) = (self.spares().take_short(), Vec::new());
+                    for text in texts {
+                        self.ids_with(text.as_ref(), work, &mut ids)?;
+                        ends.push(ids.len());
+                    }
+                    let made = (ids, ends, bytes(texts));
+                    order.hand_over(number, made, |filling, (ids, ends, bytes)| {
+                        filling.make_room(bytes);
+                        let before = filling.flat.ids.len();
+                        filling.flat.ids.as_mut_vec().extend_from_slice(&ids);
+                        filling
+                            .flat
+                            .ends
+                            .extend(ends.iter().map(|end| before + end));
+                        filling.advance(bytes);
+                        self.spares().give_short(ids);
+                        Ok(())
+                    })?;
                 }
                 Ok(())
             })
-        })
+        })?;
+        Ok(order.into_taken())
     }
+}
+
+fn bytes<T: AsRef<[u8]>>(texts: &[T]) -> usize {
+    texts.iter().map(|text| text.as_ref().len()).sum()
 }
 
 /// From, to: texts side by side that have together `size` bytes or a little more.

@@ -1,7 +1,7 @@
 //! Chunks of every size give the ids of the whole, and so do threads.
 
 use super::*;
-use crate::encode::{AddedToken, Flat, MergeOrder, Merging, Segmenter};
+use crate::encode::{AddedToken, MergeOrder, Merging, Segmenter};
 use crate::model::{Alphabet, Merges, Prepend};
 use crate::normalize::{Chain, Normalizer};
 use crate::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
@@ -173,7 +173,7 @@ fn many_threads_give_the_ids_of_one() {
             text[..300_000].to_vec(),
         ];
         let all = encoder.batch(&texts, threads, None, &|| false).unwrap();
-        let all: Vec<&[u32]> = all.iter().flat_map(Flat::texts).collect();
+        let all: Vec<&[u32]> = all.texts().collect();
         for (found, text) in all.iter().zip(&texts) {
             let mut ids = Vec::new();
             encoder.ids(text, None, &mut ids, &|| false).unwrap();
