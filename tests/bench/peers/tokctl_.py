@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,37 @@ def encode_array(job: Job) -> Task:
     tokenizer, text = _loaded(job), job.read_bytes()
     ids_in_memory(tokenizer, WARM_UP.encode(), job.threads)
     return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+
+
+def encode_twice(job: Job) -> Task:
+    """The text by two tokenizers that share nothing, one after the other."""
+    tokenizers, text = [_loaded(job), _loaded(job)], job.read_bytes()
+    for tokenizer in tokenizers:
+        ids_in_memory(tokenizer, WARM_UP.encode(), 1)
+    return Task(lambda: [ids_in_memory(each, text, 1) for each in tokenizers][1], buffer_outcome)
+
+
+def encode_at_once(job: Job) -> Task:
+    """The text by two processes that share nothing, at once."""
+    tokenizer, text = _loaded(job), job.read_bytes()
+    ids_in_memory(tokenizer, WARM_UP.encode(), 1)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def work() -> None:
+        while theirs.recv():
+            ids_in_memory(tokenizer, text, 1)
+            theirs.send(True)
+
+    context.Process(target=work, daemon=True).start()
+
+    def at_once() -> Any:
+        ours.send(True)
+        ids = ids_in_memory(tokenizer, text, 1)
+        ours.recv()
+        return ids
+
+    return Task(at_once, buffer_outcome)
 
 
 def encode_texts(job: Job) -> Task:
