@@ -2,94 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
-import itertools
 import json
-import random
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, normalizers
 
 from tests.conftest import shared_file
 from tests.exact import newer_unicode
+from tests.exact.normalizing import HARD, code_points, ours, places_there, rules, texts
 from tests.twins import normalize as twin
 from tokctl import _native
-
-Places = list[tuple[int, int]]
-
-#: Marks in and out of order, jamo of both widths, ligatures, full-width and half-width
-#: forms, emoji sequences, bidi controls, NUL and other controls, every kind of space.
-TURNING = (
-    "aAbeK12 .\n\r\t\0\x01\x0b\x7f\x85\x9f\xa0é\u0301\u0323\u0327\u0345\u0344\u0334"
-    "ßİ\u0131Σ\u0391\u0399ǅ\u0390\u1e69\u212b\u2126ﬁﬀ①½²\u1100\u1112\u1161\u11a8\u11ab"
-    "\uffa1\uffc2\uac00각한ｶﾞﾊﾟか\u3099\uff21\uff22\uff01\uff5e"
-    "\u2581\u3000\u200b\u200d\u200e\u202e\ufeff\ufffd\u2028\u0627\u0653\ufdfa\ufefb\u0621"
-    "\u0651\u064bक\u093c\u094dष\u09c7\u09be\u0e33\u037a\u0d4e\u0600字漢\uf900\U0002f800"
-    "\U0002b830\U0002b930\U0001f468\u200d\U0001f469\U0001f3fd\ufe0f\U0001d157\U0001d165"
-    "\U0001f600\ue000\u0378"
-)
-
-NEWER = frozenset(
-    itertools.chain.from_iterable(
-        value for name, value in vars(newer_unicode).items() if name.isupper()
-    )
-)
-
-#: Text from before the Unicode versions that the libraries differ in.
-texts = st.one_of(
-    st.text(alphabet=TURNING, max_size=30),
-    st.text(st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda c: ord(c) not in NEWER)),
-)
-
-HARD = (
-    "",
-    " ",
-    "Thís is  áN ExaMPlé     sÉnteNCE",
-    "  \t e\u0301\u0323 \u0301\u0301a\u0323\u0301  ",
-    "\u0301",
-    "\x01\x02ab\x01",
-    "\x01",
-    "a\x01\u0390\x9f\uffa1",
-    "한국어 \u1112\u1161\u11ab \uffbe\uffc2\uffa4",
-    "漢字と仮名ｶﾞｷﾞ\uff01",
-    "ﬁancé №１２③ ﷺ \ufefb",
-    "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f44d\U0001f3fd",
-    "\u202eabc\u202c\x00\ufffd",
-    "\r\n\r\r\n",
-    "e" + "\u0301\u0323" * 40,
-)
-
-
-def places_there(normalizer: Any, text: str) -> Places:
-    """The places of the normalized characters: a token of each, and its offsets."""
-    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
-    tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-    return tokenizer.encode(text).offsets
-
-
-def ours(parts: list[Any], text: str) -> tuple[str, Places]:
-    """The normalized text, and the places of its characters, in characters."""
-    data = text.encode()
-    normalized, places = _native.normalize_aligned(parts, data)
-    assert normalized == _native.normalize(parts, data)
-    lengths = [len(char.encode()) for char in text]
-    numbers = {at: number for number, at in enumerate(itertools.accumulate(lengths, initial=0))}
-    result, at = [], 0
-    for char in normalized.decode():
-        length = len(char.encode())
-        (place,) = set(places[at : at + length])
-        result.append((numbers[place[0]], numbers[place[1]]))
-        at += length
-    assert at == len(places)
-    return normalized.decode(), result
 
 
 def bert(*options: bool) -> dict[str, Any]:
@@ -99,10 +26,6 @@ def bert(*options: bool) -> dict[str, Any]:
 
 def replace(pattern: str, content: str, regex: bool = False) -> dict[str, Any]:
     return {"kind": "replace", "pattern": pattern, "content": content, "regex": regex}
-
-
-def rules(name: str, graphemes: bool = False) -> dict[str, Any]:
-    return {"kind": "chars-map", "name": name, "graphemes": graphemes}
 
 
 LIBRARY: dict[str, tuple[list[Any], Callable[[], Any]]] = {
@@ -220,96 +143,6 @@ def test_marks_whose_class_is_newer() -> None:
         if _native.normalize(["nfd"], text.encode()).decode() != library.normalize_str(text)
     }
     assert found == newer_unicode.REORDERED
-
-
-def code_points() -> list[str]:
-    return [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-
-
-# SentencePiece
-
-RULES = ("nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
-
-
-def sentencepiece(name: str, **options: bool) -> Any:
-    library = pytest.importorskip("sentencepiece")
-    return library.SentencePieceNormalizer(
-        rule_name=name, add_dummy_prefix=False, escape_whitespaces=False, **options
-    )
-
-
-@lru_cache
-def blob(name: str) -> bytes:
-    """The rules as a model file holds them."""
-    pytest.importorskip("sentencepiece")
-    path = Path(__file__).parents[2] / "tokctl" / "native" / "tools" / "chars_map.py"
-    spec = importlib.util.spec_from_file_location("chars_map", path)
-    assert spec is not None and spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    found = tool.blob(name)
-    assert isinstance(found, bytes)
-    return found
-
-
-def generated(count: int) -> list[str]:
-    """Combining sequences, jamo, ligatures, half-width kana with voiced marks and the like."""
-    source = random.Random(9)
-    return ["".join(source.choices(TURNING, k=source.randint(2, 8))) for _ in range(count)]
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_built_in_rules_are_sentencepieces(name: str) -> None:
-    library = sentencepiece(name, remove_extra_whitespaces=False)
-    part = rules(name)
-    for text in [*code_points()[1:], *generated(20_000)]:
-        # The library ends a text at its NUL when it looks for a rule, and no rule has one.
-        assert _native.normalize([part], text.encode()).decode() == library.Normalize(text)
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_rules_of_a_file_are_the_built_in_ones(name: str) -> None:
-    texts = "\u2028".join([*code_points(), *generated(20_000)]).encode()
-    for graphemes in (False, True):
-        by_name = _native.normalize([rules(name, graphemes)], texts)
-        of_a_file = {"kind": "chars-map", "blob": blob(name), "graphemes": graphemes}
-        assert by_name == _native.normalize([of_a_file], texts)
-
-
-@pytest.mark.parametrize("name", RULES)
-@given(text=texts)
-def test_places_and_extra_spaces_are_sentencepieces(name: str, text: str) -> None:
-    library = sentencepiece(name, remove_extra_whitespaces=True)
-    parts = [rules(name), "collapse-spaces", "strip-spaces"]
-    normalized, places = ours([parts[0]], text)
-    kept, _ = ours(parts, text)
-    assert kept == library.Normalize(text)
-    plain = sentencepiece(name, remove_extra_whitespaces=False)
-    expected, starts = plain.Normalize(text, with_offsets=True)
-    assert normalized == expected
-    assert [start for start, _ in places] == list(starts)[: len(normalized)]
-
-
-@pytest.mark.parametrize("name", RULES)
-@given(text=texts)
-def test_graphemes_are_hugging_faces_way(name: str, text: str) -> None:
-    library = normalizers.Precompiled(blob(name))
-    for candidate in (text, *HARD):
-        expected = library.normalize_str(candidate), places_there(library, candidate)
-        assert ours([rules(name, graphemes=True)], candidate) == expected
-
-
-def test_the_two_ways_differ() -> None:
-    """Where a grapheme holds more than the first rule's key, Hugging Face drops the rest."""
-    text = "ﬁ\u0301"
-    assert ours([rules("nfkc")], text)[0] == "fi\u0301"
-    assert ours([rules("nfkc", graphemes=True)], text)[0] == "fi"
-
-
-def test_a_damaged_blob_is_refused() -> None:
-    for damaged in (b"abc", b"\xff\xff\xff\xffabcd", b"\3\0\0\0abcdefgh", b"\0\0\0\0\xff"):
-        with pytest.raises(_native.CoreError, match="precompiled_charsmap"):
-            _native.normalize([{"kind": "chars-map", "blob": damaged}], b"a")
 
 
 # The twin, the documents, and text that is not UTF-8

@@ -97,3 +97,10 @@ def without(described: dict[str, Any], name: str, windows_only: bool = False) ->
     kept = {key: value for key, value in described.items() if key != name or windows_only}
     kept["overflowing"] = [without(window, name) for window in described["overflowing"]]
     return kept
+
+
+def numbers(size: int, first: int = 100) -> Encoding:
+    """A text of `size` words of one character each."""
+    ids = list(range(first, first + size))
+    places = [(place, place + 1) for place in range(size)]
+    return Encoding(ids, [str(i) for i in ids], ["x"] * size, places, list(range(size)))

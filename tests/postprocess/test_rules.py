@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.postprocess.peers import SPECIAL_IDS, byte_level, plain, texts
+from tests.postprocess.peers import SPECIAL_IDS, byte_level, numbers, plain, texts
 from tests.postprocess.test_huggingface import truncations
 from tokctl import TokctlError
 from tokctl._native import NO_ID
@@ -27,14 +27,6 @@ from tokctl.postprocess import (
     roberta,
 )
 from tokctl.postprocess.truncation import longest_first
-
-
-def numbers(size: int, first: int = 100) -> Encoding:
-    """A text of `size` words of one character each."""
-    ids = list(range(first, first + size))
-    places = [(place, place + 1) for place in range(size)]
-    return Encoding(ids, [str(i) for i in ids], ["x"] * size, places, list(range(size)))
-
 
 # -- ids alone -----------------------------------------------------------------------------
 
@@ -327,95 +319,3 @@ def test_a_character_without_an_id_is_named_after_wrapping() -> None:
     wrapped = postprocess(base, parts=[bert()], special_ids=SPECIAL_IDS)
     with pytest.raises(TokctlError, match="'é'"):
         _ = wrapped.ids
-
-
-# -- errors --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_length": -1}, "max_length can't be -1"),
-        ({"max_length": True}, "max_length can't be True"),
-        ({"max_length": 5, "stride": 1.5}, "stride can't be 1.5"),
-        ({"max_length": 5, "strategy": "longest"}, "no strategy of truncation is called 'longest'"),
-        ({"max_length": 5, "direction": ["right"]}, "no direction of truncation is called"),
-    ],
-)
-def test_truncations_that_are_none(settings: dict, message: str) -> None:
-    with pytest.raises(TokctlError, match=message) as caught:
-        Truncation(**settings)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"length": -1}, "length can't be -1"),
-        ({"multiple_of": 0}, "multiple_of can't be 0"),
-        ({"id": "0"}, "id can't be '0'"),
-        ({"type_id": None}, "type_id can't be None"),
-        ({"direction": "up"}, "no direction of padding is called 'up'"),
-    ],
-)
-def test_paddings_that_are_none(settings: dict, message: str) -> None:
-    with pytest.raises(TokctlError, match=message) as caught:
-        Padding(**settings)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("truncation", "pair", "message"),
-    [
-        (Truncation(1), False, "max_length is 1, and the template alone has 2 tokens"),
-        (Truncation(2), True, "max_length is 2, and the template alone has 3 tokens"),
-        (Truncation(6, stride=4), False, "the stride 4 is too much for windows of 4 tokens"),
-        (Truncation(3, stride=1), True, "the stride 1 is too much for windows of 0 tokens"),
-        (Truncation(8, 3, "only-first"), True, "too much for the first text, .* 1 tokens"),
-        (Truncation(9, 3), True, "too much for the first text, .* 3 tokens"),
-        (Truncation(6, strategy="only-first"), True, "cutting the first text is not enough"),
-        (Truncation(6, strategy="only-second"), True, "cutting the second text is not enough"),
-        (Truncation(6, strategy="only-second"), False, "there is no second text"),
-    ],
-)
-def test_truncations_that_can_not_be(truncation: Truncation, pair: bool, message: str) -> None:
-    second = numbers(4, 200) if pair else None
-    with pytest.raises(TokctlError, match=message) as caught:
-        postprocess(
-            numbers(6), second, parts=[bert()], special_ids=SPECIAL_IDS, truncation=truncation
-        )
-    assert caught.value.hint
-
-
-def test_settings_are_refused_whatever_the_text() -> None:
-    """Not only once a text comes along that is long enough."""
-    with pytest.raises(TokctlError, match="the template alone"):
-        postprocess(numbers(0), parts=[bert()], special_ids=SPECIAL_IDS, truncation=Truncation(1))
-
-
-def test_padding_without_an_id() -> None:
-    with pytest.raises(TokctlError, match=r"\[PAD\] is no special token") as caught:
-        pad_batch([numbers(1)], Padding(), {"<s>": 0})
-    assert "<s>" in str(caught.value.hint)
-    assert pad_batch([], Padding(), SPECIAL_IDS) == []
-
-
-def test_templates_that_can_not_be() -> None:
-    with pytest.raises(TokctlError, match="which has no id"):
-        Template.read("[CLS] $A", {"[SEP]": 1})
-    with pytest.raises(TokctlError, match=r"names \[CLS\], which is no special token"):
-        PostProcessor.of([bert()], {"[SEP]": 1})
-    with pytest.raises(TokctlError, match="two templates"):
-        PostProcessor.of([bert(), bert()], SPECIAL_IDS)
-    for token in ("a b", "$A", " a", ""):
-        with pytest.raises(TokctlError, match="can't name the special token"):
-            roberta(token)
-
-
-def test_a_token_that_ends_like_a_type_id() -> None:
-    part = bert("<x:1>", "[SEP]")
-    assert part["single"] == "<x:1> $A [SEP]"
-    part = bert("x:1", "y:2")
-    read = Template.read(part["pair"], {"x:1": 5, "y:2": 6})
-    assert read.wrap_ids([0], [0]) == [5, 0, 6, 0, 6]
-    assert read.apply(numbers(1), numbers(1)).type_ids == [0, 0, 0, 1, 1]

@@ -1,0 +1,203 @@
+"""`tokctl inspect`: the summary of a model, its recipe, JSON, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.inspecting import printed, refused
+from tests.explain import models
+from tokctl import Tokenizer
+
+
+def test_summary(bpe: str) -> None:
+    out = printed(bpe)
+    assert out == (
+        f"model\t{bpe}\n"
+        "format\ttokctl model file\n"
+        "algorithm\tBPE, recipe notebook-bpe\n"
+        "vocabulary\t21 ids, 9 merges\n"
+        "special\tnone\n"
+        "split\twhitespace (words between white space, which is dropped)\n"
+        "symbols\tcharacters, the symbol _ after each word\n"
+        "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
+        "moved to the end (rewritten-last)\n"
+        "encoded\tmerges by rank, the earliest learned first\n"
+        "unknown\tan error: there is no unknown token\n"
+        "elsewhere\tHugging Face refuses it: without an unknown token it drops characters that "
+        "have no token, in silence\n"
+        "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
+        "counted\t17 pre-tokens, 5 distinct\n"
+        "asked for\t21 ids\n"
+        "\n"
+        "tokens by origin\nspecial\t0\nalphabet\t12\nmerged\t9\n"
+        "\n"
+        "tokens by place in the word\nbefore the word end\t17\nword end\t4\n"
+        "\n"
+        "tokens by content\nletters\t20\nthe word marker\t1\n"
+        "\n"
+        "tokens by length in characters\n0\t1\n1\t11\n2\t3\n3\t5\n6\t1\n"
+        "\n"
+        "longest tokens (characters)\n"
+        "newest_\t6\nest\t3\nest_\t3\nlow\t3\nnew\t3\nlow_\t3\nes\t2\nlo\t2\n"
+        "\n"
+        "first merges\n"
+        "1\te\ts\tes\t9\n2\tes\tt\test\t9\n3\test\t_\test_\t9\n4\tl\to\tlo\t8\n"
+        "5\tlo\tw\tlow\t7\n6\tn\te\tne\t6\n7\tne\tw\tnew\t6\n8\tnew\test_\tnewest_\t6\n"
+        "\n"
+        "last merges\n9\tlow\t_\tlow_\t5\n"
+        "\n"
+        "checks\n"
+        "unreachable tokens\tnone\n"
+        "duplicates\tnone\n"
+        "holes in ids\tnone: 0 to 20, checked when the file was read\n"
+        "texts with two tokens\t2, one with _ and one without\n"
+        "tokens made twice\tnone\n"
+    )
+    terminal = printed(bpe, terminal=True)
+    assert "tokens by length in characters" in terminal
+    assert "\x1b" not in terminal
+
+
+def test_recipe(bpe: str) -> None:
+    assert printed(bpe, "--recipe") == (
+        "recipe\tnotebook-bpe\n"
+        "format\ttokctl model file\n"
+        "algorithm\tbpe\n"
+        "split\twhitespace (words between white space, which is dropped)\n"
+        "symbols\tcharacters, the symbol _ after each word\n"
+        "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
+        "moved to the end (rewritten-last)\n"
+        "encoded\tmerges by rank, the earliest learned first\n"
+        "unknown\tan error: there is no unknown token\n"
+        "special\tnone\n"
+        "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
+        "counted\t17 pre-tokens, 5 distinct\n"
+        "asked for\t21 ids\n"
+    )
+    (line,) = printed(bpe, "--recipe", "--json").splitlines()
+    assert json.loads(line) == models.NOTEBOOK_BPE.to_dict() | {
+        "normalizers": [],
+        "special_tokens": [],
+        "format": "tokctl",
+        "origin": None,
+        "companions": [],
+    }
+
+
+def test_json(bpe: str, wordpiece: str, bert: str, toy: str) -> None:
+    def data(*arguments: str) -> dict[str, object]:
+        (line,) = printed(*arguments, "--json").splitlines()
+        found = json.loads(line)
+        assert isinstance(found, dict)
+        return found
+
+    assert data(wordpiece, "--merges", "4") == {
+        "merges": [
+            {
+                "step": 4,
+                "left": "l",
+                "right": "_o",
+                "token": "lo",
+                "count": 8,
+                "score": 0.125,
+                "exact_score": "1/8",
+            }
+        ]
+    }
+    state = data(bpe, "--state", "9", toy, "--limit", "1")
+    assert state["step"] == 9
+    assert state["words"] == [{"tokens": ["w", "i", "d", "est_"], "count": 3, "changed": False}]
+    word = data(bpe, "--word", "newer")
+    assert word["word"] == {"text": "newer"}
+    failed = data(bert, "--word", "é")
+    assert failed["words"] == [
+        {
+            "pre_token": {"text": "é"},
+            "matches": [],
+            "failure": {"reason": "unmatchable", "rest": "é", "characters": 1, "limit": 100},
+            "tokens": ["[UNK]"],
+            "ids": [0],
+        }
+    ]
+    assert data(bpe, "--token", "low")["uses"] == [
+        {"step": 9, "partner": "_", "side": "left", "result": "low_"}
+    ]
+    summary = data(bpe)
+    assert (summary["vocab_size"], summary["merges"]) == (21, 9)
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.json"
+    models.model("bytes").save(path)
+    data = json.loads(printed(str(path), "--word", "a\udcff", "--json"))
+    assert data["word"] == {"bytes": "Yf8="}
+    assert data["words"][-1]["tokens"] == ["ÿ"]
+    assert printed(str(path), "--state", "0", stdin=b"\xff").startswith("1\tÿ\n")
+
+
+def test_text_that_a_character_model_cannot_read(bpe: str) -> None:
+    assert refused(bpe, "--state", "1", stdin=b"low \xff") == (
+        "error: stdin: line 1, byte 4 is not UTF-8, and this model reads characters\n"
+        "hint: use --errors replace to put U+FFFD in its place, or a byte-level model\n"
+    )
+    out = printed(bpe, "--state", "1", "--errors", "replace", stdin=b"low \xff")
+    assert out == "1\tl o w _\n1\t\ufffd _\n"
+
+
+def test_the_models_name_can_come_from_the_environment(bpe: str, wordpiece: str) -> None:
+    environ = {"TOKCTL_MODEL": bpe}
+    assert printed("--merges", "1", environ=environ) == "1\te\ts\tes\t9\n"
+    assert printed("--state", "0", environ=environ, stdin=b"low") == "1\tl o w _\n"
+    assert printed(wordpiece, "--merges", "1", environ=environ).startswith("1\t_n\t_g")
+    assert refused(wordpiece, "--state", "1", environ=environ) == (
+        f"error: is '{wordpiece}' the model or the text? $TOKCTL_MODEL is set, too\n"
+        f"hint: name both ({wordpiece} -), or the model with -m\n"
+    )
+
+
+def test_what_is_refused(bpe: str, toy: str) -> None:
+    assert refused() == (
+        "error: no model is given\n"
+        "hint: name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt\n"
+    )
+    assert refused(bpe, "--word", "a", "--token", "b") == (
+        "error: --word and --token can't be asked together\nhint: ask one, then the other\n"
+    )
+    assert refused(bpe, "--state", "10", toy) == (
+        "error: there is no step 10: this model has 9 merges\nhint: choose a step from 0 to 9\n"
+    )
+    assert refused(bpe, "--merges", "0") == (
+        "error: there is no step 0: this model has 9 merges\nhint: choose a step from 1 to 9\n"
+    )
+    assert refused(bpe, "--merges", "3:2") == (
+        "error: --merges 3:2 is empty: step 2 comes before step 3\n"
+    )
+    for wrong in ("a", "1-2", "", "1:2:3", "9" * 5000):
+        assert refused(bpe, "--merges", wrong).startswith("error: --merges can't be")
+    assert refused(bpe, "--token", "loww") == (
+        "error: 'loww' is no token of this model\n"
+        "hint: did you mean low or low_ or lo? (or how the text is split: --word 'loww')\n"
+    )
+    assert refused(bpe, "--token", "#21") == (
+        "error: there is no id 21\nhint: this model's ids are 0 to 20\n"
+    )
+    assert refused(bpe, toy).startswith(f"error: '{toy}' is one argument too many")
+    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --state or --token")
+    assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
+    assert refused(bpe, "--state", "1", "--errors", "no").startswith("error: --errors can't be")
+    assert refused("-", "--merges", "1").startswith("error: a model can't be read from stdin")
+    assert refused(bpe, "--state", "1", terminal=True).startswith("error: there is no text")
+
+
+def test_treasure_island(treasure_island: Path, tmp_path: Path) -> None:
+    path = tmp_path / "island.json"
+    tokenizer = Tokenizer.train(
+        [treasure_island], vocab_size=2000, recipe=models.RECIPES["start"][0]
+    )
+    tokenizer.save(path)
+    out = printed(str(path), "--state", str(len(tokenizer.merges)), str(treasure_island))
+    assert tokenizer.model.training is not None
+    counts = [int(line.split("\t")[0]) for line in out.splitlines()]
+    assert len(counts) == tokenizer.model.training.distinct_pre_tokens
+    assert sum(counts) == tokenizer.model.training.pre_tokens
