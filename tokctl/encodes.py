@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,8 @@ from tokctl.errors import TokctlError
 from tokctl.texts import as_bytes
 
 if TYPE_CHECKING:
+    from array import array
+
     from tokctl.postprocess import Padding, PostProcessor, Truncation
 
 #: Selections of special tokens whose matchers a tokenizer keeps.
@@ -251,6 +252,8 @@ class Encodes(Described):
         Raises:
             TokctlError: as `encode_batch`.
         """
+        from array import array
+
         _check_batch(texts, threads)
         matcher = self.special_matcher(special)
         how = threads, matcher, self.as_bytes, self._must_have_ids
