@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_inspect import inspect, printed, refused
+from tests.cli.inspecting import inspect, printed, refused
 from tests.conftest import shared_file
 from tests.explain.every import NAMES, RECIPES, TEXT, model
 from tokctl import Tokenizer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exact.test_training_options import MARKERS, odd_words, recipe, tied_words
+from tests.exact.training_options import MARKERS, odd_words, recipe, tied_words
 from tokctl import TokctlError
 from tokctl.pipeline import AddedToken
 from tokctl.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
