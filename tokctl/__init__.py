@@ -15,6 +15,7 @@ starts fast.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_native" and PathFinder.find_spec("tokctl._native", __path__) is None:
+        raise ImportError(
+            "tokctl's Rust module is not built in this folder: run `pip install -e .` in the "
+            "checkout, or Python from another folder"
+        )
     if name not in _HOMES:
         raise AttributeError(f"module 'tokctl' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,14 @@ def test_compare_is_a_function_however_it_is_imported() -> None:
 
     code = "from tokctl import Comparison, compare; assert callable(compare), compare"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_folder_without_the_rust_module_says_so(tmp_path: Path) -> None:
+    """As Python does in a checkout, where the sources hide what is installed."""
+    (tmp_path / "tokctl").mkdir()
+    source = Path(tokctl.__file__).read_bytes()
+    (tmp_path / "tokctl" / "__init__.py").write_bytes(source)
+    command = [sys.executable, "-c", "from tokctl import _native"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("ImportError: tokctl's Rust module is not built")
