@@ -59,7 +59,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--minutes",
         type=float,
         default=14,
-        help="when a row has only one round: where the run is behind this (default: 14)",
+        help="where the run is behind this, all but what is quick has one round (default: 14)",
     )
     parser.add_argument(
         "--results",

@@ -12,7 +12,7 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --write --results run.jsonl   # this page; goes on where a run ended
 
 A whole run takes about a quarter of an hour on two quiet cores: what is slow has one round, and
-so has everything else when `--minutes` have gone.
+where the run is behind its `--minutes`, so has all but what is quick.
 """
 
 READING = """\
@@ -21,8 +21,8 @@ READING = """\
 - **Only the ratio means something.** "time, ours = 1" is a contender's time divided by
   tokctl's in the same round: above 1 it is slower than tokctl, below 1 faster. It is the
   median over {runs}, with the lowest and the highest beside it; a contender that takes long has
-  fewer rounds, and so has everybody where the run's time is up. The column "median" is what
-  this machine did while others used it, too: don't compare it with figures from elsewhere.
+  fewer rounds, and so have all but the quick ones where the run's time is up. The column "median"
+  is what this machine did while others used it, too: don't compare it with figures from elsewhere.
 - Every contender runs in a process of its own, one after the other in each round (A B C,
   A B C, …), so that no caches, threads or memory of one disturb another. All use as many
   threads as the row says, else one. "tokctl, 1 thread" in a row for two: its ratio is what the

@@ -251,7 +251,10 @@ def test_the_clock_and_slow_contenders_cut_rounds(
         return [len(found) for found in samples.values()]
 
     assert rounds() == [4, 4]
+    assert rounds(more=lambda: False) == [4, 4]
+    monkeypatch.setattr(driver, "QUICK", -1.0)
     assert rounds(more=lambda: False) == [1, 1]
+    assert rounds() == [4, 4]
     monkeypatch.setattr(driver, "SLOW", -1.0)
     assert rounds() == [1, 1]
 
