@@ -126,9 +126,6 @@ def test_the_public_names_are_there_and_lazy() -> None:
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys, tokctl, tokctl.cli.encode, tokctl.tokenizer;"
         "print([m for m in ('rich', 'regex', 'numpy', 'tqdm', 'hypothesis') if m in sys.modules])"
@@ -138,9 +135,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_compare_is_a_function_however_it_is_imported() -> None:
-    import subprocess
-    import sys
-
     code = "from tokctl import Comparison, compare; assert callable(compare), compare"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from tokctl.cli.app import run
-from tokctl.cli.world import World
+from tests.cli.run import tokctl
 
 
-@dataclass
-class Ran:
+class Ran(NamedTuple):
     code: int
     out: str
     err: str
@@ -22,17 +19,15 @@ def inspect(
     stdin: bytes = b"",
     environ: dict[str, str] | None = None,
 ) -> Ran:
-    stdout, stderr = io.BytesIO(), io.StringIO()
-    world = World(
-        stdin=io.BytesIO(stdin),
-        stdout=stdout,
-        stderr=stderr,
+    code, out, err = tokctl(
+        "inspect",
+        *arguments,
+        stdin=stdin,
         stdin_is_terminal=terminal,
         stdout_is_terminal=terminal,
         environ={"NO_COLOR": "1", **(environ or {})},
     )
-    code = run(["inspect", *arguments], world)
-    return Ran(code, stdout.getvalue().decode(), stderr.getvalue())
+    return Ran(code, out.decode(), err)
 
 
 def printed(*arguments: str, **options: object) -> str:

@@ -13,8 +13,6 @@ from tests.cli.run import Result, error, names, tokctl
 from tokctl import Tokenizer
 from tokctl.verification import peers
 
-# -- verify -------------------------------------------------------------------------------
-
 
 def verified(models: Models, *more: str | Path, **world: Any) -> Result:
     return tokctl(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exact.test_training import MARKERS, odd_words, recipe, tied_words
+from tests.exact.test_training import odd_words, recipe, tied_words
+from tests.exact.training_options import MARKERS
 from tests.twins import encode as twin
 from tests.twins.decode import decode_tokens
 from tests.twins.train import initial_symbols

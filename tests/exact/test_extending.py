@@ -16,8 +16,6 @@ from tokctl.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.recipe import TIE_BREAKS, FilledRecipe, Recipe
 from tokctl.training import Options, train_on_counts
 
-# -- extending ------------------------------------------------------------------------
-
 
 def anew(model: FilledRecipe) -> FilledRecipe:
     """The model as if it had been trained at once."""

@@ -12,8 +12,6 @@ import numpy as np
 from tests.exact.ids_in_and_out import WORDS, byte_level, outcome
 from tokctl import Tokenizer, preset
 
-# -- memory ----------------------------------------------------------------------------
-
 
 def test_references_are_counted() -> None:
     tokenizer = Tokenizer.train_on_counts(

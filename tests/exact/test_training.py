@@ -10,18 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.exact.training_options import MARKERS
 from tests.twins import train as twin
 from tokctl import Recipe, TokctlError, Tokenizer, preset
 from tokctl.byte_level import spell
-from tokctl.recipe import TIE_BREAKS, Marker
-
-MARKERS = {
-    "none": Marker(),
-    "end": Marker("end", "_"),
-    "end-fused": Marker("end-fused", "</w>"),
-    "start": Marker("start", "Ġ"),
-    "continuation": Marker("continuation", "##"),
-}
+from tokctl.recipe import TIE_BREAKS
 
 
 def recipe(marker: str, score: str, ties: str, **changes: object) -> Recipe:

@@ -13,8 +13,6 @@ from tokctl import TokctlError, training
 from tokctl.presets import BPE, WORD
 from tokctl.training import Options, train_on_counts
 
-# -- counts from a file ---------------------------------------------------------------
-
 
 @given(
     words=st.dictionaries(

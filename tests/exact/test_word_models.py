@@ -14,8 +14,6 @@ from tokctl import TokctlError
 from tokctl.presets import CHAR, WORD
 from tokctl.training import Options, train_on_counts
 
-# -- words and characters -------------------------------------------------------------
-
 
 @given(
     words=st.dictionaries(st.text(alphabet="ab é", min_size=1, max_size=4), st.integers(1, 4)),

@@ -17,8 +17,6 @@ from tokctl.postprocess import (
     roberta,
 )
 
-# -- errors --------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("settings", "message"),

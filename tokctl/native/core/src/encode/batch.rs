@@ -1,5 +1,6 @@
 //! Many texts at once, shared out among threads; their ids end to end.
 
+use super::encoder::Work;
 use super::shared_out::{in_order, Order};
 use super::{Encoder, Ids, Interrupt, Matchers};
 use crate::error::{Error, Result};
@@ -97,10 +98,12 @@ impl Encoder {
             };
             let groups = groups(now.iter().map(length), GROUP);
             let groups: Vec<&[T]> = groups.iter().map(|&(from, to)| &now[from..to]).collect();
-            filling = match threads > 1 && groups.len() > 1 {
-                true => self.fill_by_threads(&groups, threads, matchers, filling, interrupt)?,
-                false => self.fill(&groups, matchers, filling, interrupt)?,
-            };
+            match threads > 1 && groups.len() > 1 {
+                true => {
+                    self.fill_by_threads(&groups, threads, matchers, &mut filling, interrupt)?
+                }
+                false => self.fill(&groups, matchers, &mut filling, interrupt)?,
+            }
             rest = later;
         }
         Ok(filling.flat)
@@ -110,24 +113,18 @@ impl Encoder {
         &self,
         groups: &[&[T]],
         matchers: Option<&Matchers>,
-        mut filling: Filling,
+        filling: &mut Filling,
         interrupt: Interrupt,
-    ) -> Result<Filling> {
+    ) -> Result<()> {
         self.with_work(interrupt, matchers, |work| {
             for texts in groups {
-                if interrupt() {
-                    return Err(Error::Interrupted);
-                }
                 let bytes = bytes(texts);
                 filling.make_room(bytes);
                 let Flat { ids, ends } = &mut filling.flat;
-                for text in *texts {
-                    self.ids_with(text.as_ref(), work, ids.as_mut_vec())?;
-                    ends.push(ids.len());
-                }
+                self.group_ids(texts, work, ids.as_mut_vec(), ends)?;
                 filling.advance(bytes);
             }
-            Ok(filling)
+            Ok(())
         })
     }
 
@@ -136,31 +133,22 @@ impl Encoder {
         groups: &[&[T]],
         threads: usize,
         matchers: Option<&Matchers>,
-        filling: Filling,
+        filling: &mut Filling,
         interrupt: Interrupt,
-    ) -> Result<Filling> {
+    ) -> Result<()> {
         let order = Order::new(filling);
         in_order::<()>(groups.len(), threads, interrupt, |jobs, interrupt| {
             self.with_work(interrupt, matchers, |work| {
                 while let Some(number) = jobs.take() {
-                    if interrupt() {
-                        return Err(Error::Interrupted);
-                    }
-                    let texts = groups[number];
                     let (mut ids, mut ends) = (self.spares().take_short(), Vec::new());
-                    for text in texts {
-                        self.ids_with(text.as_ref(), work, &mut ids)?;
-                        ends.push(ids.len());
-                    }
-                    let made = (ids, ends, bytes(texts));
+                    self.group_ids(groups[number], work, &mut ids, &mut ends)?;
+                    let made = (ids, ends, bytes(groups[number]));
                     order.hand_over(number, made, |filling, (ids, ends, bytes)| {
                         filling.make_room(bytes);
-                        let before = filling.flat.ids.len();
-                        filling.flat.ids.as_mut_vec().extend_from_slice(&ids);
-                        filling
-                            .flat
-                            .ends
-                            .extend(ends.iter().map(|end| before + end));
+                        let flat = &mut filling.flat;
+                        let before = flat.ids.len();
+                        flat.ids.as_mut_vec().extend_from_slice(&ids);
+                        flat.ends.extend(ends.iter().map(|end| before + end));
                         filling.advance(bytes);
                         self.spares().give_short(ids);
                         Ok(())
@@ -169,7 +157,25 @@ impl Encoder {
                 Ok(())
             })
         })?;
-        Ok(order.into_taken())
+        Ok(())
+    }
+
+    /// Appends the ids of each text, and where they end among `ids`.
+    fn group_ids<T: AsRef<[u8]>>(
+        &self,
+        texts: &[T],
+        work: &mut Work,
+        ids: &mut Vec<u32>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        if (work.interrupt)() {
+            return Err(Error::Interrupted);
+        }
+        for text in texts {
+            self.ids_with(text.as_ref(), work, ids)?;
+            ends.push(ids.len());
+        }
+        Ok(())
     }
 }
 

@@ -81,13 +81,6 @@ impl<T, S> Order<T, S> {
         }
     }
 
-    /// What was made of all that was taken.
-    pub fn into_taken(self) -> S {
-        self.taken
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes what was made of a job if it is its turn, and what it kept waiting.
     pub fn hand_over(
         &self,
@@ -191,7 +184,7 @@ mod tests {
             order.hand_over(number, 10 * number, take).unwrap();
             assert_eq!(order.taken.lock().unwrap().len(), expected);
         }
-        assert_eq!(order.into_taken(), [0, 10, 20, 30, 40]);
+        assert_eq!(order.taken.into_inner().unwrap(), [0, 10, 20, 30, 40]);
     }
 
     #[test]
@@ -207,7 +200,7 @@ mod tests {
             Ok(())
         });
         assert_eq!(made, Ok(Vec::new()));
-        let taken = order.into_taken();
+        let taken = order.taken.into_inner().unwrap();
         assert_eq!(taken, (0..5000).collect::<Vec<_>>());
     }
 

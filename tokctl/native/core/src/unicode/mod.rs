@@ -141,10 +141,13 @@ pub fn well_formed(text: &[u8]) -> Option<&str> {
 /// As `utf8_chunks` of the standard library, which looks at each byte alone and takes ten
 /// times as long where all is well.
 pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
-    let whole = well_formed(text);
-    let mut rest = Some(text).filter(|text| whole.is_none() && !text.is_empty());
-    let others = std::iter::from_fn(move || {
+    let mut whole = well_formed(text);
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
         let bytes = rest.take()?;
+        if let Some(text) = whole.take() {
+            return Some((text, &[][..]));
+        }
         let error = match std::str::from_utf8(bytes) {
             Ok(valid) => return Some((valid, &[][..])),
             Err(error) => error,
@@ -153,9 +156,7 @@ pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
         let (invalid, after) = others.split_at(error.error_len().unwrap_or(others.len()));
         rest = Some(after).filter(|after| !after.is_empty());
         Some((std::str::from_utf8(valid).unwrap_or_default(), invalid))
-    });
-    let whole = whole.filter(|text| !text.is_empty());
-    whole.map(|text| (text, &[][..])).into_iter().chain(others)
+    })
 }
 
 /// The code point at `at` and its length in bytes, or None where the bytes are not
