@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from tokctl.cli import compare_options as given
 from tokctl.cli import options
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.comparison import Comparison
-    from tokctl.comparison.texts import Text
-    from tokctl.tokenizer import Tokenizer
+    import typer
 
-DEFAULT_ALGORITHMS = "bpe,wordpiece,unigram"
-DEFAULT_VOCAB = 10_000
+    from tokctl.comparison import Comparison, Trained
+    from tokctl.comparison.texts import Text
+    from tokctl.recipe import Recipe
+    from tokctl.sources import Document
+    from tokctl.tokenizer import Tokenizer
 
 #: Why a vocabulary did not fill up.
 _EXHAUSTED = {
@@ -29,17 +29,15 @@ _EXHAUSTED = {
     "char": "the text has no more characters",
 }
 
-_MODELS = "Models"
-_OUTPUT = "Output"
-_READING = "Reading"
-
 EXAMPLES = """Examples:
 
   tokctl compare
   tokctl compare --vocab 2000 book.txt
+  tokctl compare --vocab 1000,2000,5000,10000,20000 book.txt
   tokctl compare --algo bpe --sentence "There is still a lot" book.txt
   tokctl compare -m book.bpe.json -m book.wordpiece.json book.txt
   tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
+  tokctl compare -m book.bpe.json --lang en=en.txt --lang fi=fi.txt
   tokctl compare -m new.json --baseline old.json --fail-if 'nsl > 1.02' a.txt
   cat book.txt | tokctl compare -m book.bpe.json --json -
 
@@ -54,92 +52,21 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     world: World,
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TEXT]…",
-            help="Texts, each one document; - is stdin. Without any: the bundled sample.",
-            show_default=False,
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="A model: a file or folder of any format, or hf:ORG/NAME; may be repeated. "
-            "Without any, models are trained on the texts.",
-            rich_help_panel=_MODELS,
-        ),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|MODEL",
-            help="The model that NSL is relative to; by default the first. A MODEL that is no "
-            "-m is shown, too.",
-            rich_help_panel=_MODELS,
-        ),
-    ] = None,
-    algo: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ALGO,…",
-            help=f"What to train: {', '.join(_EXHAUSTED)}. By default {DEFAULT_ALGORITHMS}.",
-            rich_help_panel=_MODELS,
-        ),
-    ] = None,
-    vocab: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help=f"Vocabulary size of the trained models. By default {DEFAULT_VOCAB}.",
-            rich_help_panel=_MODELS,
-        ),
-    ] = None,
-    sentence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A sentence to show; may be repeated. By default three of the texts.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-if",
-            metavar="'METRIC OP NUMBER'",
-            help="Exit with 1 if this holds for a model over all texts; OP is one of "
-            "< <= > >=. May be repeated. A model that only --baseline names is not checked.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Write Markdown.", rich_help_panel=_OUTPUT)
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON document.", rich_help_panel=_OUTPUT)
-    ] = False,
-    errors: Annotated[
-        str,
-        typer.Option(
-            metavar="strict|replace",
-            help="What to do where text is not UTF-8 and a model reads characters.",
-            rich_help_panel=_READING,
-        ),
-    ] = "strict",
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="By default as many as there are processors. Changes no result.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
+    texts: given.Texts = None,
+    model: given.Model = None,
+    baseline: given.Baseline = None,
+    algo: given.Algo = None,
+    vocab: given.Vocab = None,
+    lang: given.Lang = None,
+    reference: given.Reference = None,
+    sentence: given.Sentence = None,
+    word: given.Word = None,
+    fail_if: given.FailIf = None,
+    markdown: given.Markdown = False,
+    latex: given.Latex = False,
+    json: given.Json = False,
+    errors: given.Errors = "strict",
+    threads: given.Threads = None,
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
@@ -150,34 +77,72 @@ def compare(
 
     options.choose("--errors", errors, ("strict", "replace"))
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
-    if json and markdown:
-        raise TokctlError("--json and --markdown are two outputs", "choose one of them")
-    if model and (algo or vocab is not None):
+    form = _form(json=json, markdown=markdown, latex=latex)
+    if model and (algo or vocab):
         raise TokctlError(
             "--algo and --vocab are for training, and -m names models that are trained",
             "leave -m out, or leave --algo and --vocab out",
         )
-    algorithms = [] if model else comparison.split_algorithms(algo or [DEFAULT_ALGORITHMS])
-    named, reference, added = _load(model or [], algorithms, baseline)
-    read = _read(world, texts or [], errors)
-    if algorithms:
-        size = DEFAULT_VOCAB if vocab is None else vocab
-        named |= _train(world, read, algorithms, size, threads=threads, errors=errors)
+    recipes = {} if model else _recipes(algo or [given.DEFAULT_ALGORITHMS])
+    sizes = _sizes(vocab or [])
+    named, known_as, added = _load(model or [], list(recipes), baseline)
+    read, languages = _read(world, texts or [], lang or [], errors)
+    trained: Trained = {}
+    if recipes:
+        every = [*read, *languages.values()]
+        trained = _train(world, every, recipes, sizes, threads=threads, errors=errors)
+        if not vocab:
+            trained = _without_idle_sizes(trained, sizes[-1])
+        named |= {name: trained[name, sizes[-1]] for name in recipes}
     result = comparison.compare(
         list(named.items()),
         [text.document() for text in read],
-        baseline=reference,
+        baseline=known_as,
         sentences=sentence,
+        words=word,
+        languages={name: text.document() for name, text in languages.items()},
+        reference=reference,
+        sweep=trained if len({size for _, size in trained}) > 1 else None,
         threads=threads,
         errors=errors,
     )
-    _write(world, result, json=json, markdown=markdown)
+    _write(world, result, form)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")
     if holding:
         raise TokctlError("; ".join(holding), exit_code=ExitCode.CONDITION_FAILED)
     return ExitCode.DONE
+
+
+def _form(**asked: bool) -> str:
+    """Which output was asked for; `text` without any."""
+    names = [name for name, wanted in asked.items() if wanted]
+    if len(names) > 1:
+        raise TokctlError(f"--{names[0]} and --{names[1]} are two outputs", "choose one of them")
+    return names[0] if names else "text"
+
+
+def _recipes(values: Sequence[str]) -> dict[str, Recipe]:
+    """The recipes of `--algo`, which may be repeated and may hold commas: algorithms with
+    their default recipes, and presets."""
+    from tokctl.presets import DEFAULTS, default_recipe, preset
+    from tokctl.presets.named import PRESETS
+
+    names = [name.strip() for value in values for name in value.split(",")]
+    return {
+        name: preset(name) if name in PRESETS and name not in DEFAULTS else default_recipe(name)
+        for name in names
+    }
+
+
+def _sizes(values: Sequence[str]) -> list[int]:
+    """The sizes of `--vocab`, in the order given; the last is shown in detail."""
+    words = [word.strip() for value in values for word in value.split(",")]
+    for word in words:
+        if not (word.isascii() and word.isdigit() and 0 < int(word[:19]) < 2**32):
+            raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10000")
+    return [int(word) for word in words] or list(given.DEFAULT_VOCAB)
 
 
 def _load(
@@ -199,65 +164,90 @@ def _load(
     return loaded, reference and visible(reference), added and visible(added)
 
 
-def _read(world: World, paths: Sequence[str], errors: str) -> list[Text]:
-    """The texts, read once: stdin and pipes are needed for training and for comparing."""
+def _read(
+    world: World, paths: Sequence[str], named: Sequence[str], errors: str
+) -> tuple[list[Text], dict[str, Text]]:
+    """The texts, and those of `--lang` by the name of their language, read once: stdin and
+    pipes are needed for training and for comparing."""
     from tokctl.comparison import read_texts
     from tokctl.sources import documents
 
-    if not paths:
+    files: dict[str, str] = {}
+    for entry in named:
+        name, sign, path = entry.partition("=")
+        if not (name and sign and path):
+            raise TokctlError(f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt")
+        if visible(name) in files:
+            raise TokctlError(f"the language {name} is named twice")
+        files[visible(name)] = path
+    opened: list[Document] = []
+    if paths or files:
+        opened = documents([*paths, *files.values()], stdin=world.stdin)
+        opened = [replace(text, name=visible(text.name)) for text in opened]
+    else:
         from tokctl.sources.corpora import corpus_path
 
         sample = corpus_path("sample")
         world.say(f"no text is named: taking the bundled sample, {sample.name}")
         # Where it is installed is nobody's business.
         opened = [replace(text, name=sample.name) for text in documents([sample])]
-    else:
-        opened = documents(paths, stdin=world.stdin)
-        opened = [replace(text, name=visible(text.name)) for text in opened]
-    return read_texts(opened, characters=False, errors=errors)
+    read = read_texts(opened, characters=False, errors=errors)
+    split = len(read) - len(files)
+    return read[:split], dict(zip(files, read[split:], strict=True))
 
 
 def _train(
     world: World,
     texts: Sequence[Text],
-    algorithms: Sequence[str],
-    vocab: int,
+    recipes: Mapping[str, Recipe],
+    sizes: Sequence[int],
     *,
     threads: int | None,
     errors: str,
-) -> dict[str, Tokenizer]:
-    from tokctl.tokenizer import Tokenizer
+) -> Trained:
+    from tokctl.comparison import train_sizes
 
-    *first, last = algorithms
-    what = f"{', '.join(first)} and {last}" if first else last
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
-    world.say(f"training {what} with {vocab:,} ids on {where}; nothing is kept")
-    trained = {}
-    for name in algorithms:
-        sources = [text.document() for text in texts]
-        tokenizer = Tokenizer.train(
-            sources, vocab_size=vocab, algorithm=name, threads=threads, errors=errors
-        )
-        trained[name] = tokenizer
-        if tokenizer.vocab_size < vocab:
+    asked = _and([f"{size:,}" for size in sorted(set(sizes))])
+    world.say(f"training {_and(list(recipes))} with {asked} ids on {where}; nothing is kept")
+    trained = train_sizes(recipes, texts, sizes, threads=threads, errors=errors)
+    for name, recipe in recipes.items():
+        size = trained[name, sizes[-1]].vocab_size
+        if size < sizes[-1]:
             world.say(
-                f"note: {name} has {tokenizer.vocab_size:,} ids: {_EXHAUSTED[name]}; "
+                f"note: {name} has {size:,} ids: {_EXHAUSTED[recipe.algorithm]}; "
                 "with a smaller --vocab more words are split"
             )
     return trained
 
 
-def _write(world: World, result: Comparison, *, json: bool, markdown: bool) -> None:
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _without_idle_sizes(trained: Trained, detail: int) -> Trained:
+    """Only the size shown in detail, where no model could grow beyond it."""
+    if any(tokenizer.vocab_size > detail for tokenizer in trained.values()):
+        return trained
+    return {key: tokenizer for key, tokenizer in trained.items() if key[1] == detail}
+
+
+def _write(world: World, result: Comparison, form: str) -> None:
     from io import StringIO
 
-    if json:
+    if form == "json":
         import orjson
 
         world.stdout.write(orjson.dumps(result.to_dict(), option=orjson.OPT_APPEND_NEWLINE))
-    elif markdown:
-        from tokctl.render.compare_markdown import markdown as as_markdown
+    elif form == "markdown":
+        from tokctl.render.compare.markdown import markdown
 
-        world.stdout.write(as_markdown(result).encode())
+        world.stdout.write(markdown(result).encode())
+    elif form == "latex":
+        from tokctl.render.compare.latex import latex
+
+        world.stdout.write(latex(result).encode())
     else:
         from tokctl.render.compare import show
         from tokctl.render.console import console

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from tokctl.comparison import measuring, samples
+from tokctl.comparison import measuring, samples, stories
 from tokctl.comparison.conditions import Condition, check
+from tokctl.comparison.findings import findings_of
+from tokctl.comparison.languages import languages_of
 from tokctl.comparison.models import (
     Model,
     find_baseline,
@@ -19,13 +23,19 @@ from tokctl.comparison.models import (
 )
 from tokctl.comparison.results import (
     Comparison,
+    Cut,
     Disagreement,
+    Language,
+    Languages,
     Measured,
     ModelReport,
     Sample,
     Segmentation,
+    SweepPoint,
     TextSummary,
+    WordStory,
 )
+from tokctl.comparison.sweep import Trained, sweep_points, train_sizes
 from tokctl.comparison.texts import read_texts
 from tokctl.errors import TokctlError
 from tokctl.metrics import METRICS, NOTHING, Counts, range_of
@@ -36,18 +46,25 @@ from tokctl.training import available_threads
 __all__ = [
     "Comparison",
     "Condition",
+    "Cut",
     "Disagreement",
+    "Language",
+    "Languages",
     "Measured",
     "ModelReport",
     "Sample",
     "Segmentation",
+    "SweepPoint",
     "TextSummary",
+    "Trained",
+    "WordStory",
     "check",
     "compare",
     "find_baseline",
     "name_files",
     "read_texts",
     "split_algorithms",
+    "train_sizes",
 ]
 
 
@@ -57,6 +74,10 @@ def compare(
     *,
     baseline: str | None = None,
     sentences: Sequence[str] | None = None,
+    words: Sequence[str] | None = None,
+    languages: Mapping[str, str | Path | Document] | None = None,
+    reference: str | None = None,
+    sweep: Trained | None = None,
     threads: int | None = None,
     errors: str = "strict",
 ) -> Comparison:
@@ -69,6 +90,11 @@ def compare(
         texts: paths (`-` is stdin), or documents of `tokctl.sources`.
         baseline: the name of the model that NSL is relative to; by default the first.
         sentences: to show; by default a few of the texts.
+        words: to explain; by default some of the sentences that models cut differently.
+        languages: texts that say the same in several languages, by the language's name.
+            They are texts of the comparison, too, behind the others.
+        reference: the language that parity is relative to; by default the first.
+        sweep: what `train_sizes` has trained on the texts, to be measured beside the rest.
         threads: None takes the processors that this process may use. The result does
             not depend on it.
         errors: `strict` or `replace`, for text that is not UTF-8, where a model reads
@@ -76,13 +102,14 @@ def compare(
 
     Raises:
         TokctlError: no models or no texts, a file that holds no model, two models of one
-            name, an unknown baseline, unreadable text, text that is not UTF-8 (naming file,
-            line and byte).
+            name, an unknown baseline or reference, unreadable text, text that is not UTF-8
+            (naming file, line and byte).
     """
     named = named_models(models)
     if isinstance(texts, (str, bytes, Path)):
         raise TokctlError("the texts of a comparison are a list", '["text.txt"], for instance')
-    if not named or not texts:
+    languages = dict(languages or {})
+    if not named or not (texts or languages):
         raise TokctlError("a comparison needs a model and a text, at the least")
     baseline = next(iter(named)) if baseline is None else baseline
     if baseline not in named:
@@ -90,40 +117,66 @@ def compare(
             f"no model of this comparison is called {baseline!r}",
             f"its models are: {', '.join(named)}",
         )
+    if reference is not None and reference not in languages:
+        raise TokctlError(
+            f"no language of this comparison is called {reference!r}",
+            f"its languages are: {', '.join(languages)}" if languages else "name some with --lang",
+        )
     if threads is not None and threads < 1:
         raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
     threads = threads or available_threads()
     characters = any(model.recipe.units == "characters" for model in named.values())
-    read = read_texts(texts, characters=characters, errors=errors)
+    given: list[Any] = [*texts, *languages.values()]
+    read = read_texts(given, characters=characters, errors=errors)
+    plain, spoken = read[: len(texts)], read[len(texts) :]
+    spoken = [replace(text, name=name) for name, text in zip(languages, spoken, strict=True)]
+    read = plain + spoken
     counts = {
         name: [measuring.measure(model, text.data, threads) for text in read]
         for name, model in named.items()
     }
-    chosen = samples.pick_sentences(read) if sentences is None else _checked(sentences)
     tokenizers = list(named.values())
     names = [text.name for text in read]
-    return Comparison(
+    reports = tuple(
+        _report(name, model, names, counts[name], counts[baseline]) for name, model in named.items()
+    )
+    chosen = _checked(sentences) if sentences is not None else samples.sentences_of(read)
+    shown = tuple(samples.sample(named, sentence) for sentence in chosen)
+    picked = stories.pick_words(named, shown) if words is None else _checked(words)
+    comparison = Comparison(
         baseline=baseline,
         total=_summary("", _total(counts[baseline])),
         texts=tuple(map(_summary, names, counts[baseline])),
-        models=tuple(
-            _report(name, model, names, counts[name], counts[baseline])
-            for name, model in named.items()
-        ),
-        samples=tuple(samples.sample(named, sentence) for sentence in chosen),
+        models=reports,
+        samples=shown,
         disagreements=tuple(samples.disagreements(named, read, threads)),
         overlap=measuring.overlaps(tokenizers),
         agreement=measuring.agreements(tokenizers, read),
+        stories=stories.stories(named, picked, read, threads, sweep or {}),
+        languages=_languages(languages, reference, reports),
+        sweep=sweep_points(sweep or {}, read, threads),
     )
+    return replace(comparison, findings=findings_of(comparison, named))
 
 
-def _checked(sentences: Sequence[str]) -> Sequence[str]:
-    for sentence in sentences:
+def _languages(
+    languages: Mapping[str, Any], reference: str | None, reports: Sequence[ModelReport]
+) -> Languages | None:
+    if not languages:
+        return None
+    names = list(languages)
+    # They stand behind the other texts, one of which may have the same name.
+    models = [dict(zip(names, report.texts[-len(names) :], strict=True)) for report in reports]
+    return languages_of(names, reference or names[0], models)
+
+
+def _checked(texts: Sequence[str]) -> Sequence[str]:
+    for text in texts:
         try:
-            sentence.encode()
+            text.encode()
         except UnicodeEncodeError:
-            raise TokctlError(f"the sentence {sentence!r} is not UTF-8") from None
-    return sentences
+            raise TokctlError(f"{text!r} is not UTF-8, so that it can't be shown") from None
+    return texts
 
 
 def _total(counts: Sequence[Counts]) -> Counts:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tokctl.metrics import METRICS, Absent, Counts, Figure, Metric
-
-#: Of the JSON document. It grows when a key changes its meaning or goes away.
-SCHEMA = "tokctl.compare/1"
+from tokctl.comparison.differences import Difference, difference
+from tokctl.metrics import Absent, Counts, Figure, Metric
 
 
 @dataclass(frozen=True)
@@ -36,15 +34,6 @@ class Measured:
     text: str
     counts: Counts
     figures: Mapping[str, Figure]
-
-    def to_dict(self) -> dict[str, Any]:
-        figures, reasons = {}, {}
-        for name, figure in self.figures.items():
-            absent = isinstance(figure, Absent)
-            figures[name] = None if absent else figure
-            if isinstance(figure, Absent):
-                reasons[name] = figure.reason
-        return {"metrics": figures, "reasons": reasons}
 
 
 @dataclass(frozen=True)
@@ -77,11 +66,15 @@ class Segmentation:
         tokens: as the vocabulary spells them (`Ġthe`, `##ing`).
         shown: the same for people: byte-level tokens as the text that they stand for,
             a token that ends inside a character as its bytes (`\\xe2\\x80`).
+        ids: of the tokens; None for a character without an id.
+        spans: the bytes of the text that each token covers, as (start, end).
     """
 
     model: str
     tokens: tuple[str, ...]
     shown: tuple[str, ...]
+    ids: tuple[int | None, ...]
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -109,6 +102,84 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """What one model makes of a word, and why.
+
+    Attributes:
+        whole: the word is one token, and not the unknown one.
+        reason: a phrase for people.
+        elsewhere: the same model at the other sizes of a sweep, as (size asked for, cut),
+            where it cuts the word otherwise.
+    """
+
+    segmentation: Segmentation
+    whole: bool
+    reason: str
+    elsewhere: tuple[tuple[int, Segmentation], ...] = ()
+
+
+@dataclass(frozen=True)
+class WordStory:
+    """What becomes of a word in each model.
+
+    Attributes:
+        count: how often the texts have it as a word of its own.
+    """
+
+    word: str
+    count: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A text of one language.
+
+    Attributes:
+        figures: for each model, in the order of the comparison: `tokens`,
+            `tokens_per_line`, `parity` (tokens over those of the reference language),
+            `bytes_per_token`, `fertility`, `unk_rate`.
+    """
+
+    name: str
+    lines: int
+    figures: tuple[Mapping[str, Figure], ...]
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Texts of several languages that say the same, line by line.
+
+    Attributes:
+        reference: name of the language that parity is relative to.
+        gini: of tokens per line over the languages, for each model: 0 where each language
+            costs the same.
+    """
+
+    reference: str
+    languages: tuple[Language, ...]
+    gini: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One training of a sweep over vocabulary sizes, measured on the texts.
+
+    Attributes:
+        model: the name of the recipe that was trained.
+        asked: ids that were asked for; vocab_size: those it has.
+        exhausted: it has fewer because the text gave no more.
+        figures: of the metrics that a sweep takes.
+    """
+
+    model: str
+    asked: int
+    vocab_size: int
+    exhausted: bool
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Models side by side on the same texts.
 
@@ -117,6 +188,10 @@ class Comparison:
         models: in the order given, as everywhere below.
         overlap: Jaccard index of vocabularies, row and column in the order of `models`.
         agreement: F1 of the boundaries inside words, likewise.
+        stories: what becomes of words, and why.
+        languages: None unless languages were named.
+        sweep: by model, then size; empty unless several sizes were asked for.
+        findings: sentences that say what the figures say.
     """
 
     baseline: str
@@ -127,6 +202,15 @@ class Comparison:
     disagreements: tuple[Disagreement, ...]
     overlap: tuple[tuple[Figure, ...], ...]
     agreement: tuple[tuple[Figure, ...], ...]
+    stories: tuple[WordStory, ...] = ()
+    languages: Languages | None = None
+    sweep: tuple[SweepPoint, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def against_baseline(self, model: ModelReport, metric: Metric) -> Difference | Absent:
+        """A model's figure over all texts against that of the baseline."""
+        own = next(report for report in self.models if report.name == self.baseline)
+        return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])
 
     def best(self, metric: Metric) -> set[str]:
         """Names of the models that are best at a metric; empty where all are equal."""
@@ -138,61 +222,7 @@ class Comparison:
         return {name for name, number in numbers.items() if number == best}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document. Figures that are absent are null, with the reason beside them."""
-        return {
-            "schema": SCHEMA,
-            "baseline": self.baseline,
-            "texts": [
-                {
-                    "name": text.name,
-                    "bytes": text.bytes,
-                    "characters": text.characters,
-                    "words": text.words,
-                    "lines": text.lines,
-                }
-                for text in self.texts
-            ],
-            "metrics": [
-                {"name": metric.name, "better": "higher" if metric.higher_is_better else "lower"}
-                for metric in METRICS
-            ],
-            "models": [
-                {
-                    "name": model.name,
-                    "algorithm": model.algorithm,
-                    "recipe": model.recipe,
-                    "vocab_size": model.vocab_size,
-                    "emittable_ids": model.emittable_ids,
-                    "exhausted": model.exhausted,
-                    **model.total.to_dict(),
-                    "texts": [{"name": text.text, **text.to_dict()} for text in model.texts],
-                }
-                for model in self.models
-            ],
-            "sentences": [
-                {"text": sample.text, "segmentations": _cuts(sample.segmentations)}
-                for sample in self.samples
-            ],
-            "disagreements": [
-                {
-                    "word": word.word,
-                    "count": word.count,
-                    "weight": word.weight,
-                    "segmentations": _cuts(word.segmentations),
-                }
-                for word in self.disagreements
-            ],
-            "overlap": _matrix(self.overlap),
-            "agreement": _matrix(self.agreement),
-        }
+        """The JSON document; see `docs/compare-json.md`."""
+        from tokctl.comparison.as_json import document
 
-
-def _cuts(segmentations: tuple[Segmentation, ...]) -> list[dict[str, Any]]:
-    return [
-        {"model": cut.model, "count": len(cut.tokens), "tokens": list(cut.tokens)}
-        for cut in segmentations
-    ]
-
-
-def _matrix(rows: tuple[tuple[Figure, ...], ...]) -> list[list[float | None]]:
-    return [[None if isinstance(cell, Absent) else cell for cell in row] for row in rows]
+        return document(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import combinations
 
 from tokctl import _native
@@ -45,6 +46,25 @@ def pick_sentences(texts: Sequence[Text]) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
+def sentences_of(texts: Sequence[Text]) -> list[str]:
+    """Sentences to show of these texts: those that are known for them, or a few of theirs."""
+    return known_sentences(texts) or pick_sentences(texts)
+
+
+def known_sentences(texts: Sequence[Text]) -> list[str]:
+    """The sentences that `corpora/manifest.json` has for these very texts, if it has any."""
+    from tokctl.sources.corpora import list_corpora
+
+    known = {corpus.sha256: corpus for corpus in list_corpora() if corpus.sentences}
+    sizes = {corpus.bytes for corpus in known.values()}
+    found: list[str] = []
+    for text in texts:
+        if len(text.data) in sizes:
+            corpus = known.get(sha256(text.data).hexdigest())
+            found += corpus.sentences if corpus else ()
+    return found
+
+
 def _candidates(data: bytes, place: int) -> Iterator[str]:
     # In a short text the places lie so close that a window takes in all of it.
     start = place if len(data) - place > _WINDOW // 8 else max(0, len(data) - _WINDOW // 8)
@@ -81,7 +101,13 @@ def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
 def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
     """A text as one model cuts it."""
     encoding = tokenizer.encode(text)
-    return Segmentation(name, tuple(encoding.tokens), tuple(_shown(tokenizer, encoding)))
+    return Segmentation(
+        name,
+        tuple(encoding.tokens),
+        tuple(_shown(tokenizer, encoding)),
+        tuple(None if id_ == _native.NO_ID else id_ for id_ in encoding.raw_ids),
+        tuple(encoding.byte_offsets),
+    )
 
 
 def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
@@ -108,7 +134,7 @@ def disagreements(
     weighed = []
     for word, count in _frequent_words(texts, threads):
         text = b" " + word
-        cuts = [_inner_cuts(model, text) for model in models.values()]
+        cuts = [inner_cuts(model, text) for model in models.values()]
         if differing := sum(len(cuts[i] ^ cuts[j]) for i, j in pairs):
             weighed.append((count * differing, count, word))
     weighed.sort(key=lambda entry: -entry[0])
@@ -141,7 +167,7 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-def _inner_cuts(tokenizer: Tokenizer, text: bytes) -> set[int]:
+def inner_cuts(tokenizer: Tokenizer, text: bytes) -> set[int]:
     """The boundaries strictly inside a word that a space precedes."""
     from tokctl.comparison.measuring import segment
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -50,12 +51,17 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
-def segmentation(tokens: list[str]) -> Text:
+#: Between tokens.
+BAR = "│"
+
+
+def segmentation(tokens: Sequence[str], first: int = 0) -> Text:
     """Tokens side by side: coloured backgrounds, and a bar between them for readers
-    (and terminals) without colour."""
+    (and terminals) without colour. `first` is the number of the first one in its text, so
+    that neighbours differ in colour across lines and columns."""
     text = Text()
-    for place, token in enumerate(tokens):
-        if place:
-            text.append("│", style="dim")
+    for place, token in enumerate(tokens, first):
+        if place > first:
+            text.append(BAR, style="dim")
         text.append(visible(token), style=f"white on {_BACKGROUNDS[place % len(_BACKGROUNDS)]}")
     return text

@@ -90,11 +90,16 @@ def count(
             sampler.end_document()
         digests.append(digest.hexdigest())
     counts = finish(counter, least)
-    if len(digests) > 1:
-        lines = "".join(f"{digest}\n" for digest in digests)
-        digests = [hashlib.sha256(lines.encode()).hexdigest()]
-    read = Read(len(texts), done, digests[0] if digests else "", tuple(weights), scale)
+    read = Read(len(texts), done, digest_of(digests), tuple(weights), scale)
     return counts, read
+
+
+def digest_of(digests: Sequence[str]) -> str:
+    """What a model's file has for the texts of these SHA-256: of a single text its own, of
+    several that of their list, one on each line; in hexadecimal, empty for none."""
+    if len(digests) < 2:
+        return "".join(digests)
+    return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
 def _counter(recipe: Recipe, threads: int) -> _native.Counter:

@@ -1,0 +1,94 @@
+"""What becomes of single words, and why: the part of a comparison that explains it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import combinations
+
+from tokctl import _native
+from tokctl.comparison.reasons import Reasons
+from tokctl.comparison.results import Cut, Sample, WordStory
+from tokctl.comparison.samples import inner_cuts, segmentation
+from tokctl.comparison.sweep import Trained
+from tokctl.comparison.texts import Text
+from tokctl.tokenizer import Tokenizer
+from tokctl.training.counting import digest_of
+
+#: Words that are picked of the sentences.
+STORIES = 6
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def word_counts(texts: Sequence[Text], threads: int) -> dict[bytes, int]:
+    """How often the texts have each word, cut at spaces and punctuation."""
+    counter = _native.Counter([{"kind": "bert"}], [], threads)
+    for text in texts:
+        counter.feed(text.data)
+        counter.end_document()
+    return dict(counter.finish(1).items())
+
+
+def pick_words(models: Mapping[str, Tokenizer], samples: Sequence[Sample]) -> list[str]:
+    """Words of the sentences that models cut in different places: the most different ones,
+    in the order in which they stand there."""
+    found = dict.fromkeys(word for sample in samples for word in _WORD.findall(sample.text))
+    weighed = {}
+    for word in found:
+        text = b" " + word.encode()
+        cuts = [inner_cuts(model, text) for model in models.values()]
+        weighed[word] = sum(len(one ^ other) for one, other in combinations(cuts, 2))
+    ranked = sorted((word for word in found if weighed[word]), key=lambda word: -weighed[word])
+    chosen = set(ranked[:STORIES])
+    return [word for word in found if word in chosen]
+
+
+def stories(
+    models: Mapping[str, Tokenizer],
+    words: Sequence[str],
+    texts: Sequence[Text],
+    threads: int,
+    sweep: Trained,
+) -> tuple[WordStory, ...]:
+    """Each word as each model cuts it behind a space, and why; and as the same models of
+    other sizes do."""
+    if not words:
+        return ()
+    counts = word_counts(texts, threads)
+    reasons = {
+        name: Reasons(model, texts if _trained_on(model, texts) else None)
+        for name, model in models.items()
+    }
+    found = []
+    for word in words:
+        count = counts.get(word.encode(), 0)
+        cuts = (
+            _cut(name, model, word, reasons[name].of(word, count), sweep)
+            for name, model in models.items()
+        )
+        found.append(WordStory(word, count, tuple(cuts)))
+    return tuple(found)
+
+
+def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text]) -> bool:
+    """Is it these very texts that the model was trained on?"""
+    record = tokenizer.model.training
+    if record is None or record.documents != len(texts) or record.extended or record.sample:
+        return False
+    if record.bytes != sum(len(text.data) for text in texts):
+        return False
+    return record.sha256 == digest_of([sha256(text.data).hexdigest() for text in texts])
+
+
+def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:
+    found = segmentation(name, tokenizer, b" " + word.encode())
+    covering = [id_ for id_, (_, end) in zip(found.ids, found.spans, strict=True) if end > 1]
+    whole = len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
+    others = (
+        (size, segmentation(name, other, b" " + word.encode()))
+        for (of, size), other in sorted(sweep.items(), key=lambda entry: entry[0][1])
+        if of == name and other is not tokenizer
+    )
+    elsewhere = ((size, cut) for size, cut in others if cut.tokens != found.tokens)
+    return Cut(found, whole, reason, tuple(elsewhere))

@@ -1,0 +1,208 @@
+"""What a comparison says, as rows of text: the same for terminals and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokctl.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
+from tokctl.metrics import METRICS, Absent, Figure, Metric
+from tokctl.render.console import visible
+
+_USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
+#: The sign, which is as wide as a plus.
+MINUS = "\u2212"
+LEGEND = "↑ more is better, ↓ less is better, * best of its row"
+
+POINTS = "pp: percentage points; % otherwise: of the baseline's figure"
+
+#: A label, and one cell per model.
+Row = tuple[str, list[str]]
+
+
+def headline(comparison: Comparison) -> str:
+    """What was compared on what."""
+    total = comparison.total
+    names = [text.name for text in comparison.texts]
+    what = names[0] if len(names) == 1 else f"{len(names)} texts"
+    return (
+        f"{what}: {_plural(total.characters, 'character')}, {_plural(total.words, 'word')}, "
+        f"{_plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
+    )
+
+
+def safe(text: str) -> str:
+    """A sentence that a terminal can show: control characters escaped, spaces left alone."""
+    return "".join(char if char == " " else visible(char) for char in text)
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def metric_rows(comparison: Comparison) -> list[Row]:
+    """One row per metric; the best figure has a star behind it."""
+    rows: list[Row] = [
+        ("vocabulary size", [f"{model.vocab_size:,} " for model in comparison.models])
+    ]
+    for metric in METRICS:
+        best = comparison.best(metric)
+        cells = [
+            metric.written(model.total.figures[metric.name]) + (" ", "*")[model.name in best]
+            for model in comparison.models
+        ]
+        rows.append((f"{metric.label} {'↓↑'[metric.higher_is_better]}", cells))
+    return rows
+
+
+def text_rows(comparison: Comparison) -> list[Row]:
+    """Bytes per token, text by text; nothing for a single text."""
+    if len(comparison.texts) < 2:
+        return []
+    metric = next(metric for metric in METRICS if metric.name == "bytes_per_token")
+    return [
+        (
+            text.name,
+            [metric.written(model.texts[n].figures[metric.name]) for model in comparison.models],
+        )
+        for n, text in enumerate(comparison.texts)
+    ]
+
+
+#: NSL is tokens over the baseline's already.
+_TOLD_TWICE = "nsl"
+
+
+def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
+    """The models beside the baseline, and for each metric how they differ from it, in words
+    that say which is better. No rows for a single model."""
+    others = [model for model in comparison.models if model.name != comparison.baseline]
+    rows = []
+    for metric in METRICS:
+        cells = [_difference(comparison, model, metric) for model in others]
+        if metric.name != _TOLD_TWICE and any(cell != "n/a" for cell in cells):
+            rows.append((metric.label, cells))
+    return [model.name for model in others], rows if others else []
+
+
+def _difference(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
+    found = comparison.against_baseline(model, metric)
+    if isinstance(found, Absent):
+        return "n/a"
+    if found.better is None:
+        return "equal "
+    unit = "%" if found.relative else "pp"
+    word = "better" if found.better else "worse "
+    return f"{100 * found.amount:+.1f} {unit} {word}".replace("-", MINUS)
+
+
+def metric_named(name: str) -> Metric:
+    return next(metric for metric in METRICS if metric.name == name)
+
+
+#: What a sweep's tables show, with the direction that is better.
+SWEEP_TABLES = ("tokens", "strr")
+
+
+def sweep_rows(comparison: Comparison, name: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The models of a sweep, and for each size asked for the figure `name` of each."""
+    metric = metric_named(name)
+    points = {(point.model, point.asked): point for point in comparison.sweep}
+    models = list(dict.fromkeys(model for model, _ in points))
+    sizes = sorted({size for _, size in points})
+    return models, [
+        (f"{size:,}", [metric.written(points[model, size].figures[name]) for model in models])
+        for size in sizes
+    ]
+
+
+def sweep_notes(comparison: Comparison) -> list[str]:
+    """Which trainings had to stop early, the least that was asked of each model."""
+    short: dict[str, SweepPoint] = {}
+    for point in comparison.sweep:
+        if point.exhausted:
+            short.setdefault(point.model, point)
+    return [
+        f"{point.model} has {point.vocab_size:,} ids where {point.asked:,} or more were asked "
+        "for: the text gave no more"
+        for point in short.values()
+    ]
+
+
+#: Figures of languages, with their labels, that tables show.
+LANGUAGE_TABLES = (
+    ("parity", "Parity: tokens over those of {reference}"),
+    ("fertility", "Fertility: tokens per word"),
+    ("tokens_per_line", "Tokens per line"),
+)
+
+
+def language_rows(comparison: Comparison, name: str) -> list[Row]:
+    """A figure by language; under parity, the Gini coefficient of all."""
+    found = comparison.languages
+    if found is None:
+        return []
+    rows = [
+        (language.name, [_ratio(figures[name]) for figures in language.figures])
+        for language in found.languages
+    ]
+    if name == "parity":
+        rows.append(("Gini of tokens per line", [_ratio(figure) for figure in found.gini]))
+    return rows
+
+
+def language_notes(comparison: Comparison) -> list[str]:
+    """That texts are not parallel, where their lines say so."""
+    found = comparison.languages
+    if found is None:
+        return []
+    lines = {language.name: language.lines for language in found.languages}
+    if len(set(lines.values())) < 2:
+        return []
+    least, most = min(lines, key=lambda n: lines[n]), max(lines, key=lambda n: lines[n])
+    return [
+        f"the texts are not parallel line by line: {least} has {lines[least]:,} lines, {most} "
+        f"{lines[most]:,}; parity compares whole texts"
+    ]
+
+
+def _ratio(figure: Figure) -> str:
+    return "n/a" if isinstance(figure, Absent) else f"{figure:.3f}"
+
+
+def story_title(story: WordStory) -> str:
+    """The word, and how often it is there."""
+    times = {0: "not in the text", 1: "once in the text"}
+    return times.get(story.count, f"{story.count:,} times in the text")
+
+
+def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:
+    """A square of figures; its diagonal says nothing."""
+    return [
+        (
+            model.name,
+            [
+                "\u2013" if i == j else "n/a" if isinstance(cell, Absent) else f"{cell:.4f}"
+                for j, cell in enumerate(matrix[i])
+            ],
+        )
+        for i, model in enumerate(comparison.models)
+    ]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Why figures are absent, and what needs saying about the others."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for metric in METRICS:
+        reasons: dict[str, list[str]] = {}
+        for model in comparison.models:
+            figure = model.total.figures[metric.name]
+            if isinstance(figure, Absent):
+                reasons.setdefault(figure.reason, []).append(model.name)
+        for reason, models in reasons.items():
+            found.setdefault((reason, tuple(models)), []).append(metric.label)
+    lines = [_USE]
+    for (reason, names), labels in found.items():
+        every = len(names) == len(comparison.models)
+        whose = "" if every else f" of {', '.join(names)}"
+        lines.append(f"n/a: {', '.join(labels)}{whose}: {reason}")
+    return lines
