@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tokctl.comparison.results import Language, Languages, Measured
-from tokctl.metrics import Absent, Figure
-from tokctl.metrics.figure import ratio
-from tokctl.metrics.languages import gini, parity
+from tokctl.metrics import Figure
+from tokctl.metrics.languages import gini, parity, tokens_per_line
 
 #: Of the metrics, those that are shown for each language.
 _FIGURES = ("tokens", "bytes_per_token", "fertility", "unk_rate")
@@ -34,7 +33,7 @@ def languages_of(
     return Languages(
         reference,
         languages,
-        tuple(_gini([model[name] for name in names]) for model in models),
+        tuple(gini([_per_line(model[name]) for name in names]) for model in models),
     )
 
 
@@ -48,12 +47,4 @@ def _figures(own: Measured, reference: Measured) -> dict[str, Figure]:
 
 
 def _per_line(measured: Measured) -> Figure:
-    return ratio(measured.counts.tokens, measured.counts.lines, "the text has no lines")
-
-
-def _gini(measured: Sequence[Measured]) -> Figure:
-    costs = [_per_line(entry) for entry in measured]
-    for cost in costs:
-        if isinstance(cost, Absent):
-            return cost
-    return gini([cost for cost in costs if not isinstance(cost, Absent)])
+    return tokens_per_line(measured.counts.tokens, measured.counts.lines)

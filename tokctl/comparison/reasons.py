@@ -38,6 +38,8 @@ class Reasons:
         encoding = self.tokenizer.encode(b" " + word.encode())
         covering = [place for place, (_, end) in enumerate(encoding.byte_offsets) if end > 1]
         ids = [encoding.raw_ids[place] for place in covering]
+        if not ids:
+            return "the normalizer or the pre-tokenizer leaves nothing of it"
         unknown = [id_ for id_ in ids if id_ in (NO_ID, self.tokenizer.unk_id)]
         if unknown:
             return self._unknown(word, encoding)
@@ -48,11 +50,18 @@ class Reasons:
             return self._whole(ids[0])
         if algorithm == "unigram":
             return self._no_piece(word, count)
-        if algorithm == "word":
-            return "cut by the pre-tokenizer"
+        # Tokens of one pre-token could have been one; others can't.
+        pairs = [
+            (encoding.raw_ids[place], encoding.raw_ids[place + 1])
+            for place in covering[:-1]
+            if encoding.word_ids[place] == encoding.word_ids[place + 1]
+        ]
+        if not pairs:
+            return "the pre-tokenizer cuts it there"
         if self.tokenizer.recipe.segmentation == "ranks":
-            return f"no token is spelled {self._name(ids[0])} and {self._name(ids[1])} together"
-        return self._not_merged(ids)
+            first, second = map(self._name, pairs[0])
+            return f"no token is spelled {first} and {second} together"
+        return self._not_merged(pairs)
 
     def _unknown(self, word: str, encoding: Encoding) -> str:
         recipe = self.tokenizer.recipe
@@ -102,17 +111,18 @@ class Reasons:
             f"{_times(count)} in the text; its piece was dropped, as these parts do nearly as well"
         )
 
-    def _not_merged(self, ids: Sequence[int]) -> str:
+    def _not_merged(self, candidates: Sequence[Pair]) -> str:
         """Of the pairs that are left the one that came closest, and what it lacked."""
         tokenizer = self.tokenizer
         if self.texts is None:
-            return f"its training never merged {self._name(ids[0])} + {self._name(ids[1])}"
+            first, second = map(self._name, candidates[0])
+            return f"its training never merged {first} + {second}"
         symbols, pairs = self._state
         likelihood = tokenizer.recipe.score == "likelihood"
         # Longest match goes from the left, so that the first pair is where a word ends.
         greedy = tokenizer.recipe.segmentation == "longest-match"
-        candidates = list(pairwise(ids))[: 1 if greedy else None]
-        left, right = max(candidates, key=lambda pair: pairs[pair])
+        near = candidates[:1] if greedy else candidates
+        left, right = max(near, key=lambda pair: pairs[pair])
         count = pairs[left, right]
         names = self._name(left), self._name(right)
         pair = " + ".join(names)
@@ -126,9 +136,13 @@ class Reasons:
             return f"{pair}: {_times(count)}; the last merge had {_times(last.count)}"
         score = count / (symbols[left] * symbols[right])
         least = last.count / (last.left_count * last.right_count)
+        if score > least:
+            rest = "more than the last merge, and the vocabulary is full"
+        else:
+            rest = f"the last merge had {least:.2g}"
         return (
             f"{pair}: {_times(count)}, of {symbols[left]:,} {names[0]} and "
-            f"{symbols[right]:,} {names[1]}: score {score:.2g}; the last merge had {least:.2g}"
+            f"{symbols[right]:,} {names[1]}: score {score:.2g}; {rest}"
         )
 
     def _name(self, id_: int) -> str:

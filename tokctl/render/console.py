@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -35,20 +36,36 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     )
 
 
+#: Stands under a combining mark that has no letter of its own.
+_CARRIER = "\u25cc"
+
+
 def visible(text: str) -> str:
     """The text with control characters, spaces that look like none, and what a terminal
-    may not draw, made visible."""
+    may not draw, made visible.
+
+    A combining mark at the start, which would join what stands before the text, is drawn on
+    a dotted circle. Directional controls are escaped, so that what is shown has the order of
+    the text, but for letters of right-to-left scripts that a terminal turns round itself.
+    """
     shown = []
-    for char in text:
+    for place, char in enumerate(text):
         if char == " ":
             shown.append("␣")
         elif char == "\n":
             shown.append("⏎")
-        elif char.isprintable():
-            shown.append(char)
-        else:
+        elif not char.isprintable():
             shown.append(char.encode("unicode_escape", "surrogatepass").decode())
+        elif unicodedata.category(char)[0] == "M" and not _carries(text[place - 1 : place]):
+            shown.append(_CARRIER + char)
+        else:
+            shown.append(char)
     return "".join(shown)
+
+
+def _carries(before: str) -> bool:
+    """Is there something that a combining mark behind it can be drawn on?"""
+    return bool(before) and before[-1].isprintable() and before[-1] != " "
 
 
 #: Between tokens.

@@ -16,6 +16,7 @@ from tokctl.render.compare.blocks import (
     Tokens,
     blocks,
 )
+from tokctl.render.compare.rows import safe
 from tokctl.render.console import BAR, visible
 
 _PREAMBLE = """\
@@ -88,7 +89,7 @@ def _table(table: Table) -> str:
 
 #: Characters of a cell from which on its column is folded, and the share of a line that such
 #: columns take together.
-_LONG, _SHARE = 24, 0.8
+_LONG, _SHARE = 24, 0.62
 
 
 def _folding(table: Table) -> str:
@@ -96,7 +97,8 @@ def _folding(table: Table) -> str:
     columns = list(zip(*table.lines, strict=True))
     long = [any(len(_text(cell)) > _LONG for cell in column) for column in columns]
     width = _SHARE / max(sum(long), 1)
-    return "".join(rf">{{\raggedright\arraybackslash}}p{{{width:.2f}\linewidth}}" if folded else "l" for folded in long)
+    column = rf">{{\raggedright\arraybackslash}}p{{{width:.2f}\linewidth}}"
+    return "".join(column if folded else "l" for folded in long)
 
 
 def _text(cell: Cell) -> str:
@@ -126,5 +128,5 @@ def _cell(cell: Cell) -> str:
 
 def _plain(text: str) -> str:
     """Text that LaTeX sets as it is."""
-    shown = "".join(char if char == " " else visible(char) for char in text)
+    shown = safe(text)
     return shown.translate(_ESCAPES)

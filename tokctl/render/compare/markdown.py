@@ -17,6 +17,7 @@ from tokctl.render.compare.blocks import (
     Tokens,
     blocks,
 )
+from tokctl.render.compare.rows import safe
 from tokctl.render.console import BAR, visible
 
 
@@ -57,7 +58,7 @@ def _cell(cell: Cell) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown takes as it is, on one line."""
-    shown = "".join(char if char == " " else visible(char) for char in text)
+    shown = safe(text)
     return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", shown)
 
 

@@ -32,7 +32,7 @@ def headline(comparison: Comparison) -> str:
 
 def safe(text: str) -> str:
     """A sentence that a terminal can show: control characters escaped, spaces left alone."""
-    return "".join(char if char == " " else visible(char) for char in text)
+    return " ".join(map(visible, text.split(" ")))
 
 
 def _plural(number: int, noun: str) -> str:

@@ -1,0 +1,94 @@
+"""What a comparison says in sentences: the numbers are those of the figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.metrics.models import TEXT, document, model
+from tokctl.comparison import Comparison, compare, read_texts, train_sizes
+from tokctl.comparison.findings import percent
+from tokctl.presets import default_recipe
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [
+        (0.5, "50.0 %"),
+        (1, "100.0 %"),
+        (0.9999, "over 99.9 %"),
+        (0.0001, "under 0.1 %"),
+        (0, "0.0 %"),
+    ],
+)
+def test_percent(share: float, written: str) -> None:
+    assert percent(share) == written
+
+
+def test_of_two_models() -> None:
+    found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document(TEXT)])
+    # 4 of 12 words, and 11 of 12; 28 and 14 tokens; 4 and 3 of 4 lines.
+    assert found.findings == (
+        "Words kept whole: w 91.7 %, b 33.3 %.",
+        "Tokens for the same text, against b: w 50.0 % fewer.",
+        "Lines that come back exactly as they were: w 75.0 %; b: all.",
+    )
+
+
+def test_unknown_and_equal() -> None:
+    models = [("one", model("wordpiece")), ("two", model("wordpiece"))]
+    found = compare(models, [document("low ä lowest\n")])
+    assert "Tokens for the same text, against one: two as many." in found.findings
+    assert "Tokens that are unknown: one 25.0 %, two 25.0 %." in found.findings
+
+
+def test_a_text_without_words_has_no_share_of_them() -> None:
+    found = compare([("b", model("bpe")), ("c", model("bpe"))], [document("low" * 40)])
+    assert found.findings == ("Tokens for the same text, against b: c as many.",)
+
+
+@pytest.fixture(scope="module")
+def island(treasure_island: Path) -> Comparison:
+    """What `tokctl compare treasure-island.txt` compares."""
+    texts = read_texts([treasure_island], characters=False, errors="strict")
+    recipes = {name: default_recipe(name) for name in ("bpe", "wordpiece", "unigram")}
+    sweep = train_sizes(recipes, texts, [20_000, 10_000])
+    models = [(name, sweep[name, 10_000]) for name in recipes]
+    return compare(models, [text.document() for text in texts], sweep=sweep)
+
+
+def test_treasure_island_says_who_keeps_words_whole(island: Comparison) -> None:
+    kept = {(point.model, point.asked): point.figures["strr"] for point in island.sweep}
+    assert kept["bpe", 10_000] > kept["wordpiece", 10_000]  # type: ignore[operator]
+    assert kept["wordpiece", 20_000] > kept["bpe", 20_000]  # type: ignore[operator]
+    ten, twenty, _, likelihood, *_ = island.findings
+    assert ten.startswith("Words kept whole at 10,000 ids: unigram ")
+    assert ten.index("bpe") < ten.index("wordpiece")
+    assert twenty.startswith("Words kept whole at 20,000 ids: unigram ")
+    assert twenty.index("wordpiece") < twenty.index("bpe")
+    assert likelihood.startswith(
+        "wordpiece splits even frequent words: the, 4,208 times, is th ##e"
+    )
+
+
+def test_treasure_island_says_what_becomes_of_its_words(island: Comparison) -> None:
+    told = {
+        (story.word, cut.segmentation.model): (story.count, cut)
+        for story in island.stories
+        for cut in story.cuts
+    }
+    count, cut = told["lieutenant", "bpe"]
+    assert (count, cut.whole) == (1, False)
+    assert cut.reason == "␣lie + utenant: once; the last merge had once"
+    assert [other.shown for _, other in cut.elsewhere] == [(" lieutenant",)]
+    _, cut = told["lieutenant", "wordpiece"]
+    assert cut.segmentation.tokens[:2] == ("li", "##e")
+    assert cut.reason.startswith("li + ##e: 26 times, of 27 li and 33,843 ##e: score 2.8e-05;")
+    assert [other.tokens for _, other in cut.elsewhere] == [("lieutenant",)]
+    count, cut = told["checked", "bpe"]
+    assert (count, cut.segmentation.shown) == (0, (" che", "cked"))
+    assert cut.reason == "␣che + cked are never side by side in the text"
+    count, cut = told["Alice", "wordpiece"]
+    assert (count, cut.segmentation.tokens) == (0, ("Al", "##ic", "##e"))
+    assert told["Alice", "unigram"][1].reason.startswith("the text doesn't have it")

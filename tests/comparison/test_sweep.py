@@ -1,0 +1,78 @@
+"""A sweep's models are those that are trained one by one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.metrics.models import TEXT
+from tokctl.comparison import compare, train_sizes
+from tokctl.comparison.sweep import SWEPT, sweep_points
+from tokctl.comparison.texts import Text
+from tokctl.errors import TokctlError
+from tokctl.presets import default_recipe, preset
+from tokctl.recipe import Recipe
+from tokctl.tokenizer import Tokenizer
+
+RECIPES: dict[str, tuple[Recipe, list[int]]] = {
+    "bpe": (default_recipe("bpe"), [260, 265, 400]),
+    "wordpiece": (default_recipe("wordpiece"), [25, 30, 90]),
+    "wordpiece by count": (preset("bert"), [40, 50, 90]),
+    "notebook": (preset("notebook-wordpiece"), [25, 30, 90]),
+    "unigram": (default_recipe("unigram"), [24, 30, 90]),
+    "word": (default_recipe("word"), [3, 8, 90]),
+    "char": (default_recipe("char"), [3, 8, 90]),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_models_are_those_trained_one_by_one(name: str) -> None:
+    recipe, sizes = RECIPES[name]
+    text = Text("low.txt", TEXT.encode())
+    trained = train_sizes({name: recipe}, [text], [sizes[1], sizes[2], sizes[0]], threads=1)
+    assert set(trained) == {(name, size) for size in sizes}
+    for size in sizes:
+        alone = Tokenizer.train([text.document()], vocab_size=size, recipe=recipe)
+        swept = trained[name, size].model
+        assert swept.tokens == alone.model.tokens
+        assert swept.merges == alone.model.merges
+        assert swept.scores == alone.model.scores
+
+
+@settings(max_examples=30)
+@given(text=st.text(alphabet="ab \n", min_size=5, max_size=60), size=st.integers(260, 290))
+def test_ties_are_the_same_in_a_larger_training(text: str, size: int) -> None:
+    texts = [Text("", text.encode())]
+    recipe = default_recipe("bpe")
+    trained = train_sizes({"bpe": recipe}, texts, [size, 300], threads=1)
+    alone = Tokenizer.train([texts[0].document()], vocab_size=size, recipe=recipe)
+    assert trained["bpe", size].model.merges == alone.model.merges
+
+
+def test_points_are_the_figures_of_a_comparison() -> None:
+    text = Text("low.txt", TEXT.encode())
+    recipes = {"bpe": default_recipe("bpe"), "word": default_recipe("word")}
+    trained = train_sizes(recipes, [text], [270, 300], threads=1)
+    points = sweep_points(trained, [text], 1)
+    assert [(point.model, point.asked) for point in points] == [
+        ("bpe", 270),
+        ("bpe", 300),
+        ("word", 270),
+        ("word", 300),
+    ]
+    for point in points:
+        tokenizer = trained[point.model, point.asked]
+        found = compare([tokenizer], [text.document()]).models[0]
+        assert point.vocab_size == tokenizer.vocab_size
+        assert point.exhausted == (tokenizer.vocab_size < point.asked)
+        assert set(point.figures) == set(SWEPT)
+        for name, figure in point.figures.items():
+            assert figure == found.total.figures[name]
+
+
+def test_a_size_below_the_alphabet_is_refused() -> None:
+    text = Text("low.txt", TEXT.encode())
+    for sizes in ([9], [9, 300]):
+        with pytest.raises(TokctlError, match=r"too few|256"):
+            train_sizes({"bpe": default_recipe("bpe")}, [text], sizes)
