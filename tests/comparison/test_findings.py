@@ -15,11 +15,11 @@ from tokctl.presets import default_recipe
 @pytest.mark.parametrize(
     ("share", "written"),
     [
-        (0.5, "50.0 %"),
-        (1, "100.0 %"),
-        (0.9999, "over 99.9 %"),
-        (0.0001, "under 0.1 %"),
-        (0, "0.0 %"),
+        (0.5, "50.0%"),
+        (1, "100.0%"),
+        (0.9999, "over 99.9%"),
+        (0.0001, "under 0.1%"),
+        (0, "0.0%"),
     ],
 )
 def test_percent(share: float, written: str) -> None:
@@ -30,9 +30,9 @@ def test_of_two_models() -> None:
     found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document(TEXT)])
     # 4 of 12 words, and 11 of 12; 28 and 14 tokens; 4 and 3 of 4 lines.
     assert found.findings == (
-        "Words kept whole: w 91.7 %, b 33.3 %.",
-        "Tokens for the same text, against b: w 50.0 % fewer.",
-        "Lines that come back exactly as they were: w 75.0 %; b: all.",
+        "Words kept whole: w 91.7%, b 33.3%.",
+        "Tokens for the same text, against b: w 50.0% fewer.",
+        "Lines that come back exactly as they were: w 75.0%; b: all.",
     )
 
 
@@ -40,7 +40,7 @@ def test_unknown_and_equal() -> None:
     models = [("one", model("wordpiece")), ("two", model("wordpiece"))]
     found = compare(models, [document("low ä lowest\n")])
     assert "Tokens for the same text, against one: two as many." in found.findings
-    assert "Tokens that are unknown: one 25.0 %, two 25.0 %." in found.findings
+    assert "Tokens that are unknown: one 25.0%, two 25.0%." in found.findings
 
 
 def test_a_text_without_words_has_no_share_of_them() -> None:

@@ -50,10 +50,10 @@ def percent(share: float) -> str:
     """A share for people, never rounded to all or nothing."""
     shown = f"{100 * share:.1f}"
     if shown == "100.0" and share < 1:
-        return "over 99.9 %"
+        return "over 99.9%"
     if shown == "0.0" and share > 0:
-        return "under 0.1 %"
-    return f"{shown} %"
+        return "under 0.1%"
+    return f"{shown}%"
 
 
 def _list(entries: Sequence[tuple[str, str]]) -> str:

@@ -61,7 +61,7 @@ def text_rows(comparison: Comparison) -> list[Row]:
     metric = next(metric for metric in METRICS if metric.name == "bytes_per_token")
     return [
         (
-            text.name,
+            safe(text.name),
             [metric.written(model.texts[n].figures[metric.name]) for model in comparison.models],
         )
         for n, text in enumerate(comparison.texts)
@@ -142,7 +142,7 @@ def language_rows(comparison: Comparison, name: str) -> list[Row]:
     if found is None:
         return []
     rows = [
-        (language.name, [_ratio(figures[name]) for figures in language.figures])
+        (safe(language.name), [_ratio(figures[name]) for figures in language.figures])
         for language in found.languages
     ]
     if name == "parity":
@@ -179,7 +179,7 @@ def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> l
     """A square of figures; its diagonal says nothing."""
     return [
         (
-            model.name,
+            safe(model.name),
             [
                 "\u2013" if i == j else "n/a" if isinstance(cell, Absent) else f"{cell:.4f}"
                 for j, cell in enumerate(matrix[i])

@@ -39,6 +39,7 @@ def tables(models: Sequence[str], lines: Sequence[rows.Row], width: int) -> Iter
 
 def broken(name: str, width: int) -> Text:
     """A name in lines of at most `width` columns, broken behind a sign where there is one."""
+    name = rows.safe(name)
     lines = []
     width = max(width, 1)
     while cell_len(name) > width:

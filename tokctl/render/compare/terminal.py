@@ -17,16 +17,16 @@ from tokctl.render.compare.words import disagreements, story_block
 
 def show(comparison: Comparison, console: Console) -> None:
     """Prints all of it; several tables stand below one another where one is too wide."""
-    models = [model.name for model in comparison.models]
+    models = [rows.safe(model.name) for model in comparison.models]
     width = console.width
-    console.print(Text(rows.headline(comparison)))
+    console.print(Text(rows.safe(rows.headline(comparison))))
     _findings(comparison, console)
     _section(console, "Metrics", tables(models, rows.metric_rows(comparison), width))
     _notes(console, [rows.LEGEND, *rows.notes(comparison)])
     others, lines = rows.difference_rows(comparison)
     if lines:
         title = f"Against {comparison.baseline}, the baseline"
-        _section(console, title, tables(others, lines, width))
+        _section(console, title, tables(list(map(rows.safe, others)), lines, width))
         _notes(console, [rows.POINTS])
     _sweep(comparison, console)
     _languages(comparison, console)
@@ -75,7 +75,7 @@ def _sweep(comparison: Comparison, console: Console) -> None:
 def _languages(comparison: Comparison, console: Console) -> None:
     if comparison.languages is None:
         return
-    models = [model.name for model in comparison.models]
+    models = [rows.safe(model.name) for model in comparison.models]
     for name, title in rows.LANGUAGE_TABLES:
         lines = rows.language_rows(comparison, name)
         heading = title.format(reference=comparison.languages.reference)
@@ -90,7 +90,7 @@ def _notes(console: Console, lines: Iterable[str]) -> None:
 
 def _section(console: Console, title: str, parts: Iterable[RenderableType]) -> None:
     console.print()
-    console.print(Text(title, style="bold underline"))
+    console.print(Text(rows.safe(title), style="bold underline"))
     for place, part in enumerate(parts):
         if place:
             console.print()
