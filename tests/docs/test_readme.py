@@ -15,7 +15,7 @@ from tokctl import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def blocks(kind: str) -> list[str]:
@@ -88,7 +88,9 @@ def test_the_first_two_commands_set_everything_up() -> None:
     assert second == "pip install -e '.[test]' && python -m pytest"
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *DOCS], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert target.startswith("http") or (page.parent / target).exists(), target
@@ -105,6 +107,7 @@ def test_every_option_in_the_docs_exists() -> None:
         helps += shown.stdout
     known = set(re.findall(r"--[a-z][a-z-]+", helps))
     pages = [ROOT / "README.md", ROOT / "docs" / "algorithms.md", ROOT / "docs" / "model-file.md"]
+    pages += (ROOT / "docs" / "tutorial").glob("*.md")
     for page in pages:
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
         assert named <= known, f"{page.name}: {sorted(named - known)}"
