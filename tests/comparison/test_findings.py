@@ -10,6 +10,7 @@ from tests.metrics.models import TEXT, document, model
 from tokctl.comparison import Comparison, compare, read_texts, train_sizes
 from tokctl.comparison.findings import percent
 from tokctl.presets import default_recipe
+from tokctl.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,17 @@ def test_unknown_and_equal() -> None:
 def test_a_text_without_words_has_no_share_of_them() -> None:
     found = compare([("b", model("bpe")), ("c", model("bpe"))], [document("low" * 40)])
     assert found.findings == ("Tokens for the same text, against b: c as many.",)
+
+
+def test_what_the_pre_tokenizer_cuts_is_not_laid_to_likelihood() -> None:
+    text = "it's it's theirs it's\n" * 5
+    models = [
+        (name, Tokenizer.train([document(text)], vocab_size=300, algorithm=name))
+        for name in ("unigram", "wordpiece")
+    ]
+    found = compare(models, [document(text)])
+    assert found.disagreements[0].word == "it's"
+    assert not any("likelihood" in line or "splits even" in line for line in found.findings)
 
 
 @pytest.fixture(scope="module")

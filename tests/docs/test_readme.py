@@ -66,7 +66,7 @@ def test_what_compare_prints_is_what_the_first_page_shows() -> None:
         cwd=ROOT,
         env=environ,
     )
-    shown = next(block for block in blocks("") if block.startswith("Metrics"))
+    shown = next(block for block in blocks("") if block.startswith("What the figures"))
     printed = done.stdout.splitlines()
     assert [line for line in shown.splitlines() if line not in printed] == []
 

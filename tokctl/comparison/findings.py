@@ -14,7 +14,7 @@ def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tupl
     found = [*_whole_words(comparison), *_tokens(comparison)]
     for name, model in models.items():
         if model.recipe.score == "likelihood":
-            found += _likelihood(comparison, name)
+            found += _likelihood(comparison, name, model)
     return (*found, *_lost(comparison), *_unknown(comparison), *_dearest(comparison))
 
 
@@ -77,14 +77,16 @@ def _tokens(comparison: Comparison) -> list[str]:
     return [f"Tokens for the same text, against {comparison.baseline}: {', '.join(phrases)}."]
 
 
-def _likelihood(comparison: Comparison, name: str) -> list[str]:
+def _likelihood(comparison: Comparison, name: str, model: Tokenizer) -> list[str]:
     """Why a WordPiece model leaves frequent words in pieces, with the weightiest of those
     that another model keeps whole."""
     for word in comparison.disagreements:
         cuts = {cut.model: cut for cut in word.segmentations}
         pieces = cuts[name].shown
         whole = [other for other, cut in cuts.items() if len(cut.tokens) == 1]
-        if len(pieces) > 1 and whole:
+        # What the pre-tokenizer cuts, no merge could have joined.
+        together = len(set(model.encode(f" {word.word}").word_ids)) == 1
+        if len(pieces) > 1 and whole and together:
             return [
                 f"{name} splits even frequent words: {word.word}, {word.count:,} times, is "
                 f"{' '.join(pieces)}, and one token in {_and(whole)}. It merges the pair with "
