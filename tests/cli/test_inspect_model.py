@@ -53,6 +53,7 @@ def test_summary(bpe: str) -> None:
         "holes in ids\tnone: 0 to 20, checked when the file was read\n"
         "texts with two tokens\t2, one with _ and one without\n"
         "tokens made twice\tnone\n"
+        "more checks\t--check, with a text or without\n"
     )
     terminal = printed(bpe, terminal=True)
     assert "tokens by length in characters" in terminal
@@ -183,7 +184,7 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
         "error: there is no id 21\nhint: this model's ids are 0 to 20\n"
     )
     assert refused(bpe, toy).startswith(f"error: '{toy}' is one argument too many")
-    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --state or --token")
+    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --state, ")
     assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
     assert refused(bpe, "--state", "1", "--errors", "no").startswith("error: --errors can't be")
     assert refused("-", "--merges", "1").startswith("error: a model can't be read from stdin")

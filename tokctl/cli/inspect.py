@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tokctl.cli import options, streams
+from tokctl.cli import checking, options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -26,6 +26,7 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --token est
   tokctl inspect book.bpe.json --token '#300' --json
   tokctl inspect book.unigram.json --rounds
+  tokctl inspect book.bpe.json --check book.txt --fail-on warning
   tokctl inspect hf:ORG/NAME --recipe
 
 In a pipe the answers are lines with a tab between fields. --merges: step,
@@ -50,7 +51,8 @@ Texts = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TEXT",
-        help="With --state: the text files; - is stdin, which is read without any, too.",
+        help="With --state: the text files; - is stdin, which is read without any, too. With "
+        "--check: the texts to check it on, if any.",
         show_default=False,
     ),
 ]
@@ -118,7 +120,8 @@ Limit = Annotated[
         "--limit",
         metavar="N",
         min=1,
-        help="With --state and --token: lines to show; 30 on a terminal, else all.",
+        help="With --state and --token: lines to show; 30 on a terminal, else all. With "
+        "--check: examples of each finding; 8.",
         show_default=False,
     ),
 ]
@@ -127,7 +130,7 @@ Errors = Annotated[
     typer.Option(
         "--errors",
         metavar="strict|replace",
-        help="With --state: what is not UTF-8, in a character model, is an error (the "
+        help="With --state and --check: what is not UTF-8, in a character model, is an error (the "
         "default) or becomes U+FFFD.",
         show_default=False,
     ),
@@ -150,6 +153,8 @@ def inspect(
     token: Token = None,
     rounds: Rounds = False,
     recipe: RecipeOnly = False,
+    check: checking.Check = False,
+    fail_on: checking.FailOn = None,
     limit: Limit = None,
     errors: Errors = None,
     as_json: Json = False,
@@ -164,16 +169,22 @@ def inspect(
 
     asked = {"--merges": merges, "--state": state, "--word": word, "--token": token}
     given = [name for name, value in asked.items() if value is not None]
-    given += ["--rounds"] * rounds + ["--recipe"] * recipe
+    given += ["--rounds"] * rounds + ["--recipe"] * recipe + ["--check"] * check
     if len(given) > 1:
         raise TokctlError(
             f"{given[0]} and {given[1]} can't be asked together", "ask one, then the other"
         )
     question = given[0] if given else None
     _check_companions(question, limit, errors)
+    checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     path, texts = _model_and_texts(world, model, arguments, question)
     tokenizer = streams.load_model(world, path)
+    if check:
+        health = checking.health_of(world, tokenizer, texts, errors or "strict", limit)
+        _give(world, render.health(_name(world, path), health), as_json)
+        checking.fail_if_asked(health, fail_on)
+        return None
     if recipe:
         forms = render.recipe(tokenizer.model, file_facts(tokenizer))
     elif rounds:
@@ -193,10 +204,10 @@ def inspect(
 
 
 def _check_companions(question: str | None, limit: int | None, errors: str | None) -> None:
-    if limit is not None and question not in ("--state", "--token"):
-        raise TokctlError("--limit goes with --state or --token", "leave it out")
-    if errors is not None and question != "--state":
-        raise TokctlError("--errors goes with --state", "leave it out")
+    if limit is not None and question not in ("--state", "--token", "--check"):
+        raise TokctlError("--limit goes with --state, --token and --check", "leave it out")
+    if errors is not None and question not in ("--state", "--check"):
+        raise TokctlError("--errors goes with --state and --check", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
 
@@ -204,13 +215,13 @@ def _check_companions(question: str | None, limit: int | None, errors: str | Non
 def _model_and_texts(
     world: World, model: str | None, arguments: list[str], question: str | None
 ) -> tuple[str | None, list[str]]:
-    """The model's path, None for the environment's, and the texts of `--state`."""
+    """The model's path, None for the environment's, and the texts of `--state` or `--check`."""
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
-    if texts and question != "--state":
+    if texts and question not in ("--state", "--check"):
         raise TokctlError(
-            f"{texts[0]!r} is one argument too many: texts go with --state",
+            f"{texts[0]!r} is one argument too many: texts go with --state and --check",
             "inspect one model at a time; how a text is split: --word TEXT",
         )
     if model == "-":

@@ -6,6 +6,7 @@ Results are plain data; `tokctl.render` shows them.
 from __future__ import annotations
 
 from tokctl.explain.files import FileFacts, file_facts
+from tokctl.explain.health import Finding, Health, check_health
 from tokctl.explain.history import MergeRecord, merge_records
 from tokctl.explain.lookups import FoundWord, LookedUpWord, Lookup
 from tokctl.explain.matches import Failure, Match, MatchedWord
@@ -26,7 +27,9 @@ __all__ = [
     "Explanation",
     "Failure",
     "FileFacts",
+    "Finding",
     "FoundWord",
+    "Health",
     "Leftover",
     "LookedUpWord",
     "Lookup",
@@ -46,6 +49,7 @@ __all__ = [
     "Use",
     "Word",
     "Worth",
+    "check_health",
     "corpus_state",
     "count_pre_tokens",
     "explain",

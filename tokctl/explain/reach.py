@@ -8,7 +8,8 @@ own text, alone and beside one more character:
 - The text alone, as a word of its own. That settles whole words.
 - The text behind a character, and in front of one. Inside a word a marker model spells a
   token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
-  the model does not know come first, since they merge with nothing; then its alphabet.
+  the model does not know come first, since they merge with nothing; then its alphabet, and
+  long tokens where the longest match wins.
 - Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
 - A byte-level token that is no whole characters is given to the merges alone, without the
   pre-tokenizer: what the rest of its characters would be, nothing says.
@@ -31,12 +32,15 @@ from tokctl.metrics.overlap import space_mark
 from tokctl.recipe import symbols
 
 if TYPE_CHECKING:
+    from tokctl import _native
     from tokctl.tokenizer import Tokenizer
 
 #: Texts that are encoded at most, in all.
 TRIALS = 400_000
 #: Characters of the alphabet that are tried as neighbours.
 NEIGHBOURS = 256
+#: Of the longest tokens that words start with, where the longest match wins.
+LONG_NEIGHBOURS = 32
 
 #: More than any model has.
 _EVERY_STEP = (1 << 32) - 2
@@ -53,15 +57,25 @@ class Reach:
         unreachable: tokens that no trial has given, in id order.
         undecided: tokens whose trials were cut short at `TRIALS`.
         trials: texts that were encoded.
+        ids: those of the unreachable tokens.
     """
 
     unreachable: tuple[str, ...]
     undecided: int
     trials: int
+    ids: tuple[int, ...] = ()
 
 
-def unreachable(tokenizer: Tokenizer) -> Reach:
-    """The tokens of a model that trials with their own text can't bring about."""
+def unreachable(
+    tokenizer: Tokenizer, trials: int | None = None, matcher: _native.Matchers | None = None
+) -> Reach:
+    """The tokens of a model that trials with their own text can't bring about.
+
+    Args:
+        trials: texts that are encoded at most, by default `TRIALS`.
+        matcher: finds added tokens before the model reads the texts; by default none are.
+    """
+    most = TRIALS if trials is None else trials
     waiting = {}
     for id_ in ordinary_ids(tokenizer):
         data = tokenizer.model.tokens[id_]
@@ -71,20 +85,20 @@ def unreachable(tokenizer: Tokenizer) -> Reach:
             waiting[id_] = written_text(tokenizer, id_)
         elif not _merges_give(tokenizer, id_, data):
             waiting[id_] = data
-    trials = 0
+    made = 0
     for before, after, literal in _contexts(tokenizer):
-        if trials + len(waiting) > TRIALS:
-            return Reach((), len(waiting), trials)
-        trials += len(waiting)
+        if made + len(waiting) > most:
+            return Reach((), len(waiting), made)
+        made += len(waiting)
         if literal:
             waiting = {id_: tokenizer.model.tokens[id_] for id_ in waiting}
         texts = [before + text + after for text in waiting.values()]
-        results = _encode(tokenizer, texts)
+        results = tokenizer.encoder.batch(texts, 1, matcher)
         pairs = zip(waiting.items(), results, strict=True)
         waiting = {id_: text for (id_, text), ids in pairs if id_ not in ids}
         if not waiting:
             break
-    return Reach(tuple(tokenizer.tokens[id_] for id_ in waiting), 0, trials)
+    return Reach(tuple(tokenizer.tokens[id_] for id_ in waiting), 0, made, tuple(waiting))
 
 
 def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
@@ -165,7 +179,10 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
         yield neighbour, b""
         yield b"", neighbour
-
-
-def _encode(tokenizer: Tokenizer, texts: list[bytes]) -> list[list[int]]:
-    return tokenizer.encoder.batch(texts, 1, None)
+    if tokenizer.recipe.segmentation == "longest-match":
+        # A character before may belong to a longer match; few tokens go on from a long one.
+        mark = tokenizer.recipe.marker.text.encode()
+        tokens = (tokenizer.model.tokens[id_] for id_ in ordinary_ids(tokenizer))
+        starts = [token for token in tokens if not token.startswith(mark)]
+        for start in sorted(starts, key=len, reverse=True)[:LONG_NEIGHBOURS]:
+            yield start, b""

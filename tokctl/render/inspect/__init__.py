@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tokctl.render.inspect.forms import (
     Forms,
+    health,
     merges,
     recipe,
     rounds,
@@ -13,4 +14,4 @@ from tokctl.render.inspect.forms import (
     word,
 )
 
-__all__ = ["Forms", "merges", "recipe", "rounds", "state", "summary", "token", "word"]
+__all__ = ["Forms", "health", "merges", "recipe", "rounds", "state", "summary", "token", "word"]

@@ -9,8 +9,10 @@ from typing import Any
 from rich.console import Console
 
 from tokctl.explain import Explanation, FileFacts, MergeRecord, StateWord, Summary, TokenHistory
+from tokctl.explain.health import Health
 from tokctl.recipe import FilledRecipe, Round
 from tokctl.render.inspect import as_json
+from tokctl.render.inspect.health import health_lines, show_health
 from tokctl.render.inspect.merges import merges_lines, show_merges
 from tokctl.render.inspect.plain import as_lines
 from tokctl.render.inspect.recipe import facts_table, whole_recipe
@@ -85,6 +87,15 @@ def recipe(model: FilledRecipe, source: FileFacts) -> Forms:
         lambda console: console.print(facts_table(whole_recipe(model, source))),
         lambda: as_lines(whole_recipe(model, source)),
         lambda: model.recipe.to_dict() | as_json.source(source),
+    )
+
+
+def health(name: str, report: Health) -> Forms:
+    """The health of the model of the file `name`."""
+    return Forms(
+        lambda console: show_health(console, name, report),
+        lambda: health_lines(name, report),
+        report.to_dict,
     )
 
 

@@ -134,6 +134,7 @@ def _checks(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
         yield "texts with two tokens", f"{checks.two_places:,}, {how}"
     if summary.merges is not None:
         yield "tokens made twice", f"{checks.remade:,}" if checks.remade else "none"
+    yield "more checks", "--check, with a text or without"
 
 
 def _listed(names: Sequence[str]) -> str:
