@@ -14,6 +14,8 @@ import tokctl
 
 PACKAGE = Path(tokctl.__file__).parent
 CHECKOUT = Path(__file__).resolve().parents[2]
+#: What `watch` takes from `render.console`.
+SAFE = ("visible", "BACKGROUNDS")
 MODULES = sorted(
     path.relative_to(PACKAGE.parent)
     for path in PACKAGE.rglob("*.py")
@@ -55,11 +57,19 @@ def test_import_rules(path: Path) -> None:
 
     assert "typer" not in packages or here == "cli", "only cli imports Typer"
     assert "rich" not in packages or here == "render", "only render imports Rich"
+    assert "textual" not in packages or here == "watch", "only watch imports Textual"
     assert "tqdm" not in packages or here == "cli", "only cli shows progress"
     if here != "cli" and name != "tokctl.__main__":
         assert not {m for m in own if room(m) == "cli"}, "nothing but cli imports cli"
-    if here not in ("cli", "render"):
+    if here == "watch":
+        seen = {room(m) for m in own} - {"watch", "explain", "errors"}
+        shown = {m for m in own if room(m) == "render"}
+        safely = {"tokctl.render.console", *("tokctl.render.console." + each for each in SAFE)}
+        assert seen <= {"render"} and shown <= safely, "watch shows what explain gives"
+    elif here not in ("cli", "render"):
         assert not {m for m in own if room(m) == "render"}, "only cli imports render"
+    if here not in ("cli", "watch"):
+        assert not {m for m in own if room(m) == "watch"}, "only cli imports watch"
     if here in ("formats", "metrics", "sources"):
         rooms = {"formats", "metrics", "sources"} - {here}
         assert not {m for m in own if room(m) in rooms}, "these rooms do not know one another"

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "streaming",
     "training",
     "verification",
+    "watch",
 }
 #: Of the standard library: what takes long, and others import when it is not looked after.
 SLOW = {

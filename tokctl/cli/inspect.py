@@ -22,6 +22,7 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json
   tokctl inspect book.bpe.json --merges 1:50
   tokctl inspect book.bpe.json --state 120 book.txt
+  tokctl inspect book.bpe.json --watch book.txt
   tokctl inspect book.bpe.json --word lowest
   tokctl inspect book.bpe.json --token est
   tokctl inspect book.bpe.json --token '#300' --json
@@ -37,6 +38,7 @@ control characters in tokens are shown as ␣ and in Python's escapes; --json
 has them as they are."""
 
 _QUESTIONS = "Questions (one at a time)"
+_WITH_TEXTS = ("--state", "--watch", "--check")
 
 ModelArgument = Annotated[
     str | None,
@@ -51,8 +53,8 @@ Texts = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TEXT",
-        help="With --state: the text files; - is stdin, which is read without any, too. With "
-        "--check: the texts to check it on, if any.",
+        help="With --state, --watch and --check: the text files; - is stdin. --state without any "
+        "reads stdin, too.",
         show_default=False,
     ),
 ]
@@ -114,6 +116,15 @@ Rounds = Annotated[
         rich_help_panel=_QUESTIONS,
     ),
 ]
+Watch = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        help="Replay the training on the texts, step by step, forward and back with the keys; "
+        "without a text, on the bundled sample. Needs the extra: tokctl[watch].",
+        rich_help_panel=_QUESTIONS,
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -130,8 +141,8 @@ Errors = Annotated[
     typer.Option(
         "--errors",
         metavar="strict|replace",
-        help="With --state and --check: what is not UTF-8, in a character model, is an error (the "
-        "default) or becomes U+FFFD.",
+        help="With --state, --watch, --check: what is not UTF-8, in a character model, is an "
+        "error (the default) or becomes U+FFFD.",
         show_default=False,
     ),
 ]
@@ -155,6 +166,7 @@ def inspect(
     recipe: RecipeOnly = False,
     check: checking.Check = False,
     fail_on: checking.FailOn = None,
+    watch: Watch = False,
     limit: Limit = None,
     errors: Errors = None,
     as_json: Json = False,
@@ -169,7 +181,8 @@ def inspect(
 
     asked = {"--merges": merges, "--state": state, "--word": word, "--token": token}
     given = [name for name, value in asked.items() if value is not None]
-    given += ["--rounds"] * rounds + ["--recipe"] * recipe + ["--check"] * check
+    given += ["--rounds"] * rounds + ["--recipe"] * recipe
+    given += ["--check"] * check + ["--watch"] * watch
     if len(given) > 1:
         raise TokctlError(
             f"{given[0]} and {given[1]} can't be asked together", "ask one, then the other"
@@ -179,6 +192,12 @@ def inspect(
     checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     path, texts = _model_and_texts(world, model, arguments, question)
+    if watch and as_json:
+        raise TokctlError("--watch gives no JSON", "ask for a step: --state STEP --json")
+    if watch:
+        from tokctl.cli.watching import watch as watch_training
+
+        return watch_training(world, path, texts, errors or "strict")
     tokenizer = streams.load_model(world, path)
     if check:
         health = checking.health_of(world, tokenizer, texts, errors or "strict", limit)
@@ -206,8 +225,8 @@ def inspect(
 def _check_companions(question: str | None, limit: int | None, errors: str | None) -> None:
     if limit is not None and question not in ("--state", "--token", "--check"):
         raise TokctlError("--limit goes with --state, --token and --check", "leave it out")
-    if errors is not None and question not in ("--state", "--check"):
-        raise TokctlError("--errors goes with --state and --check", "leave it out")
+    if errors is not None and question not in _WITH_TEXTS:
+        raise TokctlError("--errors goes with --state, --watch and --check", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
 
@@ -215,13 +234,13 @@ def _check_companions(question: str | None, limit: int | None, errors: str | Non
 def _model_and_texts(
     world: World, model: str | None, arguments: list[str], question: str | None
 ) -> tuple[str | None, list[str]]:
-    """The model's path, None for the environment's, and the texts of `--state` or `--check`."""
+    """The model's path, None for the environment's, and the texts of those that take some."""
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
-    if texts and question not in ("--state", "--check"):
+    if texts and question not in _WITH_TEXTS:
         raise TokctlError(
-            f"{texts[0]!r} is one argument too many: texts go with --state and --check",
+            f"{texts[0]!r} is one argument too many: texts go with --state, --watch and --check",
             "inspect one model at a time; how a text is split: --word TEXT",
         )
     if model == "-":

@@ -14,7 +14,7 @@ from rich.text import Text
 UNFOLDED = 160
 
 #: Background colours of neighbouring tokens; they differ in light and dark themes alike.
-_BACKGROUNDS = ("#1f6f8b", "#8b5e1f", "#3f7f3f", "#7f3f7f", "#8b2f3f")
+BACKGROUNDS = ("#1f6f8b", "#8b5e1f", "#3f7f3f", "#7f3f7f", "#8b2f3f")
 
 
 def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
@@ -80,5 +80,5 @@ def segmentation(tokens: Sequence[str], first: int = 0) -> Text:
     for place, token in enumerate(tokens, first):
         if place > first:
             text.append(BAR, style="dim")
-        text.append(visible(token), style=f"white on {_BACKGROUNDS[place % len(_BACKGROUNDS)]}")
+        text.append(visible(token), style=f"white on {BACKGROUNDS[place % len(BACKGROUNDS)]}")
     return text

@@ -1,0 +1,134 @@
+"""`tokctl inspect --watch` before anything is drawn, and once on a real terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inspecting import refused
+from tests.cli.run import command, error, tokctl
+from tests.explain import models
+from tokctl import Tokenizer
+from tokctl.cli import watching
+from tokctl.cli.world import World
+from tokctl.presets import DEFAULTS
+
+INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
+
+
+def watched(*arguments: str, **world: object) -> str:
+    """What stderr holds, of a run on a terminal that can't begin."""
+    streams = {
+        "stdin_is_terminal": True,
+        "stdout_is_terminal": True,
+        "stderr_is_terminal": True,
+        "environ": {"NO_COLOR": "1", "TERM": "xterm"},
+    }
+    code, out, err = tokctl("inspect", *arguments, "--watch", **{**streams, **world})  # type: ignore[arg-type]
+    assert (code, out) == (2, b"")
+    return err
+
+
+def test_without_a_terminal(bpe: str, toy: str) -> None:
+    for name in ("stdout", "stderr", "stdin"):
+        err = watched(bpe, toy, **{f"{name}_is_terminal": False})
+        if name == "stdin":
+            message = "--watch needs the keys: stdin is no terminal"
+            assert err == error(message, "for a text there: -")
+        else:
+            assert err == error(f"--watch needs a terminal, and {name} is none", INSTEAD)
+    message = "--watch can't draw on this terminal (TERM=dumb)"
+    assert watched(bpe, toy, environ={"TERM": "dumb"}) == error(message, INSTEAD)
+    assert refused(bpe, "--watch", toy).startswith("error: --watch needs a terminal")
+    assert watched(bpe, "-").startswith("error: - is stdin, and that is the terminal")
+
+
+def test_models_without_steps(tmp_path: Path, toy: str) -> None:
+    pytest.importorskip("textual", reason="the extra watch is not installed")
+    path = str(tmp_path / "model.json")
+    for algorithm in ("word", "char"):
+        Tokenizer.train_on_counts({"low": 2}, vocab_size=9, recipe=DEFAULTS[algorithm]).save(path)
+        err = watched(path, toy)
+        assert err.startswith(f"error: a {algorithm} model has no merges: its tokens are chosen")
+        assert "\nhint: see how often a token was counted: --token TOKEN" in err
+    forgotten = replace(models.model("longest-match").model, merges=[], training=None)
+    Tokenizer(forgotten).save(path)
+    err = watched(path, toy)
+    assert err.startswith("error: there are no steps to watch: this model's file holds no merges")
+
+
+def test_texts(bpe: str, tmp_path: Path) -> None:
+    pytest.importorskip("textual", reason="the extra watch is not installed")
+    assert watched(bpe, str(tmp_path / "none")).startswith("error: can't read ")
+    empty = tmp_path / "empty"
+    empty.write_bytes(b" \n")
+    err = watched(bpe, str(empty))
+    assert err == error("there is nothing to watch: the text is empty", "name another text")
+    err = watched(bpe, "--merges", "1")
+    assert err.startswith("error: --merges and --watch can't be asked together")
+    assert watched(bpe, "--json").startswith("error: --watch gives no JSON")
+    assert watched(bpe, "--limit", "3").startswith("error: --limit goes with --state, --token")
+
+
+def test_textual_is_an_extra(bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("textual", "tokctl.watch"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "textual", None)
+    err = watched(bpe, toy)
+    assert err == error("watching a training needs textual", "pip install 'tokctl[watch]'")
+
+
+def test_light_terminals_say_so() -> None:
+    for value, light in (("15;0", False), ("0;15", True), ("0;default;7", True), ("", False)):
+        world = World(io.BytesIO(), io.BytesIO(), io.StringIO(), environ={"COLORFGBG": value})
+        assert watching.is_light(world) is light
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are POSIX's")
+@pytest.mark.parametrize("text", ["named", "piped", "none"])
+def test_on_a_terminal(bpe: str, toy: str, text: str) -> None:
+    pytest.importorskip("textual", reason="the extra watch is not installed")
+    import pty
+
+    pipe = f"cat {toy} | " if text == "piped" else ""
+    named = {"named": [toy], "piped": ["-"], "none": []}[text]
+    line = pipe + "exec " * (not pipe) + " ".join(command("inspect", bpe, "--watch", *named))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="90", LINES="24")
+        os.execv("/bin/sh", ["sh", "-c", line])
+    seen = _read_until(terminal, b"vocabulary 12")
+    assert (b"the bundled sample (no text was named)" in seen) == (text == "none")
+    os.write(terminal, b"n")
+    _read_until(terminal, b"count")
+    os.write(terminal, b"q")
+    _read_until(terminal, None)
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def _read_until(terminal: int, wanted: bytes | None) -> bytes:
+    """What comes until something is there; None: until the end."""
+    seen = b""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if wanted is not None and wanted in seen:
+            return seen
+        if select.select([terminal], [], [], 0.5)[0]:
+            try:
+                block = os.read(terminal, 1 << 16)
+            except OSError:  # the other end is closed
+                block = b""
+            if not block:
+                break
+            seen += block
+    assert wanted is None, seen[-2000:]
+    return seen

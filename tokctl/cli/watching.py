@@ -1,0 +1,148 @@
+"""`tokctl inspect MODEL --watch`: a training replayed in the terminal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokctl.cli import streams
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.explain.replay import Replay
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.watch.app import WatchApp
+
+_INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
+
+
+def watch(world: World, path: str | None, texts: list[str], errors: str) -> int:
+    """Replays the training of a model on texts until the person leaves; the exit code.
+
+    Args:
+        path: the model's; None: the environment's.
+        texts: none: the bundled sample; `-` is stdin, and the keys come from the terminal.
+
+    Raises:
+        TokctlError: no terminal; no Textual; a model whose training has no steps.
+    """
+    from tokctl import sources
+
+    check_terminal(world, texts)
+    app_class = _app_class()
+    documents = sources.documents(texts or [sample_path()], stdin=world.stdin)
+    tokenizer = streams.load_model(world, path)
+    check_steps(tokenizer)
+    from tokctl.explain import count_pre_tokens
+
+    counts = count_pre_tokens(tokenizer, documents, errors)
+    if not counts:
+        raise TokctlError("there is nothing to watch: the text is empty", "name another text")
+    app = app_class(
+        replay_of(tokenizer, counts),
+        _base(streams.model_path(world, path)),
+        _named(texts),
+        light=is_light(world),
+        color=world.wants_color(True),
+    )
+    if "-" in texts:
+        _take_keys_from_the_terminal()
+    app.run()
+    return app.return_code or 0
+
+
+def check_terminal(world: World, texts: list[str]) -> None:
+    """TokctlError where there is no terminal to draw on, or none to take keys from."""
+    needed = {
+        "stdin": world.stdin_is_terminal or "-" in texts,
+        "stdout": world.stdout_is_terminal,
+        "stderr": world.stderr_is_terminal,
+    }
+    missing = [name for name, there in needed.items() if not there]
+    if missing == ["stdin"]:
+        raise TokctlError("--watch needs the keys: stdin is no terminal", "for a text there: -")
+    if missing:
+        raise TokctlError(f"--watch needs a terminal, and {missing[0]} is none", _INSTEAD)
+    if world.environ.get("TERM", "") in ("dumb", "unknown"):
+        raise TokctlError("--watch can't draw on this terminal (TERM=dumb)", _INSTEAD)
+    if "-" in texts and world.stdin_is_terminal:
+        raise TokctlError(
+            "- is stdin, and that is the terminal which the keys come from",
+            "pipe the text in, or name a file",
+        )
+
+
+def check_steps(tokenizer: Tokenizer) -> None:
+    """TokctlError for a model whose training has no steps, before a text is read."""
+    from tokctl.explain import rounds
+    from tokctl.explain.history import check_merges
+
+    if tokenizer.recipe.algorithm == "unigram":
+        rounds(tokenizer)
+        return
+    check_merges(tokenizer)
+    if not tokenizer.merges:
+        raise TokctlError(
+            "there are no steps to watch: this model's file holds no merges",
+            "see what is in it: tokctl inspect MODEL",
+        )
+
+
+def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
+    """The replay of a training on counted pre-tokens, whatever its steps are."""
+    from tokctl.explain.replay import MergeReplay, RoundReplay
+
+    if tokenizer.recipe.algorithm == "unigram":
+        return RoundReplay(tokenizer, counts)
+    return MergeReplay(tokenizer, counts)
+
+
+def sample_path() -> str:
+    """The bundled sample: no model knows its corpus."""
+    from tokctl.sources.corpora import corpus_path
+
+    return str(corpus_path("sample"))
+
+
+def is_light(world: World) -> bool:
+    """Does the terminal say that its background is light? Some do, in COLORFGBG: the colours'
+    numbers, the background's last; 7 and 15 are white."""
+    return world.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+def _app_class() -> type[WatchApp]:
+    try:
+        from tokctl.watch.app import WatchApp
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise TokctlError(
+            "watching a training needs textual", "pip install 'tokctl[watch]'"
+        ) from None
+    return WatchApp
+
+
+def _take_keys_from_the_terminal() -> None:
+    """Puts the terminal where stdin was: the text that came there has been read."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        raise TokctlError(
+            f"there is no terminal to take keys from: {error.strerror}",
+            "name a file instead of -",
+        ) from None
+    os.dup2(terminal, 0)
+    os.close(terminal)
+
+
+def _named(texts: list[str]) -> str:
+    if not texts:
+        return "the bundled sample (no text was named)"
+    more = len(texts) - 1
+    return _base(texts[0]) + (f" and {more:,} more" if more else "")
+
+
+def _base(path: str) -> str:
+    return "stdin" if path == "-" else path if path.startswith("hf:") else Path(path).name
