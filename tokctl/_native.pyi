@@ -244,9 +244,9 @@ class Encoder:
     def tokens(
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[list[int], list[int], list[int], list[int | None]]: ...
-    def measure(
-        self, text: bytes, matchers: Matchers | None, unknown_id: int | None
-    ) -> tuple[tuple[int, int, int], tuple[int, int], tuple[int, int, list[int]]]: ...
+    def cuts(
+        self, texts: Iterable[bytes], matchers: Matchers | None, threads: int
+    ) -> list[int]: ...
     def cache_stats(self) -> tuple[int, int]: ...
     def pre_tokens(
         self, text: bytes, matchers: Matchers | None = None
@@ -257,6 +257,40 @@ class Encoder:
     def sample(
         self, text: bytes, ranges: _Ranges, alpha: float, nbest_size: int, seed: int
     ) -> list[tuple[list[int], list[int]]]: ...
+
+#: Bytes, characters, spaces, words, whole words, split words, tokens, unknown tokens, lines,
+#: lines that come back.
+_Counts = list[int]
+
+@final
+class Measured:
+    """What a model makes of a text, for the metrics."""
+
+    @staticmethod
+    def of(
+        encoder: Encoder,
+        decoder: Decoder,
+        text: bytes,
+        matchers: Matchers | None,
+        unknown_id: int | None,
+        *,
+        words: str,
+        threads: int,
+        boundaries: bool,
+        lines: bool,
+        chunk: int = ...,
+    ) -> Measured: ...
+    @property
+    def counts(self) -> _Counts: ...
+    @property
+    def id_counts(self) -> dict[int, int]: ...
+    @property
+    def lines(self) -> list[_Counts]: ...
+    def shared_boundaries(self, other: Measured) -> int: ...
+
+def resample_lines(
+    models: Sequence[Sequence[Measured]], resamples: int, seed: int, threads: int
+) -> list[list[_Counts]]: ...
 
 @final
 class IdWriter:

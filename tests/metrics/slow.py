@@ -5,31 +5,38 @@ Words are those of the `regex` package's `\\S+`; offsets are bytes.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import regex
 
+from tests.twins import word_breaks
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 from tokctl.metrics import Counts
 from tokctl.tokenizer import Tokenizer
 
 
-def _words(text: bytes) -> list[tuple[int, int]]:
+def words(text: bytes, rule: str = "spaces") -> list[tuple[int, int]]:
+    """Where the words of a text start and end."""
     characters = text.decode("utf-8", "surrogateescape")
 
     def offset(place: int) -> int:
         return len(characters[:place].encode("utf-8", "surrogateescape"))
 
-    spans = [match.span() for match in regex.finditer(r"\S+", characters)]
+    if rule == "spaces":
+        spans = [match.span() for match in regex.finditer(r"\S+", characters)]
+    else:
+        spans = word_breaks.words(characters)
     return [(offset(start), offset(end)) for start, end in spans]
 
 
-def counts(tokenizer: Tokenizer, text: bytes) -> Counts:
+def counts(tokenizer: Tokenizer, text: bytes, rule: str = "spaces") -> Counts:
     """What `Counts` says, token by token and word by word."""
     encoding = tokenizer.encode(text)
     unknown = {NO_ID, tokenizer.unk_id}
     spans = list(zip(encoding.offsets, encoding.raw_ids, strict=True))
     whole = split = 0
-    for start, end in _words(text):
+    for start, end in words(text, rule):
         touching = [
             (span, id_)
             for span, id_ in spans
@@ -47,14 +54,15 @@ def counts(tokenizer: Tokenizer, text: bytes) -> Counts:
         bytes=len(text),
         characters=len(characters),
         spaces=len(regex.findall(r"\s", characters)),
-        words=len(_words(text)),
+        words=len(words(text, rule)),
         whole_words=whole,
         split_words=split,
         tokens=len(encoding),
         unknown=sum(id_ in unknown for id_ in encoding.raw_ids),
         lines=len(lines),
         exact_lines=sum(_comes_back(tokenizer, line) for line in lines),
-        used_ids=frozenset(encoding.raw_ids) - {NO_ID},
+        id_counts=Counter(id_ for id_ in encoding.raw_ids if id_ != NO_ID),
+        word_rule=rule,
     )
 
 
@@ -68,7 +76,7 @@ def _comes_back(tokenizer: Tokenizer, line: bytes) -> bool:
 def boundaries(tokenizer: Tokenizer, text: bytes) -> set[int]:
     """Where tokens start or end strictly inside words."""
     offsets = {place for span in tokenizer.encode(text).offsets for place in span}
-    return {place for place in offsets if any(start < place < end for start, end in _words(text))}
+    return {place for place in offsets if any(start < place < end for start, end in words(text))}
 
 
 def f1(first: set[int], second: set[int]) -> float | None:

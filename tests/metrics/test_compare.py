@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,11 @@ from hypothesis import strategies as st
 from tests.metrics import slow
 from tests.metrics.models import RECIPES, TEXT, document, model
 from tokctl.comparison import Comparison, compare
-from tokctl.comparison.measuring import agreements, measure
+from tokctl.comparison.measuring import agreements, measure, measure_all
 from tokctl.comparison.samples import pick_sentences
-from tokctl.comparison.texts import Text, pieces
+from tokctl.comparison.texts import Text
 from tokctl.errors import TokctlError
 from tokctl.metrics import Absent
-from tokctl.presets import BPE, WORDPIECE, preset
 
 #: With characters that normalizers make longer, and make spaces of.
 ALPHABET = "lowernstid (\u2019é\u3000\n\t\r\x1c\ufb01\u00bd\ufdfa\u00a8E▁<s>"
@@ -24,10 +24,11 @@ TEXTS = st.text(alphabet=ALPHABET, max_size=60).map(str.encode)
 BYTES = st.binary(max_size=40)
 
 
+@pytest.mark.parametrize("rule", ["spaces", "unicode"])
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS)
-def test_counts_equal_the_slow_ones(name: str, text: bytes) -> None:
-    assert measure(model(name), text, 1) == slow.counts(model(name), text)
+def test_counts_equal_the_slow_ones(name: str, rule: str, text: bytes) -> None:
+    assert measure(model(name), text, 1, rule) == slow.counts(model(name), text, rule)
 
 
 @pytest.mark.parametrize("name", ["bpe", "pattern"])
@@ -41,7 +42,9 @@ def test_counts_of_any_bytes(name: str, text: bytes) -> None:
 @given(texts=st.lists(TEXTS, min_size=1, max_size=3))
 def test_agreement_equals_the_slow_one(texts: list[bytes]) -> None:
     models = [model(name) for name in ("bpe", "wordpiece", "notebook-bpe", "pattern")]
-    matrix = agreements(models, [Text("", text) for text in texts])
+    matrix = agreements(
+        [[measure_all(one, text, 1, boundaries=True) for text in texts] for one in models]
+    )
     cuts = [
         {(n, place) for n, text in enumerate(texts) for place in slow.boundaries(tokenizer, text)}
         for tokenizer in models
@@ -58,27 +61,19 @@ def test_agreement_equals_the_slow_one(texts: list[bytes]) -> None:
                 assert cell == pytest.approx(expected, abs=1e-12)
 
 
-@given(
-    text=st.text(alphabet="ab.\n \x85\u3000", max_size=80).map(str.encode), size=st.integers(1, 9)
-)
-def test_pieces_are_segmented_as_the_whole(text: bytes, size: int) -> None:
-    for name in ("bpe", "wordpiece", "characters", "end"):
-        tokenizer = model(name)
-        cut = list(pieces(text, [tokenizer.recipe], size))
-        assert b"".join(cut) == text
-        ids = [id_ for piece in cut for id_ in tokenizer.encode(piece).raw_ids]
-        assert ids == tokenizer.encode(text).raw_ids
-
-
-def test_a_recipe_that_cuts_nowhere_gets_the_text_whole() -> None:
-    text = b"a\nb\n" * 9
-    assert len(list(pieces(text, [BPE, WORDPIECE], 4))) > 2
-    assert list(pieces(text, [BPE, preset("notebook-bpe")], 4)) == [text]
-
-
 def _golden() -> Comparison:
     models = [(name, model(name)) for name in ("bpe", "wordpiece", "notebook-bpe")]
     return compare(models, [document(TEXT)], sentences=["lowest (new)"], threads=1)
+
+
+def _efficiencies(counts: list[int], vocabulary: int) -> dict[str, object]:
+    shares = [count / sum(counts) for count in counts]
+    shannon = sum(share * math.log(1 / share, vocabulary) for share in shares)
+    renyi = -math.log(sum(share**2.5 for share in shares), vocabulary) / 1.5
+    return {
+        "renyi_efficiency": pytest.approx(renyi, abs=1e-12),
+        "shannon_efficiency": pytest.approx(shannon, abs=1e-12),
+    }
 
 
 def test_golden_values() -> None:
@@ -96,6 +91,8 @@ def test_golden_values() -> None:
             "strr": 4 / 12,
             "round_trip": 1.0,
             "vocabulary_use": 13 / 270,
+            # er and Ċ 4 times, Ġlow and est 3 times, five 2 times, four once.
+            **_efficiencies([4, 4, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1, 1], 270),
         },
         "wordpiece": {
             "tokens": 14,
@@ -108,6 +105,7 @@ def test_golden_values() -> None:
             "unk_rate": 0.0,
             "round_trip": 3 / 4,
             "vocabulary_use": 11 / 34,
+            **_efficiencies([3, 2, *[1] * 9], 34),
         },
         # Line ends are deleted: "longer\nlow" is Ġlonge r lo w, and "new\n\nnewer" Ġne w ne wer.
         "notebook-bpe": {
@@ -121,6 +119,7 @@ def test_golden_values() -> None:
             "unk_rate": 0.0,
             "round_trip": 3 / 4,
             "vocabulary_use": 15 / 30,
+            **_efficiencies([3, *[2] * 7, *[1] * 7], 30),
         },
     }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +19,6 @@ from tokctl.metrics import (
     jaccard,
     range_of,
 )
-from tokctl.metrics.agreement import inner_offsets, internal_boundaries
 from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
 from tokctl.metrics.overlap import canonical_vocabulary
 from tokctl.metrics.round_trip import round_trip
@@ -39,11 +38,16 @@ def test_compression() -> None:
     assert isinstance(nsl(3, 0), Absent)
 
 
+def _counts(words: int, characters: int, spaces: int, **others: int) -> Counts:
+    return replace(NOTHING, words=words, characters=characters, spaces=spaces, **others)
+
+
 def test_words() -> None:
     # "the lowest tree" as the | low ##est | tre ##e.
-    assert fertility(5, 3, 15, 2) == 5 / 3
-    assert continued_words(2, 3, 15, 2) == 2 / 3
-    assert strr(1, 3, 15, 2) == 1 / 3
+    counts = _counts(3, 15, 2, tokens=5, split_words=2, whole_words=1)
+    assert fertility(counts) == 5 / 3
+    assert continued_words(counts) == 2 / 3
+    assert strr(counts) == 1 / 3
 
 
 @pytest.mark.parametrize(
@@ -61,13 +65,17 @@ def test_words() -> None:
 def test_a_text_without_spaces_has_no_words(
     words: int, characters: int, spaces: int, absent: bool
 ) -> None:
-    figures = [f(1, words, characters, spaces) for f in (fertility, continued_words, strr)]
+    counts = _counts(words, characters, spaces)
+    figures = [figure(counts) for figure in (fertility, continued_words, strr)]
     assert [isinstance(figure, Absent) for figure in figures] == [absent] * 3
+    by_unicode = replace(counts, word_rule="unicode")
+    assert isinstance(fertility(by_unicode), Absent) == (words == 0)
 
 
 def test_the_reason_is_given() -> None:
-    assert fertility(6, 1, 30, 0) == Absent("the text has fewer than one space per 20 characters")
-    assert fertility(0, 0, 0, 0) == Absent("the text has no words")
+    reason = "the text has fewer than one space per 20 characters"
+    assert fertility(_counts(1, 30, 0, tokens=6)) == Absent(reason)
+    assert fertility(NOTHING) == Absent("the text has no words")
 
 
 def test_unknown() -> None:
@@ -157,22 +165,18 @@ def test_overlap_across_markers() -> None:
 
 
 def test_boundaries_inside_words() -> None:
-    # "abc def": words (0, 3) and (4, 7); a|bc| def against ab|c |d|ef.
-    inner = inner_offsets(7, [(0, 3), (4, 7)])
-    first = internal_boundaries(7, inner, [0, 1, 3], [1, 3, 7])
-    second = internal_boundaries(7, inner, [0, 2, 4, 5], [2, 4, 5, 7])
-    assert first == 1 << 8
-    assert second == 1 << 16 | 1 << 40
+    # a|bc def against ab|c d|ef: none of 1 and 2 shared; then one shared of 1 and 2.
     assert boundary_f1(0, 1, 2) == 0
     assert boundary_f1(1, 1, 2) == 2 / 3
     assert isinstance(boundary_f1(0, 0, 0), Absent)
 
 
 def test_counts_add_up() -> None:
-    one = Counts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, frozenset({1, 2}))
-    assert one + NOTHING == one
-    two = Counts(2, 4, 6, 8, 10, 12, 14, 16, 18, 20, frozenset({1, 2, 3}))
-    assert one + replace(one, used_ids=frozenset({3})) == two
+    one = Counts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, {1: 5, 2: 2})
+    assert one + NOTHING == one == NOTHING + one
+    two = Counts(2, 4, 6, 8, 10, 12, 14, 16, 18, 20, {1: 5, 2: 5, 3: 1})
+    assert one + replace(one, id_counts={3: 1, 2: 3}) == two
+    assert two.used_ids == {1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -191,21 +195,10 @@ def test_a_share_is_never_rounded_to_none_or_all(figure: float | Absent, written
     assert share.written(figure) == written
 
 
-def test_every_metric_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
-    for metric in METRICS:
-        better = "higher" if metric.higher_is_better else "lower"
-        rows = [line for line in page.splitlines() if line.startswith(f"| `{metric.name}` |")]
-        assert len(rows) == 1, metric.name
-        assert f"| {better} |" in rows[0]
-        assert f"**`{metric.name}`**" in page, f"{metric.name}: when does it mislead?"
-    for name in ("overlap", "agreement"):
-        assert f"| `{name}` |" in page
-        assert f"**`{name}`**" in page
-
-
 def test_the_figures_come_from_the_counts() -> None:
-    counts = Counts(120, 100, 20, 21, 7, 14, 40, 4, 10, 5, frozenset(range(11)))
+    # 8 ids once, one 8 times, two 12 times: 40 tokens.
+    ids = {**dict.fromkeys(range(8), 1), 8: 8, 9: 12, 10: 12}
+    counts = Counts(120, 100, 20, 21, 7, 14, 40, 4, 10, 5, ids)
     wordpiece = model("wordpiece").model
     baseline = replace(counts, tokens=50)
     reach = range_of(wordpiece)
@@ -221,4 +214,11 @@ def test_the_figures_come_from_the_counts() -> None:
         "unk_rate": 0.1,
         "round_trip": 0.5,
         "vocabulary_use": 11 / 34,
+        # p^2.5 is 8 of 1/40^2.5, one of 0.2^2.5, two of 0.3^2.5.
+        "renyi_efficiency": pytest.approx(
+            -math.log(8 * 0.025**2.5 + 0.2**2.5 + 2 * 0.3**2.5, 34) / 1.5
+        ),
+        "shannon_efficiency": pytest.approx(
+            -(0.2 * math.log(0.025, 34) + 0.2 * math.log(0.2, 34) + 0.6 * math.log(0.3, 34))
+        ),
     }

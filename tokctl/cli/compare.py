@@ -42,7 +42,8 @@ EXAMPLES = """Examples:
   cat book.txt | tokctl compare -m book.bpe.json --json -
 
 METRIC is tokens, bytes_per_token, characters_per_token, nsl, fertility,
-continued_words, strr, unk_rate, round_trip or vocabulary_use.
+continued_words, strr, unk_rate, round_trip, vocabulary_use, renyi_efficiency
+or shannon_efficiency.
 Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
 
 
@@ -61,6 +62,10 @@ def compare(
     reference: given.Reference = None,
     sentence: given.Sentence = None,
     word: given.Word = None,
+    words: given.Words = "spaces",
+    intervals: given.Intervals = False,
+    speed: given.Speed = False,
+    explain: given.Explain = None,
     fail_if: given.FailIf = None,
     markdown: given.Markdown = False,
     latex: given.Latex = False,
@@ -71,10 +76,17 @@ def compare(
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
     With no model, it trains some on the texts first, and keeps nothing.
-    Every metric is explained in docs/metrics.md.
+    Every metric is explained by --explain METRIC, and in docs/metrics.md.
     """
     from tokctl import comparison
 
+    if explain is not None:
+        return _explain(world, explain, as_json=json)
+    if words not in ("spaces", "unicode"):
+        raise TokctlError(
+            f"--words can't be {words!r}",
+            "choose spaces or unicode; a word to explain is named by --word",
+        )
     options.choose("--errors", errors, ("strict", "replace"))
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = _form(json=json, markdown=markdown, latex=latex)
@@ -103,6 +115,9 @@ def compare(
         languages={name: text.document() for name, text in languages.items()},
         reference=reference,
         sweep=trained if len({size for _, size in trained}) > 1 else None,
+        word_rule=words,
+        intervals=intervals,
+        speed=speed,
         threads=threads,
         errors=errors,
     )
@@ -112,6 +127,24 @@ def compare(
         world.say(f"note: not checked: {line}")
     if holding:
         raise TokctlError("; ".join(holding), exit_code=ExitCode.CONDITION_FAILED)
+    return ExitCode.DONE
+
+
+def _explain(world: World, name: str, *, as_json: bool) -> int:
+    """Writes what a metric is, or what all are."""
+    from tokctl.metrics import DEFINITIONS
+    from tokctl.metrics import explain as definition_of
+
+    found = list(DEFINITIONS.values()) if name == "all" else [definition_of(name)]
+    if as_json:
+        import orjson
+
+        data = [entry.to_dict() for entry in found]
+        world.stdout.write(orjson.dumps({"definitions": data}, option=orjson.OPT_APPEND_NEWLINE))
+    else:
+        from tokctl.render.definitions import show_definitions
+
+        world.show(lambda console: show_definitions(console, found))
     return ExitCode.DONE
 
 

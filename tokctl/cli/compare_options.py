@@ -96,6 +96,42 @@ Word = Annotated[
         rich_help_panel=_LOOK,
     ),
 ]
+Words = Annotated[
+    str,
+    typer.Option(
+        metavar="spaces|unicode",
+        help="What a word is to fertility, STRR and continued words: what stands between white "
+        "space, or a word by UAX #29.",
+        rich_help_panel=_LOOK,
+    ),
+]
+Intervals = Annotated[
+    bool,
+    typer.Option(
+        "--intervals",
+        help="95 % intervals by drawing the lines of the texts anew, so that noise is not read as "
+        "a difference.",
+        rich_help_panel=_LOOK,
+    ),
+]
+Speed = Annotated[
+    bool,
+    typer.Option(
+        "--speed",
+        help="How fast each model encodes and decodes here. Not the same in every run.",
+        rich_help_panel=_LOOK,
+    ),
+]
+Explain = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METRIC",
+        help="What a metric is: formula, unit, source, when it misleads; all for all of them. "
+        "Compares nothing.",
+        rich_help_panel=_LOOK,
+        show_default=False,
+    ),
+]
 FailIf = Annotated[
     list[str] | None,
     typer.Option(

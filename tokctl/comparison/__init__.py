@@ -21,6 +21,7 @@ from tokctl.comparison.models import (
     named_models,
     split_algorithms,
 )
+from tokctl.comparison.reports import reports_of, summary
 from tokctl.comparison.results import (
     Comparison,
     Cut,
@@ -38,9 +39,8 @@ from tokctl.comparison.results import (
 from tokctl.comparison.sweep import Trained, sweep_points, train_sizes
 from tokctl.comparison.texts import read_texts
 from tokctl.errors import TokctlError
-from tokctl.metrics import METRICS, NOTHING, Counts, range_of
+from tokctl.metrics import WORD_RULES
 from tokctl.sources import Document
-from tokctl.tokenizer import Tokenizer
 from tokctl.training import available_threads
 
 __all__ = [
@@ -78,6 +78,9 @@ def compare(
     languages: Mapping[str, str | Path | Document] | None = None,
     reference: str | None = None,
     sweep: Trained | None = None,
+    word_rule: str = "spaces",
+    intervals: bool = False,
+    speed: bool = False,
     threads: int | None = None,
     errors: str = "strict",
 ) -> Comparison:
@@ -95,8 +98,14 @@ def compare(
             They are texts of the comparison, too, behind the others.
         reference: the language that parity is relative to; by default the first.
         sweep: what `train_sizes` has trained on the texts, to be measured beside the rest.
-        threads: None takes the processors that this process may use. The result does
-            not depend on it.
+        word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
+            `unicode` (UAX #29).
+        intervals: finds how far figures move with the lines that happen to be in the texts;
+            see `tokctl.comparison.intervals`.
+        speed: measures how fast each model is here; the one figure that is not the same in
+            every run.
+        threads: None takes the processors that this process may use. No other result
+            depends on it.
         errors: `strict` or `replace`, for text that is not UTF-8, where a model reads
             characters. With `replace` all models get the same text, with U+FFFD in it.
 
@@ -122,6 +131,10 @@ def compare(
             f"no language of this comparison is called {reference!r}",
             f"its languages are: {', '.join(languages)}" if languages else "name some with --lang",
         )
+    if word_rule not in WORD_RULES:
+        raise TokctlError(
+            f"there is no rule {word_rule!r} for words", f"choose {' or '.join(WORD_RULES)}"
+        )
     if threads is not None and threads < 1:
         raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
     threads = threads or available_threads()
@@ -131,27 +144,35 @@ def compare(
     plain, spoken = read[: len(texts)], read[len(texts) :]
     spoken = [replace(text, name=name) for name, text in zip(languages, spoken, strict=True)]
     read = plain + spoken
-    counts = {
-        name: [measuring.measure(model, text.data, threads) for text in read]
+    measured = {
+        name: [
+            measuring.measure_all(
+                model,
+                text.data,
+                threads,
+                words=word_rule,
+                boundaries=len(named) > 1,
+                lines=intervals,
+            )
+            for text in read
+        ]
         for name, model in named.items()
     }
-    tokenizers = list(named.values())
-    names = [text.name for text in read]
-    reports = tuple(
-        _report(name, model, names, counts[name], counts[baseline]) for name, model in named.items()
+    reports = reports_of(
+        named, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
     )
     chosen = _checked(sentences) if sentences is not None else samples.sentences_of(read)
     shown = tuple(samples.sample(named, sentence) for sentence in chosen)
-    picked = stories.pick_words(named, shown) if words is None else _checked(words)
+    picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
     comparison = Comparison(
         baseline=baseline,
-        total=_summary("", _total(counts[baseline])),
-        texts=tuple(map(_summary, names, counts[baseline])),
+        total=summary(reports[0].total),
+        texts=tuple(map(summary, reports[0].texts)),
         models=reports,
         samples=shown,
         disagreements=tuple(samples.disagreements(named, read, threads)),
-        overlap=measuring.overlaps(tokenizers),
-        agreement=measuring.agreements(tokenizers, read),
+        overlap=measuring.overlaps(list(named.values())),
+        agreement=measuring.agreements(list(measured.values())),
         stories=stories.stories(named, picked, read, threads, sweep or {}),
         languages=_languages(languages, reference, reports),
         sweep=sweep_points(sweep or {}, read, threads),
@@ -177,37 +198,3 @@ def _checked(texts: Sequence[str]) -> Sequence[str]:
         except UnicodeEncodeError:
             raise TokctlError(f"{text!r} is not UTF-8, so that it can't be shown") from None
     return texts
-
-
-def _total(counts: Sequence[Counts]) -> Counts:
-    return sum(counts, NOTHING)
-
-
-def _summary(name: str, counts: Counts) -> TextSummary:
-    return TextSummary(name, counts.bytes, counts.characters, counts.words, counts.lines)
-
-
-def _report(
-    name: str,
-    tokenizer: Tokenizer,
-    texts: Sequence[str],
-    counts: Sequence[Counts],
-    baseline: Sequence[Counts],
-) -> ModelReport:
-    model = tokenizer.model
-    reach = range_of(model)
-
-    def measured(text: str, own: Counts, reference: Counts) -> Measured:
-        figures = {metric.name: metric.figure(reach, own, reference) for metric in METRICS}
-        return Measured(text, own, figures)
-
-    return ModelReport(
-        name=name,
-        algorithm=model.recipe.algorithm,
-        recipe=model.recipe.name,
-        vocab_size=tokenizer.vocab_size,
-        emittable_ids=reach.emittable,
-        exhausted=model.training is not None and model.training.exhausted,
-        total=measured("", _total(counts), _total(baseline)),
-        texts=tuple(map(measured, texts, counts, baseline)),
-    )

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tokctl.comparison.intervals import Interval
+from tokctl.comparison.speed import Speed
 from tokctl.metrics import METRICS, Absent, Figure
 
 if TYPE_CHECKING:
@@ -57,6 +59,22 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _interval(found: Mapping[str, Interval | Absent], name: str) -> list[float] | None:
+    one = found.get(name)
+    return [one.low, one.high] if isinstance(one, Interval) else None
+
+
+def _speed(speed: Speed | None) -> dict[str, Any] | None:
+    if speed is None:
+        return None
+    return {
+        "encode_mb_per_s": _number(speed.encode_mb_per_s),
+        "decode_mb_per_s": _number(speed.decode_mb_per_s),
+        "bytes": speed.bytes,
+        "threads": speed.threads,
+    }
+
+
 def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
     differences = {metric.name: comparison.against_baseline(model, metric) for metric in METRICS}
     return {
@@ -74,9 +92,14 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
                 "amount": found.amount,
                 "relative": found.relative,
                 "better": found.better,
+                "interval": _interval(model.difference_intervals, name),
             }
             for name, found in differences.items()
         },
+        "intervals": {metric.name: _interval(model.intervals, metric.name) for metric in METRICS}
+        if model.intervals
+        else None,
+        "speed": _speed(model.speed),
         "texts": [{"name": text.text, **_measured(text)} for text in model.texts],
     }
 

@@ -3,63 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from tokctl import _native
-from tokctl.comparison.texts import Text, pieces
 from tokctl.metrics import Counts, Figure, boundary_f1, canonical_vocabulary, jaccard
-from tokctl.metrics.agreement import inner_offsets, internal_boundaries
 from tokctl.tokenizer import Tokenizer
-
-#: Lines that are encoded together: enough for threads, little memory.
-_LINES_AT_A_TIME = 10_000
 
 Matrix = tuple[tuple[Figure, ...], ...]
 
 
-def measure(tokenizer: Tokenizer, text: bytes, threads: int) -> Counts:
-    """The counts of one model on one text."""
+@dataclass(frozen=True)
+class Measurement:
+    """One model on one text.
+
+    Attributes:
+        counts: what the metrics are functions of.
+        native: what is too much for Python: the boundaries, the counts of each line.
+    """
+
+    counts: Counts
+    native: _native.Measured = field(compare=False, repr=False)
+
+
+def measure_all(
+    tokenizer: Tokenizer,
+    text: bytes,
+    threads: int,
+    *,
+    words: str = "spaces",
+    boundaries: bool = False,
+    lines: bool = False,
+) -> Measurement:
+    """Measures one model on one text, in one pass over its tokens.
+
+    The text is encoded whole; each line is encoded once more by itself, for the round trip.
+
+    Args:
+        threads: the result does not depend on it.
+        words: what a word is, of `tokctl.metrics.WORD_RULES`.
+        boundaries: keeps what `agreements` needs, an eighth of the text's size.
+        lines: keeps the counts of each line, which `tokctl.comparison.intervals` needs.
+    """
     # Without an unknown token, what has no id is what the model does not know.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
-    found = tokenizer.encoder.measure(text, tokenizer.special_matcher("none"), unknown_id)
-    (words, whole, split), (characters, spaces), (tokens, unknown, used) = found
-    # A line ends at a line feed, with or without a carriage return before it.
-    *lines, rest = text.split(b"\n")
-    lines = [line.removesuffix(b"\r") for line in lines]
-    if rest:
-        lines.append(rest)
-    return Counts(
-        bytes=len(text),
-        characters=characters,
-        spaces=spaces,
+    native = _native.Measured.of(
+        tokenizer.encoder,
+        tokenizer.decoder,
+        text,
+        tokenizer.special_matcher("none"),
+        unknown_id,
         words=words,
-        whole_words=whole,
-        split_words=split,
-        tokens=tokens,
-        unknown=unknown,
-        lines=len(lines),
-        exact_lines=_exact(tokenizer, lines, threads),
-        used_ids=frozenset(used),
+        threads=threads,
+        boundaries=boundaries,
+        lines=lines,
     )
+    return Measurement(Counts.of(native.counts, native.id_counts, words), native)
 
 
-def _exact(tokenizer: Tokenizer, lines: list[bytes], threads: int) -> int:
-    """How many lines decode(encode(line)) gives back. One with a character without an id
-    has no ids to decode, and is not given back."""
-    decode = tokenizer.decoder.decode
-    exact = 0
-    for first in range(0, len(lines), _LINES_AT_A_TIME):
-        group = lines[first : first + _LINES_AT_A_TIME]
-        batch = tokenizer.encoder.batch(group, threads, tokenizer.special_matcher("none"))
-        for line, ids in zip(group, batch, strict=True):
-            exact += _native.NO_ID not in ids and decode(ids, False) == line
-    return exact
-
-
-def segment(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
-    """Where each token of a text starts and ends, in bytes."""
-    columns = tokenizer.encoder.tokens(text, tokenizer.special_matcher("none"))
-    return columns[1], columns[2]
+def measure(tokenizer: Tokenizer, text: bytes, threads: int, words: str = "spaces") -> Counts:
+    """The counts of one model on one text; the arguments are those of `measure_all`."""
+    return measure_all(tokenizer, text, threads, words=words).counts
 
 
 def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
@@ -72,26 +76,24 @@ def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
     return _square(len(tokenizers), pairs)
 
 
-def agreements(tokenizers: Sequence[Tokenizer], texts: Sequence[Text]) -> Matrix:
-    """The F1 of the boundaries inside words, of every two models over all texts."""
-    cuts = [0] * len(tokenizers)
-    pairs = list(combinations(range(len(tokenizers)), 2))
-    shared = dict.fromkeys(pairs, 0)
-    recipes = [tokenizer.recipe for tokenizer in tokenizers]
-    for text in texts if pairs else ():
-        for piece in pieces(text.data, recipes):
-            inner = inner_offsets(len(piece), _native.pre_tokens("whitespace", piece))
-            found = [
-                internal_boundaries(len(piece), inner, *segment(tokenizer, piece))
-                for tokenizer in tokenizers
-            ]
-            for place, boundaries in enumerate(found):
-                cuts[place] += boundaries.bit_count()
-            for i, j in pairs:
-                shared[i, j] += (found[i] & found[j]).bit_count()
-    return _square(
-        len(tokenizers), {(i, j): boundary_f1(shared[i, j], cuts[i], cuts[j]) for i, j in pairs}
-    )
+def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
+    """The F1 of the boundaries inside words, of every two models over all texts.
+
+    Args:
+        measured: for each model its texts, which are the same for all; measured with
+            `boundaries`.
+    """
+
+    def shared(first: int, second: int) -> int:
+        both = zip(measured[first], measured[second], strict=True)
+        return sum(one.native.shared_boundaries(other.native) for one, other in both)
+
+    pairs: dict[tuple[int, int], Figure] = {}
+    if len(measured) > 1:
+        cuts = [shared(model, model) for model in range(len(measured))]
+        for i, j in combinations(range(len(measured)), 2):
+            pairs[i, j] = boundary_f1(shared(i, j), cuts[i], cuts[j])
+    return _square(len(measured), pairs)
 
 
 def _square(size: int, pairs: dict[tuple[int, int], Figure]) -> Matrix:

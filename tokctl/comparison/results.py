@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tokctl.comparison.differences import Difference, difference
+from tokctl.comparison.intervals import Interval
+from tokctl.comparison.speed import Speed
 from tokctl.metrics import Absent, Counts, Figure, Metric
 
 
@@ -46,6 +48,9 @@ class ModelReport:
             than the unknown one.
         exhausted: its training ended before the vocabulary was full, for want of pairs.
         total: over all texts together; texts: one by one, in the order given.
+        intervals: of the figures over all texts, by metric; empty unless asked for.
+        difference_intervals: of these less the baseline's, likewise; empty for the baseline.
+        speed: None unless asked for.
     """
 
     name: str
@@ -56,6 +61,9 @@ class ModelReport:
     exhausted: bool
     total: Measured
     texts: tuple[Measured, ...]
+    intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
+    difference_intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
+    speed: Speed | None = None
 
 
 @dataclass(frozen=True)

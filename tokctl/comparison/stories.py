@@ -30,15 +30,18 @@ def word_counts(texts: Sequence[Text], threads: int) -> dict[bytes, int]:
     return dict(counter.finish(1).items())
 
 
-def pick_words(models: Mapping[str, Tokenizer], samples: Sequence[Sample]) -> list[str]:
+def pick_words(
+    models: Mapping[str, Tokenizer], samples: Sequence[Sample], threads: int
+) -> list[str]:
     """Words of the sentences that models cut in different places: the most different ones,
     in the order in which they stand there."""
     found = dict.fromkeys(word for sample in samples for word in _WORD.findall(sample.text))
-    weighed = {}
-    for word in found:
-        text = b" " + word.encode()
-        cuts = [inner_cuts(model, text) for model in models.values()]
-        weighed[word] = sum(len(one ^ other) for one, other in combinations(cuts, 2))
+    spaced = [b" " + word.encode() for word in found]
+    cuts = [inner_cuts(model, spaced, threads) for model in models.values()]
+    weighed = {
+        word: sum((one ^ other).bit_count() for one, other in combinations(own, 2))
+        for word, *own in zip(found, *cuts, strict=True)
+    }
     ranked = sorted((word for word in found if weighed[word]), key=lambda word: -weighed[word])
     chosen = set(ranked[:STORIES])
     return [word for word in found if word in chosen]

@@ -1,14 +1,12 @@
-"""The texts of a comparison, whole in memory, and where they may be cut."""
+"""The texts of a comparison, whole in memory."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokctl.errors import TokctlError
-from tokctl.recipe import Recipe
 from tokctl.sources import Document, check_utf8, documents
 
 
@@ -46,24 +44,3 @@ def read_texts(
         blocks = check_utf8(source, errors) if characters else source.blocks()
         texts.append(Text(source.name, b"".join(blocks)))
     return texts
-
-
-#: A line end between two visible ASCII characters.
-_SAFE_CUT = re.compile(rb"[!-~]\n(?=[!-~])")
-
-
-def pieces(text: bytes, recipes: Sequence[Recipe], size: int = 1 << 22) -> Iterator[bytes]:
-    """The text in pieces of about `size` bytes that these recipes segment as the whole.
-
-    A piece ends behind a line end between two visible characters, which every named
-    pre-tokenizer cuts at in any case. Other recipes get the text whole.
-    """
-    named = {"whitespace", "bert", "gpt2-words", "gpt2"}
-    start = 0
-    kinds = {part.kind for recipe in recipes for part in recipe.pre_tokenizers}
-    whole = any(recipe.normalizers or not recipe.pre_tokenizers for recipe in recipes)
-    if kinds <= named and not whole:
-        while len(text) - start > size and (cut := _SAFE_CUT.search(text, start + size)):
-            yield text[start : cut.end()]
-            start = cut.end()
-    yield text[start:]

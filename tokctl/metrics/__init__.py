@@ -12,27 +12,37 @@ from dataclasses import dataclass
 from tokctl.metrics.agreement import boundary_f1
 from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
 from tokctl.metrics.counts import NOTHING, Counts
+from tokctl.metrics.definitions import DEFINITIONS, Definition, explain
+from tokctl.metrics.entropy import renyi_efficiency, shannon_efficiency
 from tokctl.metrics.figure import Absent, Figure
+from tokctl.metrics.languages import gini, parity, tokens_per_line
 from tokctl.metrics.overlap import canonical, canonical_vocabulary, jaccard
 from tokctl.metrics.round_trip import round_trip
 from tokctl.metrics.unknown import unk_rate
 from tokctl.metrics.vocabulary import Range, range_of, vocabulary_use
-from tokctl.metrics.words import continued_words, fertility, strr
+from tokctl.metrics.words import WORD_RULES, continued_words, fertility, strr
 
 __all__ = [
+    "DEFINITIONS",
     "METRICS",
     "NOTHING",
+    "WORD_RULES",
     "Absent",
     "Counts",
+    "Definition",
     "Figure",
     "Metric",
     "Range",
     "boundary_f1",
     "canonical",
     "canonical_vocabulary",
+    "explain",
+    "gini",
     "jaccard",
     "metric_names",
+    "parity",
     "range_of",
+    "tokens_per_line",
 ]
 
 
@@ -47,6 +57,7 @@ class Metric:
         kind: `count`, `ratio`, or `share` (0 to 1).
         figure: from (what the model can make of text, its counts, the baseline's counts on
             the same text).
+        adds_up: it is a sum over lines, or a ratio of such sums: so it can be resampled.
     """
 
     name: str
@@ -54,6 +65,12 @@ class Metric:
     higher_is_better: bool
     kind: str
     figure: Callable[[Range, Counts, Counts], Figure]
+    adds_up: bool = True
+
+    @property
+    def definition(self) -> Definition:
+        """What it is, in words."""
+        return DEFINITIONS[self.name]
 
     def written(self, figure: Figure) -> str:
         """The figure for people: a share is never rounded to 0 or 1 unless it is that."""
@@ -68,15 +85,6 @@ class Metric:
         if 0.9999 < figure < 1:
             return ">0.9999"
         return f"{figure:.4f}"
-
-
-def _of_words(
-    formula: Callable[[int, int, int, int], Figure], counted: str
-) -> Callable[[Range, Counts, Counts], Figure]:
-    def figure(_range: Range, counts: Counts, _baseline: Counts) -> Figure:
-        return formula(getattr(counts, counted), counts.words, counts.characters, counts.spaces)
-
-    return figure
 
 
 METRICS = (
@@ -96,15 +104,11 @@ METRICS = (
         lambda _r, n, _b: characters_per_token(n.characters, n.tokens),
     ),
     Metric("nsl", "NSL", False, "ratio", lambda _r, n, b: nsl(n.tokens, b.tokens)),
-    Metric("fertility", "fertility", False, "ratio", _of_words(fertility, "tokens")),
+    Metric("fertility", "fertility", False, "ratio", lambda _r, n, _b: fertility(n)),
     Metric(
-        "continued_words",
-        "continued words",
-        False,
-        "share",
-        _of_words(continued_words, "split_words"),
+        "continued_words", "continued words", False, "share", lambda _r, n, _b: continued_words(n)
     ),
-    Metric("strr", "STRR", True, "share", _of_words(strr, "whole_words")),
+    Metric("strr", "STRR", True, "share", lambda _r, n, _b: strr(n)),
     Metric(
         "unk_rate",
         "UNK rate",
@@ -124,7 +128,24 @@ METRICS = (
         "vocabulary use",
         True,
         "share",
-        lambda r, n, _b: vocabulary_use(len(n.used_ids), r.emittable),
+        lambda r, n, _b: vocabulary_use(len(n.id_counts), r.emittable),
+        adds_up=False,
+    ),
+    Metric(
+        "renyi_efficiency",
+        "Rényi efficiency",
+        True,
+        "share",
+        lambda r, n, _b: renyi_efficiency(n.id_counts.values(), r.emittable),
+        adds_up=False,
+    ),
+    Metric(
+        "shannon_efficiency",
+        "Shannon efficiency",
+        True,
+        "share",
+        lambda r, n, _b: shannon_efficiency(n.id_counts.values(), r.emittable),
+        adds_up=False,
     ),
 )
 

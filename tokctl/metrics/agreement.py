@@ -1,39 +1,14 @@
 """Whether two models cut words in the same places.
 
 A boundary is a byte offset at which a token starts or ends. It is internal where it lies
-strictly inside a word (a maximal run of characters that are no white space): at the edges
-of words all models cut, and what they do with spaces is no matter here.
+strictly inside a word (a maximal run of characters that are no white space, whatever the
+other figures take for a word): at the edges of words all models cut, and what they do with
+spaces is no matter here. The native `Measured` holds them as bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from tokctl.metrics.figure import Absent, Figure
-
-#: A set of byte offsets of one text as one number: offset n is bit 8n. Sets of millions
-#: are built, cut and counted at the speed of memory.
-Offsets = int
-
-
-def inner_offsets(size: int, words: Iterable[tuple[int, int]]) -> Offsets:
-    """The offsets of a text of `size` bytes that lie strictly inside one of its words."""
-    marks = bytearray(size + 1)
-    for start, end in words:
-        marks[start + 1 : end] = b"\x01" * (end - start - 1)
-    return int.from_bytes(marks, "little")
-
-
-def internal_boundaries(
-    size: int, inner: Offsets, starts: Sequence[int], ends: Sequence[int]
-) -> Offsets:
-    """Where tokens start or end inside words; `inner` is that of `inner_offsets`."""
-    marks = bytearray(size + 1)
-    for start in starts:
-        marks[start] = 1
-    for end in ends:
-        marks[end] = 1
-    return int.from_bytes(marks, "little") & inner
 
 
 def boundary_f1(shared: int, first: int, second: int) -> Figure:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True)
@@ -12,14 +13,16 @@ class Counts:
     Attributes:
         bytes, characters: of the text. A byte that is not UTF-8 is a character.
         spaces: characters that are white space, line ends included.
-        words: maximal runs of characters that are no white space.
+        words: by the rule `word_rule`.
         whole_words: words that are one token, and not the unknown one.
         split_words: words that are two tokens or more.
         tokens: all of them, unknown ones included.
         unknown: unknown tokens; for a model that has none, characters without an id.
         lines: what `\\n` ends; behind the last one, what is left if anything is.
         exact_lines: lines with decode(encode(line)) = line.
-        used_ids: the distinct ids that came out.
+        id_counts: how often each id came out, of those that did. What has no id is not there.
+        word_rule: a name of `tokctl.metrics.words.WORD_RULES`; None where nothing was
+            counted yet.
     """
 
     bytes: int
@@ -32,16 +35,33 @@ class Counts:
     unknown: int
     lines: int
     exact_lines: int
-    used_ids: frozenset[int]
+    id_counts: Mapping[int, int] = field(hash=False)
+    word_rule: str | None = None
+
+    @classmethod
+    def of(cls, sums: Sequence[int], id_counts: Mapping[int, int], word_rule: str | None) -> Counts:
+        """From the numbers in the order of the attributes, from `bytes` to `exact_lines`."""
+        named = dict(zip(_SUMS, sums, strict=True))
+        return cls(**named, id_counts=id_counts, word_rule=word_rule)
+
+    @property
+    def used_ids(self) -> frozenset[int]:
+        """The distinct ids that came out."""
+        return frozenset(self.id_counts)
 
     def __add__(self, other: Counts) -> Counts:
-        sums = {
-            entry.name: getattr(self, entry.name) + getattr(other, entry.name)
-            for entry in fields(self)
-            if entry.name != "used_ids"
-        }
-        return Counts(**sums, used_ids=self.used_ids | other.used_ids)
+        rules = {self.word_rule, other.word_rule} - {None}
+        if len(rules) > 1:
+            raise ValueError("words by different rules do not add up")
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        ids = dict(self.id_counts)
+        for id_, count in other.id_counts.items():
+            ids[id_] = ids.get(id_, 0) + count
+        return Counts(**sums, id_counts=ids, word_rule=rules.pop() if rules else None)
 
+
+#: The counts that are one number.
+_SUMS = [entry.name for entry in fields(Counts) if entry.type == "int"]
 
 #: What the counts of several texts are added to.
-NOTHING = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, frozenset())
+NOTHING = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {})

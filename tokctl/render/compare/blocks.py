@@ -72,7 +72,16 @@ def blocks(comparison: Comparison) -> Iterator[Block]:
     if lines:
         yield Heading(f"Against {comparison.baseline}, the baseline")
         yield _of_rows("metric", others, _plain(lines))
-        yield Paragraph(rows.POINTS)
+        for note in rows.difference_notes(comparison):
+            yield Paragraph(note)
+    if lines := rows.interval_rows(comparison):
+        yield Heading("95 % intervals over lines")
+        yield _of_rows("metric", models, _plain(lines))
+        yield Paragraph(rows.RESAMPLED)
+    if lines := rows.speed_rows(comparison):
+        yield Heading("Speed here")
+        yield _of_rows("", models, _plain(lines))
+        yield Paragraph(rows.speed_note(comparison))
     yield from _sweep(comparison)
     yield from _languages(comparison, models)
     if by_text := rows.text_rows(comparison):

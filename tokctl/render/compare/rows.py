@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tokctl.comparison.intervals import RESAMPLES, Interval
 from tokctl.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
 from tokctl.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.console import visible
@@ -89,10 +90,75 @@ def _difference(comparison: Comparison, model: ModelReport, metric: Metric) -> s
     if isinstance(found, Absent):
         return "n/a"
     if found.better is None:
-        return "equal "
+        return "equal  "
     unit = "%" if found.relative else "pp"
-    word = "better" if found.better else "worse "
+    word = "better " if found.better else "worse  "
+    interval = model.difference_intervals.get(metric.name)
+    if isinstance(interval, Interval) and not interval.excludes_zero:
+        word = "unclear"
     return f"{100 * found.amount:+.1f} {unit} {word}".replace("-", MINUS)
+
+
+def difference_notes(comparison: Comparison) -> list[str]:
+    """What the words and units of the differences mean."""
+    unclear = "unclear: the 95 % interval of the difference, over lines, holds 0"
+    return [POINTS, unclear] if _has_intervals(comparison) else [POINTS]
+
+
+def _has_intervals(comparison: Comparison) -> bool:
+    return any(model.intervals for model in comparison.models)
+
+
+def interval_rows(comparison: Comparison) -> list[Row]:
+    """The 95 % interval of each figure; of metrics that have one in some model."""
+    if not _has_intervals(comparison):
+        return []
+    rows = []
+    for metric in METRICS:
+        cells = [_interval(model, metric) for model in comparison.models]
+        if any(cell != "n/a" for cell in cells):
+            rows.append((metric.label, cells))
+    return rows
+
+
+def _interval(model: ModelReport, metric: Metric) -> str:
+    found = model.intervals.get(metric.name)
+    if not isinstance(found, Interval):
+        return "n/a"
+    return f"{metric.written(found.low)} to {metric.written(found.high)}"
+
+
+#: What the intervals are of.
+RESAMPLED = (
+    f"the lines of the texts drawn anew {RESAMPLES:,} times, the same ones for all models; "
+    "vocabulary use and the efficiencies are no sums over lines"
+)
+
+
+def speed_rows(comparison: Comparison) -> list[Row]:
+    """Megabytes of text per second, where it was measured."""
+    speeds = [model.speed for model in comparison.models]
+    if None in speeds:
+        return []
+    known = [speed for speed in speeds if speed is not None]
+    return [
+        ("encoding, MB/s", [_speed(speed.encode_mb_per_s) for speed in known]),
+        ("decoding, MB/s", [_speed(speed.decode_mb_per_s) for speed in known]),
+    ]
+
+
+def _speed(figure: Figure) -> str:
+    return "n/a" if isinstance(figure, Absent) else f"{figure:,.1f}"
+
+
+def speed_note(comparison: Comparison) -> str:
+    """What was measured, and that it is a matter of the moment."""
+    speed = next(model.speed for model in comparison.models if model.speed)
+    threads = "1 thread" if speed.threads == 1 else f"{speed.threads} threads"
+    return (
+        f"measured just now on up to {max(m.speed.bytes for m in comparison.models if m.speed):,} "
+        f"bytes of the texts, encoding with {threads}: other work on the machine changes it"
+    )
 
 
 def metric_named(name: str) -> Metric:

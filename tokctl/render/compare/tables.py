@@ -54,7 +54,7 @@ def empty_table() -> Table:
 
 
 #: How cells are coloured that say by their words what is better.
-_STYLES = (("*", "bold green"), ("better", "green"), ("worse ", "red"))
+_STYLES = (("*", "bold green"), ("better ", "green"), ("worse  ", "red"), ("unclear", "dim"))
 
 
 def _cell(cell: str) -> Text:

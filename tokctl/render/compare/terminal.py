@@ -27,7 +27,13 @@ def show(comparison: Comparison, console: Console) -> None:
     if lines:
         title = f"Against {comparison.baseline}, the baseline"
         _section(console, title, tables(list(map(rows.safe, others)), lines, width))
-        _notes(console, [rows.POINTS])
+        _notes(console, rows.difference_notes(comparison))
+    if lines := rows.interval_rows(comparison):
+        _section(console, "95 % intervals over lines", tables(models, lines, width))
+        _notes(console, [rows.RESAMPLED])
+    if lines := rows.speed_rows(comparison):
+        _section(console, "Speed here", tables(models, lines, width))
+        _notes(console, [rows.speed_note(comparison)])
     _sweep(comparison, console)
     _languages(comparison, console)
     if by_text := rows.text_rows(comparison):

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{self, Flat, Ids, Rng, Segmenter, Unigram, CHUNK};
-use tokctl_core::measure;
 use tokctl_core::model::{Units, NO_ID};
 use tokctl_core::Error;
 
@@ -21,8 +20,6 @@ use crate::{normalizers, options, pretokenizers, segmenters};
 type Ranges = Vec<(usize, usize)>;
 /// Text, ranges, places, ids of added tokens.
 type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
-/// (words, whole, split), (characters, spaces), (tokens, unknown tokens, distinct ids).
-type Measured = ((u64, u64, u64), (u64, u64), (u64, u64, Vec<u32>));
 /// Ids, lengths, score.
 type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
@@ -159,30 +156,18 @@ impl Encoder {
         })
     }
 
-    /// What the metrics of a text are made from; see `tokctl_core::measure`.
-    #[pyo3(signature = (text, matchers, unknown_id))]
-    fn measure(
+    /// For each text, bit n says whether a token starts or ends at byte n. Texts have at most 127
+    /// bytes.
+    fn cuts(
         &self,
-        py: Python<'_>,
-        text: &[u8],
+        texts: &Bound<'_, PyAny>,
         matchers: Option<&Matchers>,
-        unknown_id: Option<u32>,
-    ) -> PyResult<Measured> {
+        threads: usize,
+    ) -> PyResult<Vec<u128>> {
+        let read = self.reader(None).read_all(texts)?;
         let matchers = matchers.map(|matchers| &matchers.0);
-        detached(py, |interrupt| {
-            let tokens = self.inner.tokens(text, matchers, interrupt)?;
-            let words = measure::align_words(text, &tokens, unknown_id);
-            let mut ids: Vec<u32> = tokens.iter().map(|token| token.id).collect();
-            let missing = |id: &&u32| **id == NO_ID || Some(**id) == unknown_id;
-            let unknown = ids.iter().filter(missing).count() as u64;
-            ids.sort_unstable();
-            ids.dedup();
-            ids.retain(|&id| id != NO_ID);
-            Ok((
-                (words.words, words.whole, words.split),
-                (words.characters, words.spaces),
-                (tokens.len() as u64, unknown, ids),
-            ))
+        detached(texts.py(), |interrupt| {
+            self.inner.cuts(&read, matchers, threads, interrupt)
         })
     }
 

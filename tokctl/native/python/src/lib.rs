@@ -11,6 +11,7 @@ mod given_ids;
 mod id_array;
 mod interrupt;
 mod matchers;
+mod measuring;
 mod normalizers;
 mod numbers;
 mod options;
@@ -50,6 +51,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
     module.add_function(wrap_pyfunction!(ranks::plain_ranks, module)?)?;
+    module.add_class::<measuring::Measured>()?;
+    module.add_function(wrap_pyfunction!(measuring::resample_lines, module)?)?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

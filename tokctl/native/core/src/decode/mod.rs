@@ -149,12 +149,7 @@ impl Decoder {
     }
 
     /// Appends the decoded text.
-    pub(super) fn decode_onto(
-        &self,
-        ids: &[u32],
-        skip_special: bool,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    pub fn decode_onto(&self, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
         if self.is_flat() {
             let first = out.len();
             out.resize(first + self.size(ids, skip_special)?, 0);

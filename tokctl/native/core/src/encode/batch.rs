@@ -109,6 +109,40 @@ impl Encoder {
         Ok(filling.flat)
     }
 
+    /// Where the tokens of each text start or end: bit n stands for byte n. Only of texts so short
+    /// that their places fit.
+    pub fn cuts<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+        matchers: Option<&Matchers>,
+        threads: usize,
+        interrupt: Interrupt,
+    ) -> Result<Vec<u128>> {
+        let groups = groups(texts.iter().map(|text| text.as_ref().len()), GROUP);
+        let made = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
+            while let Some(number) = jobs.take() {
+                let (from, to) = groups[number];
+                let mut cuts = Vec::with_capacity(to - from);
+                for text in &texts[from..to] {
+                    let mut places = 0u128;
+                    for token in self.tokens(text.as_ref(), matchers, interrupt)? {
+                        for place in [token.start, token.end] {
+                            let bit = u32::try_from(place).ok();
+                            let bit = bit.and_then(|place| 1u128.checked_shl(place));
+                            places |= bit.ok_or_else(|| {
+                                Error::TooLarge("a text of over 127 bytes".into())
+                            })?;
+                        }
+                    }
+                    cuts.push(places);
+                }
+                jobs.done(number, cuts);
+            }
+            Ok(())
+        })?;
+        Ok(made.concat())
+    }
+
     fn fill<T: AsRef<[u8]>>(
         &self,
         groups: &[&[T]],

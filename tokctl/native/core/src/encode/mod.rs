@@ -25,10 +25,11 @@ mod random;
 mod remembered;
 mod segmenter;
 mod sentences;
-mod shared_out;
+pub(crate) mod shared_out;
 mod spaced;
 mod spans;
 mod spares;
+mod text_parts;
 mod threaded;
 mod tokens;
 #[cfg(target_arch = "x86_64")]

@@ -15,7 +15,7 @@ use crate::MOST_THREADS;
 const ASK: Duration = Duration::from_millis(20);
 
 /// Numbered jobs, of which a thread takes one after the other.
-pub(super) struct Jobs<T> {
+pub(crate) struct Jobs<T> {
     count: usize,
     next: AtomicUsize,
     done: Mutex<Vec<(usize, T)>>,
@@ -36,7 +36,7 @@ impl<T> Jobs<T> {
 
 /// What was made of so many jobs, in their order. Each thread runs `work` once, which takes
 /// jobs as long as there are any.
-pub(super) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send>(
     count: usize,
     threads: usize,
     interrupt: Interrupt,
@@ -59,7 +59,7 @@ pub(super) fn in_order<T: Send>(
 
 /// What threads hand over in any order, and is taken in that of its numbers. No thread waits
 /// for another one that takes: that one takes what has come meanwhile, too.
-pub(super) struct Order<T, S> {
+pub(crate) struct Order<T, S> {
     waiting: Mutex<Waiting<T>>,
     taken: Mutex<S>,
 }

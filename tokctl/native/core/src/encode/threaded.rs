@@ -339,4 +339,4 @@ impl Made<'_> {
 
 #[cfg(test)]
 #[path = "threaded_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -6,7 +6,7 @@ use crate::model::{Alphabet, Merges, Prepend};
 use crate::normalize::{Chain, Normalizer};
 use crate::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
 
-const TEXTS: [&[u8]; 5] = [
+pub(in crate::encode) const TEXTS: [&[u8]; 5] = [
     "It's 1,000\u{a0} miles\r\n\r\n from\t\u{3000}here, 字 字'll <s>x <s> \u{e9}te\u{301} \u{85} x ▁a  b"
         .as_bytes(),
     b"aaaaaaaa aaa  aa\n\n  aab<s><s> a<s>\xFF a\xE2\x82 b\n\xF0 \x9F a",
@@ -16,7 +16,7 @@ const TEXTS: [&[u8]; 5] = [
 ];
 
 /// Merges of letters, some of them across words where nothing forbids it.
-fn merging() -> Segmenter {
+pub(in crate::encode) fn merging() -> Segmenter {
     let pairs = [
         (97, 97),
         (256, 256),
@@ -41,7 +41,7 @@ fn merging() -> Segmenter {
     })
 }
 
-fn pre_tokenizers() -> Vec<PreTokenizer> {
+pub(in crate::encode) fn pre_tokenizers() -> Vec<PreTokenizer> {
     let names = [
         "none",
         "whitespace",
@@ -75,7 +75,7 @@ fn pre_tokenizers() -> Vec<PreTokenizer> {
     all
 }
 
-fn chains() -> Vec<Chain> {
+pub(in crate::encode) fn chains() -> Vec<Chain> {
     let bert = Normalizer::Bert {
         clean_text: true,
         cjk_spacing: true,
@@ -99,7 +99,7 @@ fn chains() -> Vec<Chain> {
     .collect()
 }
 
-fn matchers(raw: bool, normalized: bool) -> Matchers {
+pub(in crate::encode) fn matchers(raw: bool, normalized: bool) -> Matchers {
     let token = |text: &str, id| AddedToken {
         text: text.as_bytes().to_vec(),
         id,

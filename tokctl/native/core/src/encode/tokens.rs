@@ -1,12 +1,14 @@
 //! A text to its tokens, each with its place.
 
-use super::encoder::Encoder;
+use super::encoder::{Encoder, Work};
 use super::segmenter::Segment;
 use super::spans::each_span;
-use super::{Interrupt, Matchers};
+use super::text_parts::TextPart;
+use super::{AddedTokens, Interrupt, Matchers};
 use crate::error::Result;
 use crate::normalize::Edges;
 use crate::pretokenize::Splits;
+use crate::unicode::places;
 
 /// A token with its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,25 +78,64 @@ impl Encoder {
     ) -> Result<Vec<Token>> {
         let mut out = Placed::default();
         self.with_work(interrupt, matchers, |work| {
-            self.each_part(text, matchers, |part| match part {
-                Part::Added { id, place, .. } => {
-                    out.added(id, place, matchers);
-                    Ok(())
-                }
-                Part::Stretch(splits, origin) => {
-                    let first = out.tokens.len();
-                    self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
-                        out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
-                        Ok(())
-                    })?;
-                    if let Some(unknown) = self.fused() {
-                        out.fuse(unknown, first);
-                    }
-                    Ok(())
-                }
-            })
+            self.each_part(text, matchers, |part| self.place(part, work, &mut out))
         })?;
         Ok(out.tokens)
+    }
+
+    /// The tokens of a part of `text`, with their places in `text`.
+    pub(super) fn tokens_of(
+        &self,
+        text: &[u8],
+        part: &TextPart,
+        work: &mut Work,
+        out: &mut Vec<Token>,
+    ) -> Result<()> {
+        let mut placed = Placed {
+            tokens: std::mem::take(out),
+            pre_tokens: 0,
+        };
+        let range = (part.start, part.end);
+        let result = match part.id {
+            Some(id) => {
+                placed.added(id, range, work.matchers);
+                Ok(())
+            }
+            None => self.stretch_parts(text, range, part.edges, None, &mut |found| {
+                let found = match found {
+                    Part::Stretch(mut splits, origin) if part.changed => {
+                        if splits.origins.is_none() {
+                            splits.origins = Some(places(&splits.text));
+                        }
+                        Part::Stretch(splits, origin)
+                    }
+                    found => found,
+                };
+                self.place(found, work, &mut placed)
+            }),
+        };
+        *out = placed.tokens;
+        result
+    }
+
+    fn place(&self, part: Part, work: &mut Work, out: &mut Placed) -> Result<()> {
+        match part {
+            Part::Added { id, place, .. } => {
+                out.added(id, place, work.matchers);
+                Ok(())
+            }
+            Part::Stretch(splits, origin) => {
+                let first = out.tokens.len();
+                self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
+                    out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
+                    Ok(())
+                })?;
+                if let Some(unknown) = self.fused() {
+                    out.fuse(unknown, first);
+                }
+                Ok(())
+            }
+        }
     }
 
     /// The pre-tokens of `text` and the added tokens that `matchers` find.
@@ -117,32 +158,44 @@ impl Encoder {
         matchers: Option<&Matchers>,
         mut visit: impl FnMut(Part) -> Result<()>,
     ) -> Result<()> {
-        let normalized_matcher = matchers.and_then(Matchers::normalized);
         each_span(matchers.and_then(Matchers::raw), text, |id, base, end| {
-            let stretch = &text[base..end];
             if let Some(id) = id {
-                let (text, place) = (stretch, (base, end));
+                let (text, place) = (&text[base..end], (base, end));
                 return visit(Part::Added { id, text, place });
             }
-            let aligned = self.normalizers.apply_aligned(stretch, Edges::WHOLE)?;
-            let (normalized, places) = match &aligned {
-                Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
-                None => (stretch, None),
+            let normalized = matchers.and_then(Matchers::normalized);
+            self.stretch_parts(text, (base, end), Edges::WHOLE, normalized, &mut visit)
+        })
+    }
+
+    /// The same of the stretch `base..end` of `text`; `matcher` looks in what it is normalized to.
+    fn stretch_parts(
+        &self,
+        text: &[u8],
+        (base, end): (usize, usize),
+        edges: Edges,
+        matcher: Option<&AddedTokens>,
+        visit: &mut impl FnMut(Part) -> Result<()>,
+    ) -> Result<()> {
+        let stretch = &text[base..end];
+        let aligned = self.normalizers.apply_aligned(stretch, edges)?;
+        let (normalized, places) = match &aligned {
+            Some(aligned) => (&aligned.text[..], Some(&aligned.places[..])),
+            None => (stretch, None),
+        };
+        each_span(matcher, normalized, |id, start, end| {
+            let text = &normalized[start..end];
+            let origin = Origin {
+                base,
+                start,
+                places,
             };
-            each_span(normalized_matcher, normalized, |id, start, end| {
-                let text = &normalized[start..end];
-                let origin = Origin {
-                    base,
-                    start,
-                    places,
-                };
-                if let Some(id) = id {
-                    let place = origin.of(0, text.len());
-                    return visit(Part::Added { id, text, place });
-                }
-                let splits = self.pre_tokenizer.run(text, base == 0 && start == 0)?;
-                visit(Part::Stretch(splits, origin))
-            })
+            if let Some(id) = id {
+                let place = origin.of(0, text.len());
+                return visit(Part::Added { id, text, place });
+            }
+            let splits = self.pre_tokenizer.run(text, base == 0 && start == 0)?;
+            visit(Part::Stretch(splits, origin))
         })
     }
 }

@@ -1,106 +1,130 @@
 //! Counts over a text and its tokens, from which the metrics are made.
+//!
+//! The text is encoded whole, as one document, and gone through once: what is counted adds up
+//! over its parts, and over its lines.
 
-use crate::encode::Token;
-use crate::pretokenize::Scanner;
-use crate::unicode::{Classes, SPACE};
+mod boundaries;
+mod resample;
+mod round_trip;
+mod shares;
+mod words;
 
-/// Words are maximal runs of non-space.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Words {
-    pub words: u64,
-    /// Words that are one token, which is not the unknown token.
-    pub whole: u64,
-    /// Words that are two tokens or more.
-    pub split: u64,
-    pub characters: u64,
-    pub spaces: u64,
+use std::sync::{Mutex, PoisonError};
+
+pub use boundaries::{shared, Boundaries};
+pub use resample::{resample, Column};
+pub use round_trip::exact_lines;
+pub use words::Words;
+
+pub use crate::encode::CHUNK;
+use crate::encode::{Encoder, Interrupt, Matchers};
+use crate::error::{Error, Result};
+use crate::model::NO_ID;
+use shares::{Share, Shares};
+
+/// What is counted of a stretch of text.
+pub const COUNTS: usize = 8;
+pub type Row = [u64; COUNTS];
+
+/// The places of counts in a [`Row`].
+pub const BYTES: usize = 0;
+/// A byte that is not UTF-8 is a character.
+pub const CHARACTERS: usize = 1;
+/// Characters that are white space.
+pub const SPACES: usize = 2;
+pub const WORDS: usize = 3;
+/// Words that are one token, which is not the unknown token.
+pub const WHOLE: usize = 4;
+/// Words that are two tokens or more.
+pub const SPLIT: usize = 5;
+pub const TOKENS: usize = 6;
+/// Unknown tokens, and characters without an id.
+pub const UNKNOWN: usize = 7;
+
+fn add(to: &mut Row, row: &Row) {
+    for (sum, count) in to.iter_mut().zip(row) {
+        *sum += count;
+    }
 }
 
-/// Lays the words of `text` beside its tokens, which are in order.
-pub fn align_words(text: &[u8], tokens: &[Token], unknown: Option<u32>) -> Words {
-    let mut found = Words::default();
-    let mut next = 0;
-    let words = Scanner::Whitespace.split(text, |start, end| {
-        found.words += 1;
-        // A token that ends before the word is behind us; a marker of length 0 that
-        // stands right at its start belongs to it.
-        let behind = |token: &Token| token.end < start || token.end == start && token.start < start;
-        while tokens.get(next).is_some_and(behind) {
-            next += 1;
-        }
-        let mut touching = 0u64;
-        let mut at = next;
-        let touches = |token: &&Token| token.start < end || token.start == end && token.end == end;
-        while let Some(token) = tokens.get(at).filter(touches) {
-            touching += 1;
-            at += 1;
-            if token.end > end {
-                // It goes on into the next word.
-                break;
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub unknown: Option<u32>,
+    pub words: Words,
+    /// Are [`Measured::boundaries`] wanted? [`Measured::lines`]?
+    pub boundaries: bool,
+    pub lines: bool,
+    pub threads: usize,
+    /// Bytes that a thread takes at a time.
+    pub chunk: usize,
+}
+
+/// What one model makes of one text.
+#[derive(Debug, Default)]
+pub struct Measured {
+    pub totals: Row,
+    /// The ids that came out, in order, and how often.
+    pub ids: Vec<(u32, u64)>,
+    pub boundaries: Option<Boundaries>,
+    /// The counts of each line: a token and a word are of the line in which they start. Rows add
+    /// up to the totals; an empty text has no lines.
+    pub lines: Option<Vec<Row>>,
+}
+
+/// Measures a text. The result does not depend on the threads or the chunks.
+pub fn measure(
+    encoder: &Encoder,
+    text: &[u8],
+    matchers: Option<&Matchers>,
+    options: &Options,
+    interrupt: Interrupt,
+) -> Result<Measured> {
+    // Tables of counts by id, one for each thread that counts at the same time.
+    let tables: Mutex<Vec<Vec<u64>>> = Mutex::new(Vec::new());
+    let lock = || tables.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shares = Shares::new(text.len(), options);
+    encoder.tokens_by_parts(
+        text,
+        (options.threads, options.chunk),
+        matchers,
+        |start, end, tokens| {
+            let mut table = lock().pop().unwrap_or_default();
+            for token in tokens.iter().filter(|token| token.id != NO_ID) {
+                let id = token.id as usize;
+                if id >= table.len() {
+                    table.resize(id + 1, 0);
+                }
+                table[id] += 1;
             }
-        }
-        let only = &tokens[next..at];
-        match only {
-            [token] if token.start <= start && token.end >= end => {
-                found.whole += u64::from(unknown != Some(token.id));
-            }
-            _ => found.split += u64::from(touching > 1),
-        }
-        next = if at > next && tokens[at - 1].end > end {
-            at - 1
-        } else {
-            at
-        };
-    });
-    debug_assert!(words.is_ok(), "this scanner asks nobody");
-    let classes = Classes::get();
-    let mut at = 0;
-    while at < text.len() {
-        let (class, length) = classes.at(text, at);
-        found.characters += 1;
-        found.spaces += u64::from(class & SPACE != 0);
-        at += length;
-    }
-    found
+            lock().push(table);
+            Ok(Share::of(text, (start, end), tokens, options))
+        },
+        |share| {
+            shares.join(share);
+            Ok(())
+        },
+        interrupt,
+    )?;
+    let tables = std::mem::take(&mut *lock());
+    Ok(shares.finish(sums(tables)))
+}
+
+/// The counts that are not 0, with their ids.
+fn sums(tables: Vec<Vec<u64>>) -> Vec<(u32, u64)> {
+    let longest = tables.iter().map(Vec::len).max().unwrap_or_default();
+    let of = |id: usize| tables.iter().filter_map(|table| table.get(id)).sum::<u64>();
+    (0..longest)
+        .map(|id| (id as u32, of(id)))
+        .filter(|&(_, count)| count > 0)
+        .collect()
+}
+
+/// One count of every line. A line with more than 32 bits hold is refused.
+pub fn column(lines: &[Row], count: usize) -> Result<Column> {
+    let narrow = |row: &Row| u32::try_from(row[count]);
+    let narrowed: std::result::Result<Vec<u32>, _> = lines.iter().map(narrow).collect();
+    narrowed.map_err(|_| Error::TooLarge("a line of over 4 GB can't be resampled".into()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokens(spans: &[(usize, usize)]) -> Vec<Token> {
-        let token = |&(start, end)| Token {
-            id: 1,
-            start,
-            end,
-            pre_token: Some(0),
-        };
-        spans.iter().map(token).collect()
-    }
-
-    fn words(text: &str, spans: &[(usize, usize)]) -> (u64, u64, u64) {
-        let found = align_words(text.as_bytes(), &tokens(spans), None);
-        (found.words, found.whole, found.split)
-    }
-
-    #[test]
-    fn words_are_whole_or_split() {
-        assert_eq!(words("ab cd", &[(0, 2), (2, 5)]), (2, 2, 0));
-        assert_eq!(words("ab cd", &[(0, 2), (3, 5)]), (2, 2, 0));
-        assert_eq!(words("ab cd", &[(0, 1), (1, 2), (2, 5)]), (2, 1, 1));
-        // A start marker of its own makes a second token; so does an end marker.
-        assert_eq!(words("ab cd", &[(0, 0), (0, 2), (3, 5)]), (2, 1, 1));
-        assert_eq!(words("ab cd", &[(0, 2), (2, 2), (3, 5), (5, 5)]), (2, 0, 2));
-        // One token over two words, and a word without a token.
-        assert_eq!(words("ab cd", &[(0, 5)]), (2, 2, 0));
-        assert_eq!(words("ab cd", &[(0, 2)]), (2, 1, 0));
-        assert_eq!(words("  ", &[(0, 2)]), (0, 0, 0));
-    }
-
-    #[test]
-    fn the_unknown_token_keeps_no_word() {
-        let found = align_words(b"ab cd", &tokens(&[(0, 2), (3, 5)]), Some(1));
-        assert_eq!((found.words, found.whole, found.split), (2, 0, 0));
-        assert_eq!((found.characters, found.spaces), (5, 1));
-    }
-}
+mod tests;

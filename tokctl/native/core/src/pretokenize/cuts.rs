@@ -152,6 +152,14 @@ pub fn last_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Optio
         .find(|&at| is_cut(pre_tokenizer, text, at))
 }
 
+/// The first cut in `text` at or after `from`, if there is one.
+pub fn first_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Option<usize> {
+    let mut places = from..text.len();
+    (pre_tokenizer.cuts_before_space())
+        .then(|| places.find(|&at| is_cut(pre_tokenizer, text, at)))
+        .flatten()
+}
+
 /// The first place at or after `from` where a text may be cut before it is normalized:
 /// before a plain space or line feed behind a letter, a number or punctuation.
 pub fn safe_cut(text: &[u8], from: usize) -> Option<usize> {
@@ -349,5 +357,8 @@ mod tests {
         assert_eq!(last_cut(&none, b"a b c", 0), None);
         assert_eq!(last_cut(&gpt2, b"a b c", 0), Some(3));
         assert_eq!(last_cut(&gpt2, b"abc", 0), None);
+        assert_eq!(first_cut(&none, b"a b c", 0), None);
+        assert_eq!(first_cut(&gpt2, b"a b c", 0), Some(1));
+        assert_eq!(first_cut(&gpt2, b"a b c", 2), Some(3));
     }
 }

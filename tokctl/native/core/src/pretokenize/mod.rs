@@ -24,7 +24,7 @@ mod spaces;
 mod split;
 
 pub use behaviour::Behaviour;
-pub use cuts::{cut_into_pieces, last_cut, last_safe_cut, safe_cut};
+pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_cut};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use masks::{HasAvx2, Level};
 pub use metaspace::Metaspace;

@@ -1,0 +1,81 @@
+//! Bootstrap over lines: sums of counts over lines that are drawn with replacement.
+//!
+//! Resample number r (from 0) has a generator of its own, SplitMix64, whose seed is the number
+//! r of SplitMix64 with the seed given. Of n lines it draws n, each as the high 64 bits of the
+//! product of n and the next number. So every column sees the same resamples, whatever the
+//! threads do.
+
+use crate::encode::shared_out::in_order;
+use crate::encode::Interrupt;
+use crate::error::{Error, Result};
+use crate::split_mix::SplitMix64;
+
+/// One count of every line.
+pub type Column = Vec<u32>;
+
+/// Resamples that are made together, so that columns are read once for all of them.
+const TOGETHER: usize = 4;
+/// Lines that are gone through at a time: their counts and weights stay in the nearest cache.
+const BLOCK: usize = 1024;
+
+/// For each resample the sum of every column. All columns have as many lines.
+pub fn resample(
+    columns: &[&Column],
+    resamples: usize,
+    seed: u64,
+    threads: usize,
+    interrupt: Interrupt,
+) -> Result<Vec<Vec<u64>>> {
+    let lines = columns.first().map_or(0, |column| column.len());
+    if columns.iter().any(|column| column.len() != lines) {
+        return Err(Error::Invalid("columns of different lengths".into()));
+    }
+    let mut seeds = SplitMix64::new(seed);
+    let seeds: Vec<u64> = (0..resamples).map(|_| seeds.next_u64()).collect();
+    let jobs: Vec<&[u64]> = seeds.chunks(TOGETHER).collect();
+    let made = in_order(jobs.len(), threads, interrupt, |queue, interrupt| {
+        let mut weights: Vec<Vec<u32>> = vec![vec![0; lines]; TOGETHER];
+        while let Some(number) = queue.take() {
+            let seeds = jobs[number];
+            for (&seed, weights) in seeds.iter().zip(&mut weights) {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                draw(seed, weights);
+            }
+            queue.done(number, weighted(columns, &weights[..seeds.len()]));
+        }
+        Ok(())
+    })?;
+    Ok(made.concat())
+}
+
+/// How often each line is drawn.
+fn draw(seed: u64, weights: &mut [u32]) {
+    weights.fill(0);
+    let mut numbers = SplitMix64::new(seed);
+    let lines = weights.len() as u128;
+    for _ in 0..weights.len() {
+        let line = (u128::from(numbers.next_u64()) * lines) >> 64;
+        weights[line as usize] += 1;
+    }
+}
+
+fn weighted(columns: &[&Column], weights: &[Vec<u32>]) -> Vec<Vec<u64>> {
+    let mut sums = vec![vec![0; columns.len()]; weights.len()];
+    let lines = columns.first().map_or(0, |column| column.len());
+    for from in (0..lines).step_by(BLOCK) {
+        let to = lines.min(from + BLOCK);
+        for (place, column) in columns.iter().enumerate() {
+            for (sums, weights) in sums.iter_mut().zip(weights) {
+                sums[place] += dot(&column[from..to], &weights[from..to]);
+            }
+        }
+    }
+    sums
+}
+
+fn dot(counts: &[u32], weights: &[u32]) -> u64 {
+    let products = counts.iter().zip(weights);
+    products.map(|(&a, &b)| u64::from(a) * u64::from(b)).sum()
+}

@@ -1,0 +1,186 @@
+//! The counts of parts of a text, and their sum.
+
+use memchr::memchr_iter;
+
+use super::boundaries::Boundaries;
+use super::words::{align, Word};
+use super::{add, Measured, Options, Row};
+use super::{BYTES, CHARACTERS, SPACES, SPLIT, TOKENS, UNKNOWN, WHOLE, WORDS};
+use crate::encode::Token;
+use crate::model::NO_ID;
+use crate::unicode::{Classes, SPACE};
+
+/// What was counted of a range that is cut before white space.
+pub(super) struct Share {
+    start: usize,
+    end: usize,
+    /// One more than there are line feeds: the first line may have begun before, the last one
+    /// may go on, and may be empty.
+    lines: Vec<Row>,
+    boundaries: Option<Boundaries>,
+    /// Tokens of no length at the very start: they belong to a word that ends there.
+    leading: u64,
+    /// The word that ends with the share.
+    last: Option<Word>,
+}
+
+impl Share {
+    pub fn of(
+        text: &[u8],
+        (start, end): (usize, usize),
+        tokens: &[Token],
+        options: &Options,
+    ) -> Self {
+        let part = &text[start..end];
+        let mut lines = Lines::of(part, start);
+        for token in tokens {
+            let row = lines.at(token.start);
+            row[TOKENS] += 1;
+            row[UNKNOWN] += u64::from(token.id == NO_ID || Some(token.id) == options.unknown);
+        }
+        let mut last = None;
+        align(
+            part,
+            start,
+            tokens,
+            (options.words, options.unknown),
+            |word| {
+                let row = lines.at(word.start);
+                row[WORDS] += 1;
+                row[WHOLE] += u64::from(word.whole);
+                row[SPLIT] += u64::from(word.tokens > 1);
+                last = Some(word);
+            },
+        );
+        let empty = |token: &&Token| (token.start, token.end) == (start, start);
+        Share {
+            start,
+            end,
+            boundaries: (options.boundaries).then(|| Boundaries::of_share(part, start, tokens)),
+            leading: tokens.iter().take_while(empty).count() as u64,
+            last: last.filter(|word| word.end == end),
+            lines: lines.rows,
+        }
+    }
+}
+
+/// The counts of the lines of a part of a text.
+struct Lines {
+    rows: Vec<Row>,
+    /// Where each but the last one ends.
+    ends: Vec<usize>,
+    /// The line that was asked for last.
+    now: usize,
+}
+
+impl Lines {
+    /// With what no model has a say in.
+    fn of(text: &[u8], start: usize) -> Self {
+        let ends: Vec<usize> = memchr_iter(b'\n', text).map(|at| at + 1).collect();
+        let classes = Classes::get();
+        let mut rows = Vec::with_capacity(ends.len() + 1);
+        let mut at = 0;
+        for end in ends.iter().copied().chain([text.len()]) {
+            let mut row = Row::default();
+            row[BYTES] = (end - at) as u64;
+            while at < end {
+                let (class, length) = classes.at(text, at);
+                row[CHARACTERS] += 1;
+                row[SPACES] += u64::from(class & SPACE != 0);
+                at += length;
+            }
+            rows.push(row);
+        }
+        Lines {
+            rows,
+            ends: ends.into_iter().map(|end| start + end).collect(),
+            now: 0,
+        }
+    }
+
+    /// The line of a place. Places come in order, all but a few.
+    fn at(&mut self, place: usize) -> &mut Row {
+        while self.ends.get(self.now).is_some_and(|&end| end <= place) {
+            self.now += 1;
+        }
+        while self.now > 0 && self.ends[self.now - 1] > place {
+            self.now -= 1;
+        }
+        &mut self.rows[self.now]
+    }
+}
+
+/// The sum of the shares so far.
+pub(super) struct Shares {
+    totals: Row,
+    boundaries: Option<Boundaries>,
+    lines: Option<Vec<Row>>,
+    /// The line that goes on.
+    open: Row,
+    last: Option<Word>,
+}
+
+impl Shares {
+    pub fn new(length: usize, options: &Options) -> Self {
+        Shares {
+            totals: Row::default(),
+            boundaries: options.boundaries.then(|| Boundaries::of_text(length)),
+            lines: options.lines.then(Vec::new),
+            open: Row::default(),
+            last: None,
+        }
+    }
+
+    pub fn join(&mut self, share: Share) {
+        if let (Some(all), Some(own)) = (&mut self.boundaries, &share.boundaries) {
+            all.join(share.start, own);
+        }
+        if let Some(word) = self.last.take() {
+            self.widen(word, share.leading);
+        }
+        self.last = share.last;
+        debug_assert!(self.last.is_none_or(|word| word.end == share.end));
+        let Some((open, ended)) = share.lines.split_last() else {
+            return;
+        };
+        for row in ended {
+            add(&mut self.open, row);
+            self.end_line();
+        }
+        add(&mut self.open, open);
+    }
+
+    fn end_line(&mut self) {
+        let row = std::mem::take(&mut self.open);
+        add(&mut self.totals, &row);
+        if let Some(lines) = &mut self.lines {
+            lines.push(row);
+        }
+    }
+
+    /// A word of the open line turns out to have more tokens.
+    fn widen(&mut self, word: Word, tokens: u64) {
+        if tokens > 0 {
+            self.open[WHOLE] -= u64::from(word.whole);
+            let split = word.tokens < 2 && word.tokens + tokens > 1;
+            self.open[SPLIT] += u64::from(split);
+        }
+    }
+
+    pub fn finish(mut self, ids: Vec<(u32, u64)>) -> Measured {
+        if self.open[BYTES] > 0 {
+            self.end_line();
+        }
+        // Tokens of no length behind the last line end are the last line's.
+        add(&mut self.totals, &self.open);
+        if let Some(line) = self.lines.as_mut().and_then(|lines| lines.last_mut()) {
+            add(line, &self.open);
+        }
+        Measured {
+            totals: self.totals,
+            ids,
+            boundaries: self.boundaries,
+            lines: self.lines,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the metrics are made from.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokctl_core::measure::{self, Column, Options, Words, COUNTS};
+use tokctl_core::Error;
+
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
+use crate::errors::{invalid, to_python};
+use crate::interrupt::detached;
+use crate::matchers::Matchers;
+
+/// Bytes, characters, spaces, words, whole words, split words, tokens, unknown tokens, lines,
+/// lines that come back.
+type Counts = [u64; COUNTS + 2];
+
+/// See `tokctl_core::measure::Measured`.
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct Measured {
+    inner: measure::Measured,
+    exact: Vec<bool>,
+}
+
+#[pymethods]
+impl Measured {
+    /// Measures a text with an encoder and its decoder. The threads take chunks of `chunk` bytes,
+    /// which tests choose.
+    #[staticmethod]
+    #[pyo3(signature = (
+        encoder, decoder, text, matchers, unknown_id, *,
+        words, threads, boundaries, lines, chunk=measure::CHUNK
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn of(
+        py: Python<'_>,
+        encoder: &Encoder,
+        decoder: &Decoder,
+        text: &[u8],
+        matchers: Option<&Matchers>,
+        unknown_id: Option<u32>,
+        words: &str,
+        threads: usize,
+        boundaries: bool,
+        lines: bool,
+        chunk: usize,
+    ) -> PyResult<Self> {
+        let options = Options {
+            unknown: unknown_id,
+            words: Words::named(words).map_err(to_python)?,
+            boundaries,
+            lines,
+            threads,
+            chunk,
+        };
+        let matchers = matchers.map(|matchers| &matchers.0);
+        let (encoder, decoder) = (&encoder.inner, &*decoder.0);
+        detached(py, |interrupt| {
+            let inner = measure::measure(encoder, text, matchers, &options, interrupt)?;
+            let both = (encoder, decoder);
+            let exact = measure::exact_lines(both, text, matchers, threads, interrupt)?;
+            Ok(Measured { inner, exact })
+        })
+    }
+
+    #[getter]
+    fn counts(&self) -> Counts {
+        let exact = self.exact.iter().filter(|&&exact| exact).count();
+        let mut counts = Counts::default();
+        counts[..COUNTS].copy_from_slice(&self.inner.totals);
+        counts[COUNTS..].copy_from_slice(&[self.exact.len() as u64, exact as u64]);
+        counts
+    }
+
+    /// How often each id came out, in the order of the ids.
+    #[getter]
+    fn id_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = PyDict::new(py);
+        for &(id, count) in &self.inner.ids {
+            counts.set_item(id, count)?;
+        }
+        Ok(counts)
+    }
+
+    /// The counts of each line, of one that was measured with `lines`.
+    #[getter]
+    fn lines(&self) -> PyResult<Vec<Counts>> {
+        let rows = self.inner.lines.as_ref().ok_or_else(no_lines)?;
+        let whole = rows.iter().zip(&self.exact);
+        Ok(whole
+            .map(|(row, &exact)| {
+                let mut counts = Counts::default();
+                counts[..COUNTS].copy_from_slice(row);
+                counts[COUNTS..].copy_from_slice(&[1, u64::from(exact)]);
+                counts
+            })
+            .collect())
+    }
+
+    /// How many boundaries inside words this one and another one of the same text share; with
+    /// itself, how many it has.
+    fn shared_boundaries(&self, other: &Measured) -> PyResult<u64> {
+        let both = (&self.inner.boundaries, &other.inner.boundaries);
+        match both {
+            (Some(own), Some(others)) => Ok(measure::shared(own, others)),
+            _ => Err(invalid("boundaries were not asked for".into())),
+        }
+    }
+}
+
+/// For each model the sums of its counts over the lines of each resample.
+///
+/// `models` are the texts of each model; the lines of all its texts are drawn from. See
+/// `tokctl_core::measure::resample`.
+#[pyfunction]
+pub fn resample_lines(
+    py: Python<'_>,
+    models: Vec<Vec<Py<Measured>>>,
+    resamples: usize,
+    seed: u64,
+    threads: usize,
+) -> PyResult<Vec<Vec<Counts>>> {
+    let models: Vec<Vec<&Measured>> = models
+        .iter()
+        .map(|texts| texts.iter().map(|text| text.get()).collect())
+        .collect();
+    detached(py, |interrupt| {
+        // What no model has a say in is the same for all: each column is summed once.
+        let mut columns: Vec<Column> = Vec::new();
+        let mut places = Vec::new();
+        for texts in &models {
+            let mut own = [0; COUNTS + 2];
+            for (count, place) in own.iter_mut().enumerate() {
+                let column = column_of(texts, count)?;
+                let same = columns.iter().position(|other| *other == column);
+                *place = same.unwrap_or(columns.len());
+                if same.is_none() {
+                    columns.push(column);
+                }
+            }
+            places.push(own);
+        }
+        let columns: Vec<&Column> = columns.iter().collect();
+        let sums = measure::resample(&columns, resamples, seed, threads, interrupt)?;
+        let of = |own: &[usize; COUNTS + 2]| {
+            let resampled = sums.iter().map(|sums| own.map(|place| sums[place]));
+            resampled.collect()
+        };
+        Ok(places.iter().map(of).collect())
+    })
+}
+
+fn column_of(texts: &[&Measured], count: usize) -> Result<Column, Error> {
+    let mut column = Column::new();
+    for text in texts {
+        match count {
+            COUNTS => column.resize(column.len() + text.exact.len(), 1),
+            _ if count > COUNTS => column.extend(text.exact.iter().map(|&exact| u32::from(exact))),
+            _ => {
+                let lines = text.inner.lines.as_ref();
+                let lines = lines.ok_or_else(|| Error::Invalid(NO_LINES.into()))?;
+                column.extend(measure::column(lines, count)?);
+            }
+        }
+    }
+    Ok(column)
+}
+
+const NO_LINES: &str = "lines were not asked for";
+
+fn no_lines() -> PyErr {
+    invalid(NO_LINES.into())
+}
