@@ -38,9 +38,7 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
     Raises:
         TokctlError: the model is not unigram; n below 1 or over `MOST`.
     """
-    _check(tokenizer)
-    if type(n) is not int or not 1 <= n <= MOST:
-        raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
+    check_nbest(tokenizer, n)
     data, ranges, added = _pre_tokens(tokenizer, text)
     best: list[tuple[_Path, float]] = [((), 0.0)]
     for (start, end), id_ in zip(ranges, added, strict=True):
@@ -119,6 +117,13 @@ def _pre_tokens(
     matchers = tokenizer.special_matcher("none")
     data, ranges, _, added = tokenizer.encoder.pre_tokens(tokenizer.as_bytes(text), matchers)
     return data, ranges, added
+
+
+def check_nbest(tokenizer: Tokenizer, n: int) -> None:
+    """TokctlError where a model has no n best segmentations of a text."""
+    _check(tokenizer)
+    if type(n) is not int or not 1 <= n <= MOST:
+        raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
 
 
 def _check(tokenizer: Tokenizer) -> None:

@@ -18,7 +18,7 @@ def encoder(model: FilledRecipe) -> _native.Encoder:
         normalizers=native_parts(recipe.normalizers),
         pre_tokenizers=native_parts(recipe.pre_tokenizers),
         segmentation=recipe.segmentation,
-        unknown_id=None if recipe.unk_token is None else model.special_ids[recipe.unk_token],
+        unknown_id=_unknown_id(model),
     )
 
 
@@ -28,6 +28,23 @@ def replayer(model: FilledRecipe) -> _native.Encoder:
     return _encoder(
         model, normalizers=[], pre_tokenizers=[], segmentation="replay", unknown_id=None
     )
+
+
+def of_pre_tokens(model: FilledRecipe) -> _native.Encoder:
+    """An encoder of pre-tokens, normalized and rewritten: it segments each text as a whole."""
+    recipe = model.recipe
+    return _encoder(
+        model,
+        normalizers=[],
+        pre_tokenizers=[],
+        segmentation=recipe.segmentation,
+        unknown_id=_unknown_id(model),
+    )
+
+
+def _unknown_id(model: FilledRecipe) -> int | None:
+    token = model.recipe.unk_token
+    return None if token is None else model.special_ids[token]
 
 
 def _encoder(

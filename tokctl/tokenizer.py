@@ -174,11 +174,12 @@ class Tokenizer(Encodes, Decodes):
 
     # -- explaining -------------------------------------------------------------------
 
-    def explain(self, word: str) -> Explanation:
-        """How a word is split, step by step, and why not otherwise."""
+    def explain(self, word: str, nbest: int | None = None) -> Explanation:
+        """How a word is split, step by step, and why not otherwise; with `nbest` ways of each
+        pre-token (unigram)."""
         from tokctl.explain import explain
 
-        return explain(self, word)
+        return explain(self, word, nbest)
 
     def token_history(self, token: str | int) -> TokenHistory:
         """Where a token comes from (its merge tree) and which tokens are made with it."""

@@ -35,7 +35,7 @@ def test_merges_on_a_terminal(wordpiece: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_state(bpe: str, toy: str) -> None:
-    final = "3\tw i d est_\n1\tlo n g e r _\n2\tlow e r _\n6\tnewest_\n5\tlow_\n"
+    final = "3\tw i d est_\n1\tlo n g e r _\n2\tlow e r _\n6\tnewest_\n5\tlow_\tlow _\n"
     assert printed(bpe, "--state", "9", toy) == final
     assert printed(bpe, "--state", "9", "-", stdin=models.TOY.encode()) == final
     assert printed(bpe, "--state", "9", stdin=models.TOY.encode()) == final
@@ -52,16 +52,16 @@ def test_state_on_a_terminal(bpe: str, toy: str) -> None:
         "  1 lo│n│g│e│r│_\n"
         "  5 low│_\n"
         "  2 low│e│r│_\n"
-        "* 6 newest_\n"
-        "5 words; 1 changed by this step, marked *\n"
+        "* 6 [newest_]    was new│est_\n"
+        "5 words; 1 changed by this step, marked * and [ ]\n"
     )
     # What the step has changed is shown even where the tie rule puts it far behind.
     assert printed(bpe, "--state", "8", toy, "--limit", "2", terminal=True) == (
         "After step 8: new + est_ → newest_\n"
         "  3 w│i│d│est_\n"
         "    … 3 words\n"
-        "* 6 newest_\n"
-        "5 words; 1 changed by this step, marked *; --limit 5 shows all\n"
+        "* 6 [newest_]  was new│est_\n"
+        "5 words; 1 changed by this step, marked * and [ ]; --limit 5 shows all\n"
     )
     assert printed(bpe, "--state", "0", "-", stdin=b"low").startswith("1\tl o w _")
 
@@ -72,8 +72,8 @@ def test_word(bpe: str, bert: str) -> None:
         "symbols\tn e w é _\n"
         "step\t6\tn e\tne\t6\tne w é _\n"
         "step\t7\tne w\tnew\t6\tnew é _\n"
-        "rest\tnew é\tnot in the alphabet\n"
-        "rest\té _\tnot in the alphabet\n"
+        "rest\tnew é\té is not in the alphabet\n"
+        "rest\té _\té is not in the alphabet\n"
         "tokens\tnew é _\n"
     )
     assert printed(bert, "--word", "lowtests aé") == (
@@ -96,15 +96,15 @@ def test_word_on_a_terminal(bpe: str, bert: str, monkeypatch: pytest.MonkeyPatch
     assert printed(bpe, "--word", "lowest", terminal=True) == (
         "lowest  low│est_\n"
         "   symbols  l│o│w│e│s│t│_\n"
-        "1  e + s    l│o│w│es│t│_\n"
+        "1  e + s    l│o│w│[es]│t│_\n"
         "   count 9  later: l + o (step 4)\n"
-        "2  es + t   l│o│w│est│_\n"
+        "2  es + t   l│o│w│[est]│_\n"
         "   count 9  later: l + o (step 4)\n"
-        "3  est + _  l│o│w│est_\n"
+        "3  est + _  l│o│w│[est_]\n"
         "   count 9  later: l + o (step 4)\n"
-        "4  l + o    lo│w│est_\n"
+        "4  l + o    [lo]│w│est_\n"
         "   count 8\n"
-        "5  lo + w   low│est_\n"
+        "5  lo + w   [low]│est_\n"
         "   count 7\n"
         "  not merged: low + est_  never merged in training\n"
     )
@@ -173,6 +173,17 @@ def test_what_a_terminal_obeys_is_escaped(tmp_path: Path) -> None:
             assert "\x1b" not in out
             assert "\u202e" not in out
     assert "\\x1b" in printed(str(path), "--word", "\x1b[31m")
+
+
+def test_a_mark_that_combines_stands_on_a_circle(tmp_path: Path) -> None:
+    path = tmp_path / "marks.json"
+    counts = {"e\u0301": 2, "\u0301e": 1}
+    Tokenizer.train_on_counts(counts, vocab_size=9, recipe=models.CHARACTERS).save(path)
+    assert printed(str(path), "--word", "e\u0301", terminal=True).splitlines()[1].split() == [
+        "symbols",
+        "e│◌\u0301",
+    ]
+    assert "◌" not in printed(str(path), "--word", "e\u0301")
 
 
 @pytest.mark.parametrize("columns", ["60", "100"])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.cli.inspecting import inspect, printed, refused
 from tests.conftest import shared_file
@@ -33,7 +35,16 @@ QUESTIONS = (
     ["--token", "#290"],
     ["--token", " low"],
     ["--token", "nothing of the kind"],
+    ["--merges-of", "low*", "--merges", ":40"],
+    ["--pairs", "0"],
+    ["--pairs", "2"],
+    ["--use"],
+    ["--token", "#40", "-"],
+    ["--token", "#280", "-"],
+    ["--word", "The lowest \u03a9", "--nbest", "9"],
 )
+#: Questions that read a text from stdin.
+ABOUT_TEXTS = ("--state", "--pairs", "--use")
 
 
 def ask_everything(
@@ -48,13 +59,14 @@ def ask_everything(
         as_json = inspect(path, *question, "--json", stdin=TEXT.encode())
         assert as_json.code == asked.code
         if asked.code:
-            assert "\nhint: " in asked.err or question[:1] == ["--state"], asked.err
+            assert "\nhint: " in asked.err, asked.err
             continue
         json.loads(as_json.out)
-        if question[:1] != ["--state"]:
-            shown = inspect(path, *question, terminal=True)
-            assert shown.code == 0
-            assert max(map(len, shown.out.splitlines()), default=0) <= columns
+        if question[:1] and question[0] in ABOUT_TEXTS:
+            question = [*question, "-"]
+        shown = inspect(path, *question, stdin=TEXT.encode(), terminal=True)
+        assert (shown.code, shown.err) == (0, "")
+        assert max(map(cell_len, shown.out.splitlines()), default=0) <= columns
         answers[" ".join(question)] = asked.out
     return answers
 
@@ -132,13 +144,13 @@ def test_word_of_a_unigram_model(paths: dict[str, str], monkeypatch: pytest.Monk
     assert lines[:2] == ["word\t▁lowΩ", f"piece\t▁low\t▁low\t{scores['▁low']:.4f}"]
     penalty = min(score for token, score in scores.items() if token != "<unk>") - 10
     assert lines[2] == f"piece\tΩ\t-\t{penalty:.4f}"
-    assert lines[3] == f"total\t{scores['▁low'] + penalty:.4f}"
+    assert lines[3] == f"total\t{scores['▁low'] + penalty:.4f}\t0.99"
     assert lines[-1] == "tokens\t▁low <unk>"
     assert all(line.startswith("other\t") for line in lines[4:-1])
     monkeypatch.setenv("COLUMNS", "60")
     shown = printed(path, "--word", "lowΩ", terminal=True)
     assert "no piece: the penalty" in shown
-    assert "The next best, and how much less:" in shown
+    assert "The next best, and how much less, and their probability:" in shown
 
 
 def test_token_of_a_unigram_model(paths: dict[str, str]) -> None:
@@ -174,6 +186,18 @@ def test_rounds(tmp_path: Path) -> None:
     piece, loss = rounds[0].examples[0]
     assert f"dropped\t1\t{piece}\t{loss:.4g}" in lines
     shown = printed(path, "--rounds", terminal=True)
+    curve = shown.splitlines()[3 : 3 + len(rounds)]
+    assert [line.split()[0] for line in curve] == [str(n) for n in range(1, len(rounds) + 1)]
+    bars = [line.count("█") for line in curve]
+    assert bars == sorted(bars, reverse=True) and bars[0] > bars[-1] > 0
+    # The dots stand in the order of the objectives.
+    dots = [line.index("●") for line in curve]
+    values = [found.objective for found in rounds]
+    assert all(
+        (a <= b) == (x <= y) or x == y
+        for (a, x), (b, y) in combinations(zip(values, dots, strict=True), 2)
+    )
+    assert min(dots) < max(dots)
     assert f"Dropped in round 1, with their loss\n{piece} ({loss:.4g}), " in shown
     assert f"Dropped in round {len(rounds)}\n" in shown
 

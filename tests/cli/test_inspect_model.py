@@ -36,6 +36,8 @@ def test_summary(bpe: str) -> None:
         "\n"
         "tokens by content\nletters\t20\nthe word marker\t1\n"
         "\n"
+        "tokens by script\nLatin\t20\nnone\t1\n"
+        "\n"
         "tokens by length in characters\n0\t1\n1\t11\n2\t3\n3\t5\n6\t1\n"
         "\n"
         "longest tokens (characters)\n"
@@ -108,7 +110,17 @@ def test_json(bpe: str, wordpiece: str, bert: str, toy: str) -> None:
     }
     state = data(bpe, "--state", "9", toy, "--limit", "1")
     assert state["step"] == 9
-    assert state["words"] == [{"tokens": ["w", "i", "d", "est_"], "count": 3, "changed": False}]
+    unchanged = {"count": 3, "changed": False, "before": None, "places": []}
+    assert state["words"] == [{"tokens": ["w", "i", "d", "est_"], **unchanged}]
+    words = data(bpe, "--state", "8", toy)["words"]
+    assert isinstance(words, list)
+    assert words[-1] == {
+        "tokens": ["newest_"],
+        "count": 6,
+        "changed": True,
+        "before": ["new", "est_"],
+        "places": [0],
+    }
     word = data(bpe, "--word", "newer")
     assert word["word"] == {"text": "newer"}
     failed = data(bert, "--word", "é")
@@ -184,7 +196,7 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
         "error: there is no id 21\nhint: this model's ids are 0 to 20\n"
     )
     assert refused(bpe, toy).startswith(f"error: '{toy}' is one argument too many")
-    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --state, ")
+    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
     assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
     assert refused(bpe, "--state", "1", "--errors", "no").startswith("error: --errors can't be")
     assert refused("-", "--merges", "1").startswith("error: a model can't be read from stdin")

@@ -74,7 +74,7 @@ def test_texts(bpe: str, tmp_path: Path) -> None:
     err = watched(bpe, "--merges", "1")
     assert err.startswith("error: --merges and --watch can't be asked together")
     assert watched(bpe, "--json").startswith("error: --watch gives no JSON")
-    assert watched(bpe, "--limit", "3").startswith("error: --limit goes with --state, --token")
+    assert watched(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
 
 
 def test_textual_is_an_extra(bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch) -> None:

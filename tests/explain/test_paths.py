@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import exp
 
 import pytest
 from hypothesis import given
@@ -98,3 +99,30 @@ def test_a_special_token_has_no_worth() -> None:
 def test_a_word_of_great_length() -> None:
     with pytest.raises(TokctlError, match="characters is too long to explain"):
         explain(model("default unigram"), "a" * (LONGEST + 1))
+
+
+@given(text=WORDS, most=st.integers(1, 12))
+def test_probabilities_are_shares_of_all_paths(text: str, most: int) -> None:
+    tokenizer = model("default unigram")
+    every = sorted(every_path(pieces_of(tokenizer), "▁" + text), reverse=True)
+    total = sum(exp(score) for score, _ in every)
+    (word,) = explain(tokenizer, text, most).words
+    assert isinstance(word, ScoredWord)
+    assert len(word.paths) == min(most, len(every))
+    expected = [exp(score) / total for score, _ in every[:most]]
+    assert [path.probability for path in word.paths] == pytest.approx(expected)
+
+
+def test_a_probability_where_there_is_one_way_only() -> None:
+    for name in ("default unigram", "t5", "unigram with bytes"):
+        (word,) = explain(model(name), "Ω").words
+        assert isinstance(word, ScoredWord)
+        assert sum(path.probability or 0 for path in word.paths) == pytest.approx(1)
+
+
+def test_how_many_paths_can_be_asked_for() -> None:
+    for most in (0, 513, -1):
+        with pytest.raises(TokctlError, match=f"n can't be {most}"):
+            explain(model("default unigram"), "low", most)
+    with pytest.raises(TokctlError, match="a bpe model has one segmentation of a text"):
+        explain(model("gpt2"), "low", 5)

@@ -95,6 +95,17 @@ def test_states_sum_to_the_counts_and_mark_what_changed(name: str, text: str, pa
     before = {word.tokens for word in state_words(tokenizer, max(0, step - 1), counts)}
     for word in words:
         assert word.changed == (word.tokens not in before)
+        assert word.changed == (word.before is not None) == bool(word.places)
+        if word.before is None:
+            continue
+        assert word.before in before
+        # Undoing the merge where it was made gives what was before.
+        merge = tokenizer.merges[step - 1]
+        undone: list[str] = []
+        for place, token in enumerate(word.tokens):
+            parts = [tokenizer.tokens[merge.left], tokenizer.tokens[merge.right]]
+            undone += parts if place in word.places else [token]
+        assert tuple(undone) == word.before
 
 
 def test_a_character_without_an_id_shows_as_itself_with_its_marker() -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.explain import models
 from tokctl import Tokenizer, preset
 from tokctl.explain import reach, summarize, unreachable
-from tokctl.explain.summary import SHOWN, content_of
+from tokctl.explain.places import content_of
+from tokctl.explain.summary import SHOWN
 from tokctl.recipe import FilledRecipe
 
 
@@ -18,6 +19,7 @@ def test_the_notebooks_model() -> None:
     assert facts.kinds == {"special": 0, "alphabet": 12, "merged": 9}
     assert facts.places == {"before the word end": 17, "word end": 4}
     assert facts.contents == {"letters": 20, "the word marker": 1}
+    assert facts.scripts == {"Latin": 20, "none": 1}
     assert facts.lengths == {0: 1, 1: 11, 2: 3, 3: 5, 6: 1}
     assert facts.longest[0] == ("newest_", 6)
     assert [merge.step for merge in facts.first_merges] == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -33,7 +35,7 @@ def test_every_number_adds_up_and_every_token_is_reached(name: str) -> None:
     facts = summarize(tokenizer)
     assert sum(facts.kinds.values()) == tokenizer.vocab_size
     ordinary = tokenizer.vocab_size - len(tokenizer.special_ids)
-    for counts in (facts.places, facts.contents, facts.lengths):
+    for counts in (facts.places, facts.contents, facts.scripts, facts.lengths):
         assert sum(counts.values()) == ordinary
     steps = [merge.step for merge in (*facts.first_merges, *facts.last_merges)]
     assert len(steps) == len(set(steps)) <= 2 * SHOWN

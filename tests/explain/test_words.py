@@ -125,7 +125,7 @@ def test_a_character_outside_the_alphabet() -> None:
     word = merged(models.model("plain"), "loéw")
     assert word.state == ("lo", "é", "w")
     assert word.tokens == ("lo", "[UNK]", "w")
-    assert word.leftovers[0] == Leftover("lo", "é", "unknown", None)
+    assert word.leftovers[0] == Leftover("lo", "é", "unknown", None, lacks=("é",))
     assert merged(models.model("end"), "é").ids[0] is None
 
 

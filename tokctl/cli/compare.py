@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokctl.cli import compare_options as given
-from tokctl.cli import options
+from tokctl.cli import options, paging
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 
@@ -72,6 +72,7 @@ def compare(
     json: given.Json = False,
     errors: given.Errors = "strict",
     threads: given.Threads = None,
+    no_pager: given.NoPager = False,
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
@@ -121,7 +122,7 @@ def compare(
         threads=threads,
         errors=errors,
     )
-    _write(world, result, form)
+    _write(world, result, form, pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")
@@ -144,7 +145,7 @@ def _explain(world: World, name: str, *, as_json: bool) -> int:
     else:
         from tokctl.render.definitions import show_definitions
 
-        world.show(lambda console: show_definitions(console, found))
+        paging.draw(world, lambda console: show_definitions(console, found), pages=False)
     return ExitCode.DONE
 
 
@@ -266,9 +267,7 @@ def _without_idle_sizes(trained: Trained, detail: int) -> Trained:
     return {key: tokenizer for key, tokenizer in trained.items() if key[1] == detail}
 
 
-def _write(world: World, result: Comparison, form: str) -> None:
-    from io import StringIO
-
+def _write(world: World, result: Comparison, form: str, *, pages: bool) -> None:
     if form == "json":
         import orjson
 
@@ -283,12 +282,6 @@ def _write(world: World, result: Comparison, form: str) -> None:
         world.stdout.write(latex(result).encode())
     else:
         from tokctl.render.compare import show
-        from tokctl.render.console import console
 
-        page = StringIO()
-        color = world.wants_color(world.stdout_is_terminal)
-        show(result, console(page, color=color, is_terminal=world.stdout_is_terminal))
-        # Rich fills table rows with spaces up to the width of the last column.
-        lines = (line.rstrip() for line in page.getvalue().splitlines())
-        world.stdout.write("".join(f"{line}\n" for line in lines).encode())
+        paging.draw(world, lambda console: show(result, console), pages=pages)
     world.stdout.flush()

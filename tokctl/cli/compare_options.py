@@ -153,6 +153,14 @@ Latex = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+NoPager = Annotated[
+    bool,
+    typer.Option(
+        "--no-pager",
+        help="On a terminal, don't show what is longer than the screen in $PAGER (less).",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Write one JSON document.", rich_help_panel=_OUTPUT)
 ]

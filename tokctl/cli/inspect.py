@@ -2,151 +2,49 @@
 
 from __future__ import annotations
 
-import io
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import checking, options, streams
+from tokctl.cli import checking, options, paging, streams
+from tokctl.cli import inspect_options as given
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.explain import TokenHistory
     from tokctl.render.inspect import Forms
+    from tokctl.sources import Document
     from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
 
   tokctl inspect book.bpe.json
   tokctl inspect book.bpe.json --merges 1:50
+  tokctl inspect book.bpe.json --merges-of 'est*' --merges 1:500
   tokctl inspect book.bpe.json --state 120 book.txt
+  tokctl inspect book.bpe.json --pairs 120 book.txt
   tokctl inspect book.bpe.json --watch book.txt
   tokctl inspect book.bpe.json --word lowest
   tokctl inspect book.bpe.json --token est
+  tokctl inspect book.bpe.json --token est book.txt
   tokctl inspect book.bpe.json --token '#300' --json
+  tokctl inspect book.bpe.json --use book.txt
+  tokctl inspect book.unigram.json --word lowest --nbest 10
   tokctl inspect book.unigram.json --rounds
   tokctl inspect book.bpe.json --check book.txt --fail-on warning
   tokctl inspect hf:ORG/NAME --recipe
 
 In a pipe the answers are lines with a tab between fields. --merges: step,
 left, right, token, count; where scores were compared, the score exactly and
-as a decimal. --state: count and tokens, of all words. The others say first
-on each line what it is. A count that a file does not know is -. Spaces and
-control characters in tokens are shown as ␣ and in Python's escapes; --json
-has them as they are."""
-
-_QUESTIONS = "Questions (one at a time)"
-_WITH_TEXTS = ("--state", "--watch", "--check")
-
-ModelArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="MODEL",
-        help="The model, unless -m names it: a file, a folder or hf:ORG/NAME; without both, "
-        "$TOKCTL_MODEL.",
-        show_default=False,
-    ),
-]
-Texts = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT",
-        help="With --state, --watch and --check: the text files; - is stdin. --state without any "
-        "reads stdin, too.",
-        show_default=False,
-    ),
-]
-Merges = Annotated[
-    str | None,
-    typer.Option(
-        "--merges",
-        metavar="A:B",
-        help="The merge history from step A to B, both included; also A:, :B, : and N.",
-        rich_help_panel=_QUESTIONS,
-        show_default=False,
-    ),
-]
-State = Annotated[
-    int | None,
-    typer.Option(
-        "--state",
-        metavar="STEP",
-        help="The corpus state after that step on the texts; 0 is before the first merge.",
-        rich_help_panel=_QUESTIONS,
-        show_default=False,
-    ),
-]
-Word = Annotated[
-    str | None,
-    typer.Option(
-        "--word",
-        metavar="WORD",
-        help="How this word or text is split, step by step, and why not otherwise.",
-        rich_help_panel=_QUESTIONS,
-        show_default=False,
-    ),
-]
-Token = Annotated[
-    str | None,
-    typer.Option(
-        "--token",
-        metavar="TOKEN",
-        help="Where a token comes from and where it goes; '#300' is the token with id 300, "
-        "unless a token is spelled so.",
-        rich_help_panel=_QUESTIONS,
-        show_default=False,
-    ),
-]
-RecipeOnly = Annotated[
-    bool,
-    typer.Option(
-        "--recipe",
-        help="The whole recipe, stage by stage, and where it came from; every field of it "
-        "with --json.",
-        rich_help_panel=_QUESTIONS,
-    ),
-]
-Rounds = Annotated[
-    bool,
-    typer.Option(
-        "--rounds",
-        help="The rounds of a Unigram training: what each left, and what it dropped.",
-        rich_help_panel=_QUESTIONS,
-    ),
-]
-Watch = Annotated[
-    bool,
-    typer.Option(
-        "--watch",
-        help="Replay the training on the texts, step by step, forward and back with the keys; "
-        "without a text, on the bundled sample. Needs the extra: tokctl[watch].",
-        rich_help_panel=_QUESTIONS,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        metavar="N",
-        min=1,
-        help="With --state and --token: lines to show; 30 on a terminal, else all. With "
-        "--check: examples of each finding; 8.",
-        show_default=False,
-    ),
-]
-Errors = Annotated[
-    str | None,
-    typer.Option(
-        "--errors",
-        metavar="strict|replace",
-        help="With --state, --watch, --check: what is not UTF-8, in a character model, is an "
-        "error (the default) or becomes U+FFFD.",
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="The answer as one JSON document.")]
+as a decimal. --state: count and tokens, of all words; of those that the step
+has changed, the tokens before. --pairs: left, right, count, and the step that
+merges them; where scores are compared, the counts of left and right and the
+score, twice as above; what would be merged next comes first. The others say
+first on each line what it is. A count or step that is not known is -. Spaces
+and control characters in tokens are shown as ␣ and in Python's escapes;
+--json has them as they are."""
 
 
 def register(app: typer.Typer) -> None:
@@ -155,97 +53,125 @@ def register(app: typer.Typer) -> None:
 
 def inspect(
     world: World,
-    first: ModelArgument = None,
-    texts: Texts = None,
+    first: given.ModelArgument = None,
+    texts: given.Texts = None,
     model: streams.Model = None,
-    merges: Merges = None,
-    state: State = None,
-    word: Word = None,
-    token: Token = None,
-    rounds: Rounds = False,
-    recipe: RecipeOnly = False,
+    merges: given.Merges = None,
+    merges_of: given.MergesOf = None,
+    state: given.State = None,
+    pairs: given.Pairs = None,
+    word: given.Word = None,
+    token: given.Token = None,
+    use: given.Use = False,
+    rounds: given.Rounds = False,
+    recipe: given.RecipeOnly = False,
     check: checking.Check = False,
     fail_on: checking.FailOn = None,
-    watch: Watch = False,
-    limit: Limit = None,
-    errors: Errors = None,
-    as_json: Json = False,
+    watch: given.Watch = False,
+    limit: given.Limit = None,
+    nbest: given.NBest = None,
+    errors: given.Errors = None,
+    no_pager: given.NoPager = False,
+    as_json: given.Json = False,
 ) -> int | None:
     """Open a model up: what is in it, how it came about, why a word is split as it is.
 
-    Without a question: a summary, the vocabulary by kind and length, the
-    longest tokens, the first and last merges, and checks."""
+    Without a question: a summary, the vocabulary by kind, script and length,
+    the longest tokens, the first and last merges, and checks."""
     from tokctl.explain import file_facts, summarize
     from tokctl.explain import rounds as rounds_of
     from tokctl.render import inspect as render
 
-    asked = {"--merges": merges, "--state": state, "--word": word, "--token": token}
-    given = [name for name, value in asked.items() if value is not None]
-    given += ["--rounds"] * rounds + ["--recipe"] * recipe
-    given += ["--check"] * check + ["--watch"] * watch
-    if len(given) > 1:
+    asked = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
+    asked |= {"--word": word, "--token": token}
+    questions = [name for name, value in asked.items() if value is not None]
+    questions += ["--use"] * use + ["--rounds"] * rounds + ["--recipe"] * recipe
+    questions += ["--check"] * check + ["--watch"] * watch
+    if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
         raise TokctlError(
-            f"{given[0]} and {given[1]} can't be asked together", "ask one, then the other"
+            f"{questions[0]} and {questions[1]} can't be asked together", "ask one, then the other"
         )
-    question = given[0] if given else None
-    _check_companions(question, limit, errors)
+    question = questions[0] if questions else None
+    _check_companions(question, limit, nbest, errors)
     checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     path, texts = _model_and_texts(world, model, arguments, question)
+    if errors is not None and question == "--token" and not texts:
+        raise TokctlError("--errors goes with a text", "name the text, or leave it out")
+    errors = errors or "strict"
     if watch and as_json:
         raise TokctlError("--watch gives no JSON", "ask for a step: --state STEP --json")
     if watch:
         from tokctl.cli.watching import watch as watch_training
 
-        return watch_training(world, path, texts, errors or "strict")
+        return watch_training(world, path, texts, errors)
     tokenizer = streams.load_model(world, path)
     if check:
-        health = checking.health_of(world, tokenizer, texts, errors or "strict", limit)
-        _give(world, render.health(_name(world, path), health), as_json)
+        health = checking.health_of(world, tokenizer, texts, errors, limit)
+        _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
         checking.fail_if_asked(health, fail_on)
         return None
     if recipe:
         forms = render.recipe(tokenizer.model, file_facts(tokenizer))
     elif rounds:
         forms = render.rounds(rounds_of(tokenizer))
-    elif merges is not None:
-        forms = _merges(tokenizer, merges)
+    elif merges is not None or merges_of is not None:
+        forms = _merges(tokenizer, ":" if merges is None else merges, merges_of, limit)
     elif state is not None:
-        forms = _state(world, tokenizer, state, texts, errors or "strict", limit)
+        forms = _state(tokenizer, state, lambda: streams.documents(world, texts), errors, limit)
+    elif pairs is not None:
+        forms = _pairs(tokenizer, pairs, lambda: streams.documents(world, texts), errors, limit)
     elif word is not None:
-        forms = render.word(tokenizer.explain(word))
+        forms = render.word(tokenizer.explain(word, nbest))
     elif token is not None:
-        forms = render.token(_history(tokenizer, token), limit)
+        documents = streams.documents(world, texts) if texts else None
+        forms = _token(tokenizer, token, documents, errors, limit)
+    elif use:
+        forms = _use(tokenizer, streams.documents(world, texts), errors, limit)
     else:
         forms = render.summary(_name(world, path), summarize(tokenizer))
-    _give(world, forms, as_json)
+    _give(world, forms, as_json, pages=not no_pager)
     return None
 
 
-def _check_companions(question: str | None, limit: int | None, errors: str | None) -> None:
-    if limit is not None and question not in ("--state", "--token", "--check"):
-        raise TokctlError("--limit goes with --state, --token and --check", "leave it out")
-    if errors is not None and question not in _WITH_TEXTS:
-        raise TokctlError("--errors goes with --state, --watch and --check", "leave it out")
+#: Questions that are about a text, and those whose answer `--limit` shortens.
+_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch")
+_LIMITED = ("--merges", "--merges-of", "--state", "--pairs", "--use", "--token", "--check")
+
+
+def _check_companions(
+    question: str | None, limit: int | None, nbest: int | None, errors: str | None
+) -> None:
+    if limit is not None and question not in _LIMITED:
+        raise TokctlError(f"--limit goes with {_listed(_LIMITED)}", "leave it out")
+    if nbest is not None and question != "--word":
+        raise TokctlError("--nbest goes with --word", "leave it out")
+    if errors is not None and question not in _ABOUT_TEXTS:
+        raise TokctlError(f"--errors goes with {_listed(_ABOUT_TEXTS)}", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _model_and_texts(
     world: World, model: str | None, arguments: list[str], question: str | None
 ) -> tuple[str | None, list[str]]:
-    """The model's path, None for the environment's, and the texts of those that take some."""
+    """The model's path, None for the environment's, and the texts."""
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
-    if texts and question not in _WITH_TEXTS:
+    if texts and question not in _ABOUT_TEXTS:
         raise TokctlError(
-            f"{texts[0]!r} is one argument too many: texts go with --state, --watch and --check",
+            f"{texts[0]!r} is one argument too many: texts go with {_listed(_ABOUT_TEXTS)}",
             "inspect one model at a time; how a text is split: --word TEXT",
         )
     if model == "-":
         raise TokctlError("a model can't be read from stdin", "name its file")
-    if question == "--state" and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
+    needs_text = question in ("--state", "--pairs", "--use")
+    if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # With both the first argument would be a guess.
         raise TokctlError(
             f"is {arguments[0]!r} the model or the text? $TOKCTL_MODEL is set, too",
@@ -258,28 +184,37 @@ def _name(world: World, path: str | None) -> str:
     return path or world.environ["TOKCTL_MODEL"]
 
 
-def _merges(tokenizer: Tokenizer, asked: str) -> Forms:
-    from tokctl.explain import merge_records
+def _merges(tokenizer: Tokenizer, asked: str, token: str | None, limit: int | None) -> Forms:
+    from tokctl.explain import merge_records, merges_of
     from tokctl.render import inspect as render
 
-    found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", asked, re.ASCII)
-    if not found or not asked:
-        raise TokctlError(f"--merges can't be {asked!r}", "give steps as A:B, A:, :B or N")
-    first = int(found[1] or 1)
-    last = int(found[3]) if found[3] else None
-    if not found[2]:
-        last = first
-    records = merge_records(tokenizer, first, last)
+    first, last = _steps(asked, len(tokenizer.merges))
+    if token is not None:
+        records, wanted = merges_of(tokenizer, token, first, last)
+    else:
+        records, wanted = merge_records(tokenizer, first, last), None
     if last is not None and last < first:
         raise TokctlError(f"--merges {asked} is empty: step {last} comes before step {first}")
-    return render.merges(records, len(tokenizer.merges))
+    return render.merges(records, len(tokenizer.merges), wanted, limit)
+
+
+def _steps(asked: str, total: int) -> tuple[int, int | None]:
+    """The first and last step of `--merges`; None goes on to the end."""
+    if last := re.fullmatch(r"-(\d{1,18}):", asked, re.ASCII):
+        return max(1, total + 1 - int(last[1])), None
+    found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", asked, re.ASCII)
+    if not found or not asked:
+        raise TokctlError(f"--merges can't be {asked!r}", "give steps as A:B, A:, :B, N or -N:")
+    first = int(found[1] or 1)
+    if not found[2]:
+        return first, first
+    return first, int(found[3]) if found[3] else None
 
 
 def _state(
-    world: World,
     tokenizer: Tokenizer,
     step: int,
-    texts: list[str],
+    documents: Callable[[], Sequence[Document]],
     errors: str,
     limit: int | None,
 ) -> Forms:
@@ -288,34 +223,66 @@ def _state(
     from tokctl.render import inspect as render
 
     check_step(tokenizer, step)  # before the texts are read
-    documents = streams.documents(world, texts)
-    words = state_words(tokenizer, step, count_pre_tokens(tokenizer, documents, errors))
+    words = state_words(tokenizer, step, count_pre_tokens(tokenizer, documents(), errors))
     merge = merge_records(tokenizer, step, step)[0] if step else None
     return render.state(step, merge, words, limit)
 
 
-def _history(tokenizer: Tokenizer, token: str) -> TokenHistory:
-    """The history of a token by its spelling, or else by `#ID`."""
-    by_id = re.fullmatch(r"#(\d{1,18})", token, re.ASCII)
-    if by_id and token not in tokenizer.vocabulary:
-        return tokenizer.token_history(int(by_id[1]))
-    return tokenizer.token_history(token)
+def _pairs(
+    tokenizer: Tokenizer,
+    step: int,
+    documents: Callable[[], Sequence[Document]],
+    errors: str,
+    limit: int | None,
+) -> Forms:
+    from tokctl.explain import count_pre_tokens, merge_records, pair_counts
+    from tokctl.explain.history import check_step
+    from tokctl.render import inspect as render
+
+    check_step(tokenizer, step)  # before the texts are read
+    found = pair_counts(tokenizer, step, count_pre_tokens(tokenizer, documents(), errors))
+    following = step < len(tokenizer.merges)
+    merge = merge_records(tokenizer, step + 1, step + 1)[0] if following else None
+    return render.pairs(found, merge, limit)
 
 
-def _give(world: World, forms: Forms, as_json: bool) -> None:
-    """Writes the answer: as JSON, for a terminal, or as lines for a pipe."""
+def _token(
+    tokenizer: Tokenizer,
+    token: str,
+    documents: Sequence[Document] | None,
+    errors: str,
+    limit: int | None,
+) -> Forms:
+    from tokctl.explain import segmented, token_use
+    from tokctl.render import inspect as render
+
+    history = tokenizer.token_history(token)
+    if documents is None:
+        return render.token(history, limit)
+    use = token_use(tokenizer, history.id, segmented(tokenizer, documents, errors))
+    return render.token(history, limit, use)
+
+
+def _use(
+    tokenizer: Tokenizer, documents: Sequence[Document], errors: str, limit: int | None
+) -> Forms:
+    from tokctl.explain import segmented, text_use
+    from tokctl.render import inspect as render
+
+    text = segmented(tokenizer, documents, errors)
+    return render.use(text_use(tokenizer, text, limit), limit)
+
+
+def _give(world: World, forms: Forms, as_json: bool, *, pages: bool) -> None:
+    """Writes the answer: as JSON, for a terminal, or as lines for a pipe. On a terminal what is
+    longer than the screen is shown page by page, if `pages`."""
     if as_json:
         _write_json(world, forms.data())
         return
-    terminal = world.stdout_is_terminal
-    if not terminal and world.color != "always":
+    if not world.stdout_is_terminal and world.color != "always":
         world.stdout.write(forms.lines().encode())
         return
-    from tokctl.render.console import console
-
-    stream = io.StringIO()
-    forms.show(console(stream, color=world.wants_color(terminal), is_terminal=terminal))
-    world.stdout.write(stream.getvalue().encode())
+    paging.draw(world, forms.show, pages=pages)
 
 
 def _write_json(world: World, data: dict[str, Any]) -> None:

@@ -10,17 +10,30 @@ from tokctl.explain.health import Finding, Health, check_health
 from tokctl.explain.history import MergeRecord, merge_records
 from tokctl.explain.lookups import FoundWord, LookedUpWord, Lookup
 from tokctl.explain.matches import Failure, Match, MatchedWord
+from tokctl.explain.merges_of import HOW, Wanted, merges_of
 from tokctl.explain.merging import Candidate, Leftover, MergeStep
+from tokctl.explain.pairs import PairCount, PairCounts, pair_counts
 from tokctl.explain.paths import Path, Piece, ScoredWord
 from tokctl.explain.reach import Reach, unreachable
 from tokctl.explain.rounds import rounds
 from tokctl.explain.states import StateWord, corpus_state, count_pre_tokens, state_words
 from tokctl.explain.summary import Checks, Summary, summarize
 from tokctl.explain.tokens import MergeTree, TokenHistory, Use, token_history
+from tokctl.explain.uses import (
+    Segmented,
+    Share,
+    TextUse,
+    TokenUse,
+    WordUse,
+    segmented,
+    text_use,
+    token_use,
+)
 from tokctl.explain.words import Explanation, MergedWord, Word, explain
 from tokctl.explain.worth import Counted, Worth
 
 __all__ = [
+    "HOW",
     "Candidate",
     "Checks",
     "Counted",
@@ -39,15 +52,23 @@ __all__ = [
     "MergeStep",
     "MergeTree",
     "MergedWord",
+    "PairCount",
+    "PairCounts",
     "Path",
     "Piece",
     "Reach",
     "ScoredWord",
+    "Segmented",
+    "Share",
     "StateWord",
     "Summary",
+    "TextUse",
     "TokenHistory",
+    "TokenUse",
     "Use",
+    "Wanted",
     "Word",
+    "WordUse",
     "Worth",
     "check_health",
     "corpus_state",
@@ -55,9 +76,14 @@ __all__ = [
     "explain",
     "file_facts",
     "merge_records",
+    "merges_of",
+    "pair_counts",
     "rounds",
+    "segmented",
     "state_words",
     "summarize",
+    "text_use",
     "token_history",
+    "token_use",
     "unreachable",
 ]

@@ -73,6 +73,19 @@ class History:
             made.setdefault(merge.token, []).append(rank)
         return made
 
+    def instead(self, pair: tuple[int, int]) -> MergeRecord | None:
+        """The merge that makes the token which two neighbours would spell, where one does."""
+        kind, mark = self.model.recipe.marker
+        left, right = (self.model.tokens[id_] for id_ in pair)
+        right = right.removeprefix(mark.encode()) if kind == "continuation" else right
+        ranks = self.made_by.get(self._ids.get(left + right, -1), ())
+        return self.record(ranks[0]) if ranks else None
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        apart = self.model.apart
+        return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in apart}
+
     @cached_property
     def longest(self) -> int:
         """Characters of the longest token, its marker counted."""
@@ -115,12 +128,17 @@ def merge_records(
         TokctlError: the model has no merges, or not the step `first`. A `last` behind the
             end is the end.
     """
-    check_merges(tokenizer)
     history = history_of(tokenizer)
-    total = len(history.merges)
+    return [history.record(rank) for rank in merge_range(tokenizer, first, last)]
+
+
+def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -> range:
+    """The ranks of these steps; raises as `merge_records` does."""
+    check_merges(tokenizer)
+    total = len(tokenizer.merges)
     if total:
         check_step(tokenizer, first, lowest=1)
-    return [history.record(rank) for rank in range(first - 1, min(last or total, total))]
+    return range(first - 1, min(last or total, total))
 
 
 def check_merges(tokenizer: Tokenizer) -> None:
@@ -154,7 +172,7 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
         merges = "1 merge" if total == 1 else f"{total:,} merges"
         raise TokctlError(
             f"there is no step {step}: this model has {merges}",
-            f"choose a step from {lowest} to {total}" if total else None,
+            f"choose a step from {lowest} to {total}" if total else "0 is before the first merge",
         )
 
 

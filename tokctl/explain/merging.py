@@ -47,12 +47,17 @@ class Leftover:
             ranks: no token that they spell) or `passed` (the pair came up only after its
             step).
         step: the step that had passed; None for the other reasons.
+        instead: the merge that makes the token that the two would spell, of another pair;
+            None where there is no such token, or its merge is not known.
+        lacks: which of the two have no id.
     """
 
     left: str
     right: str
     reason: str
     step: int | None
+    instead: MergeRecord | None = None
+    lacks: tuple[str, ...] = ()
 
 
 class Rules(Protocol):
@@ -61,6 +66,7 @@ class Rules(Protocol):
     def ranks_of(self, pair: Pair) -> Sequence[int]: ...
     def token_of(self, rank: int, pair: Pair) -> int: ...
     def record(self, rank: int, pair: Pair) -> MergeRecord: ...
+    def instead(self, pair: Pair) -> MergeRecord | None: ...
 
     @property
     def tokens(self) -> list[str]: ...
@@ -107,9 +113,11 @@ class Segmented:
     def leftovers(self) -> Iterator[Leftover]:
         for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
             if NO_ID in pair:
-                yield Leftover(left, right, "unknown", None)
+                named = zip(pair, (left, right), strict=True)
+                lacks = tuple(name for id_, name in named if id_ == NO_ID)
+                yield Leftover(left, right, "unknown", None, lacks=lacks)
             elif ranks := self.rules.ranks_of(pair):
                 step = self.rules.record(ranks[-1], pair).step
                 yield Leftover(left, right, "passed", step)
             else:
-                yield Leftover(left, right, "never", None)
+                yield Leftover(left, right, "never", None, self.rules.instead(pair))

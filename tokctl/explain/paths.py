@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
@@ -45,11 +46,14 @@ class Path:
     Attributes:
         score: the sum, as the encoder has it.
         behind: how much less that is than the best path's score.
+        probability: of the path among all that there are, exp(score) over the sum of theirs;
+            None in models with user-defined pieces, whose scores are no probabilities.
     """
 
     pieces: tuple[Piece, ...]
     score: float
     behind: float
+    probability: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class ScoredWord:
 
     Attributes:
         data: the pre-token's bytes, normalized and rewritten.
-        paths: the best path, which is taken, and up to four more, by score.
+        paths: the best path, which is taken, and the next best, by score: `BEST` in all
+            unless another number was asked for.
         tokens: as `encode` names them.
         ids: None where there is no unknown token.
     """
@@ -92,7 +97,17 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
         # The search for more counts the characters of these pieces, the encoder their bytes.
         summed = ((pieces, _sum(pieces)) for pieces, _ in paths[1:])
         paths[1:] = sorted(summed, key=lambda path: -path[1])
-    return tuple(Path(pieces, score, taken[2] - score) for pieces, score in paths)
+    # The encoder's sums can be in single precision, those of all paths are not.
+    total = None if tokenizer.model.user_defined else tokenizer.encoder.total(data)
+    return tuple(
+        Path(
+            pieces,
+            score,
+            taken[2] - score,
+            None if total is None else exp(min(0.0, score - total)),
+        )
+        for pieces, score in paths
+    )
 
 
 def _sum(pieces: Sequence[Piece]) -> float:

@@ -56,6 +56,10 @@ class Ranks:
         token = self.tokens[self.token_of(rank, pair)]
         return MergeRecord(rank, self.tokens[left], self.tokens[right], token, None, None)
 
+    def instead(self, _pair: Pair) -> None:
+        """Two neighbours that spell a token are always merged."""
+        return
+
     def lowest(self, ids: Sequence[int]) -> tuple[int, Pair] | None:
         """The pair that merges next, with its rank: the lowest, the leftmost of equals."""
         ranked = [(rank, pair) for pair in pairwise(ids) for rank in self.ranks_of(pair)]

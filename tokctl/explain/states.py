@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokctl.explain.history import check_step, history_of, name_symbols
 from tokctl.sources import Document
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,15 @@ class StateWord:
         tokens: its symbols by name.
         count: its occurrences in the text.
         changed: the step that leads to this state has rewritten it.
+        before: its symbols before that step; None where it has not changed.
+        places: which of `tokens` the step has merged, from 0.
     """
 
     tokens: tuple[str, ...]
     count: int
     changed: bool
+    before: tuple[str, ...] | None = None
+    places: tuple[int, ...] = ()
 
 
 def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
@@ -72,7 +78,27 @@ def state_words(
         TokctlError: the model has no such step.
     """
     check_step(tokenizer, step)
-    replayed = _replayed(tokenizer, step, counts)
+    return _in_scan_order(tokenizer, _replayed(tokenizer, step, counts))
+
+
+def state_ids(
+    tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
+) -> list[tuple[list[int], int]]:
+    """The same as ids with counts; `NO_ID` for a symbol that the model lacks."""
+    check_step(tokenizer, step)
+    replay = history_of(tokenizer).replayer.replay
+
+    def replayed() -> Iterator[tuple[list[int], tuple[list[int], int]]]:
+        for pre_token, count in counts:
+            ids, _, ranks = replay(pre_token, step)
+            yield _latest_first(ranks), (ids, count)
+
+    return _in_scan_order(tokenizer, replayed())
+
+
+def _in_scan_order(tokenizer: Tokenizer, replayed: Iterable[tuple[list[int], T]]) -> list[T]:
+    """What is given beside the ranks that rewrote each pre-token, latest first, in the order
+    in which the tie rule scans it."""
     if tokenizer.recipe.tie_break != "rewritten-last":
         return [word for _, word in replayed]
     # Words that a step rewrites go to the end in the order they had. So of two words the
@@ -82,15 +108,37 @@ def state_words(
     return [word for _, word in sorted(replayed, key=lambda pair: pair[0])]
 
 
+def _latest_first(ranks: Sequence[int]) -> list[int]:
+    """The ranks that rewrote a pre-token; one is given once for each place that it merged."""
+    return sorted(set(ranks), reverse=True)
+
+
 def _replayed(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
 ) -> Iterator[tuple[list[int], StateWord]]:
     """Each pre-token's state, and the ranks that rewrote it, latest first."""
-    replay = history_of(tokenizer).replayer.replay
+    history = history_of(tokenizer)
+    replay = history.replayer.replay
     for pre_token, count in counts:
         ids, lengths, ranks = replay(pre_token, step)
         names = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
-        # A rank is there once for each place that it merged.
-        latest_first = sorted(set(ranks), reverse=True)
-        changed = bool(latest_first) and latest_first[0] == step - 1
-        yield latest_first, StateWord(names, count, changed)
+        latest_first = _latest_first(ranks)
+        if not latest_first or latest_first[0] != step - 1:
+            yield latest_first, StateWord(names, count, changed=False)
+            continue
+        ids, lengths, _ = replay(pre_token, step - 1)
+        before = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
+        merge = history.merges[step - 1]
+        places = tuple(_merged_at(ids, (merge.left, merge.right)))
+        yield latest_first, StateWord(names, count, True, before, places)
+
+
+def _merged_at(ids: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
+    """Where a pair's merged symbols stand after it is merged, left to right."""
+    at = merged = 0
+    while at < len(ids) - 1:
+        if (ids[at], ids[at + 1]) == pair:
+            yield at - merged
+            merged += 1
+            at += 1
+        at += 1

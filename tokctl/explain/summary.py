@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from tokctl.explain.files import FileFacts, file_facts
 from tokctl.explain.history import MergeRecord, history_of
 from tokctl.explain.kinds import KINDS, kind_of
+from tokctl.explain.places import content_of, place_of
 from tokctl.explain.reach import Reach, is_byte_token, ordinary_ids, token_text, unreachable
-from tokctl.metrics.overlap import space_mark
+from tokctl.explain.scripts import script_of
 from tokctl.pipeline import AddedToken
 from tokctl.recipe import Recipe, Round, TrainingRecord
 
@@ -54,6 +54,7 @@ class Summary:
         kinds: tokens by where they come from, see `tokctl.explain.kinds`.
         places: tokens by where in a word they stand; special tokens left out.
         contents: tokens by what they consist of; special tokens left out.
+        scripts: tokens by Unicode script (`tokctl.explain.scripts`); special ones left out.
         lengths: tokens by length without markers, in `unit`; special tokens left out.
         longest: the longest tokens with their length, ids ascending among equals.
         frequent: the most frequent tokens with their counts (word, char).
@@ -72,6 +73,7 @@ class Summary:
     kinds: dict[str, int]
     places: dict[str, int]
     contents: dict[str, int]
+    scripts: dict[str, int]
     unit: str
     lengths: dict[int, int]
     longest: tuple[tuple[str, int], ...]
@@ -126,6 +128,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         kinds=_kinds(tokenizer),
         places=_most_common(Counter(place_of(tokenizer, id_) for id_ in ids)),
         contents=_most_common(Counter(content_of(text) for text in texts.values())),
+        scripts=_most_common(Counter(map(script_of, texts.values()))),
         unit=unit,
         lengths=dict(sorted(Counter(sizes.values()).items())),
         longest=tuple((tokenizer.tokens[id_], sizes[id_]) for id_ in longest),
@@ -167,48 +170,6 @@ def _first(
 
 def _most_common(counts: Counter[str]) -> dict[str, int]:
     return dict(counts.most_common())
-
-
-def place_of(tokenizer: Tokenizer, id_: int) -> str:
-    """Where in a word an ordinary token stands, as far as its spelling says."""
-    token = tokenizer.model.tokens[id_]
-    kind, mark = tokenizer.recipe.marker
-    if kind == "continuation":
-        return "continuation" if token.startswith(mark.encode()) else "word start"
-    if kind == "start":
-        return "word start" if token.startswith(mark.encode()) else "continuation"
-    if kind in ("end", "end-fused"):
-        return "word end" if token.endswith(mark.encode()) else "before the word end"
-    if space := space_mark(tokenizer.recipe):
-        return "word start" if token.startswith(space.encode()) else "continuation"
-    if tokenizer.recipe.algorithm == "word":
-        return "whole word"
-    if tokenizer.recipe.algorithm == "char":
-        return "any place"
-    return "space before" if token[:1].isspace() else "no space before"
-
-
-def content_of(text: bytes) -> str:
-    """What a token's text consists of, white space at its edges left out."""
-    try:
-        characters = text.decode().strip()
-    except UnicodeDecodeError:
-        return "pieces of characters"
-    if not characters:
-        return "white space" if text else "the word marker"
-    kinds = {_CONTENTS[unicodedata.category(char)[0]] for char in characters}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-_CONTENTS = {
-    "L": "letters",
-    "M": "letters",
-    "N": "digits",
-    "P": "punctuation",
-    "S": "punctuation",
-    "C": "control characters",
-    "Z": "white space",
-}
 
 
 def _checks(tokenizer: Tokenizer, texts: dict[int, bytes]) -> Checks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -95,12 +96,14 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
 
     Args:
         token: as the vocabulary spells it; also the text that it stands for (` the` for
-            `Ġthe` or `▁the`). A number is an id.
+            `Ġthe` or `▁the`). A number is an id, and so is `#300` unless a token is spelled
+            so.
 
     Raises:
         TokctlError: no such token; the hint names some that are close.
     """
-    id_ = _find(tokenizer, token)
+    id_ = token if isinstance(token, int) else find_token(tokenizer, token)
+    _check_id(tokenizer, id_)
     history = history_of(tokenizer)
     known = TokenHistory(
         token=tokenizer.tokens[id_],
@@ -172,16 +175,26 @@ def _with_ranks(tokenizer: Tokenizer, known: TokenHistory) -> TokenHistory:
     )
 
 
-def _find(tokenizer: Tokenizer, token: str | int) -> int:
-    if isinstance(token, int):
-        if not 0 <= token < tokenizer.vocab_size:
-            raise TokctlError(
-                f"there is no id {token}", f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
-            )
-        return token
+def _check_id(tokenizer: Tokenizer, id_: int) -> None:
+    if not 0 <= id_ < tokenizer.vocab_size:
+        raise TokctlError(
+            f"there is no id {id_}", f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
+        )
+
+
+def find_token(tokenizer: Tokenizer, token: str) -> int:
+    """The id of a token: as the vocabulary spells it, else `#ID`, else the text that it
+    stands for.
+
+    Raises:
+        TokctlError: no such token; the hint names some that are close.
+    """
     vocabulary = tokenizer.vocabulary
     if token in vocabulary:
         return vocabulary[token]
+    if by_id := re.fullmatch(r"#(\d{1,18})", token, re.ASCII):
+        _check_id(tokenizer, int(by_id[1]))
+        return int(by_id[1])
     if tokenizer.recipe.units == "bytes":
         try:
             spelled = byte_level.spell(token.encode("utf-8", "surrogateescape"))

@@ -12,10 +12,11 @@ from tokctl.explain.history import history_of, name_symbols
 from tokctl.explain.lookups import FoundWord, LookedUpWord, look_up
 from tokctl.explain.matches import MatchedWord, match_word
 from tokctl.explain.merging import Leftover, MergeStep, Pair, Segmented
-from tokctl.explain.paths import ScoredWord, paths_of
+from tokctl.explain.paths import BEST, ScoredWord, paths_of
 from tokctl.explain.pre_tokens import pre_tokens_of
 from tokctl.explain.ranks import Ranks
 from tokctl.pipeline import AddedToken, native_parts
+from tokctl.sampling import check_nbest
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -83,15 +84,22 @@ class Explanation:
         return [token for word in self.words for token in word.tokens]
 
 
-def explain(tokenizer: Tokenizer, word: str) -> Explanation:
+def explain(tokenizer: Tokenizer, word: str, nbest: int | None = None) -> Explanation:
     """How each pre-token of a word or text is split, and why not otherwise.
+
+    Args:
+        nbest: paths of each pre-token, the one that is taken among them (unigram); None
+            for `tokctl.explain.paths.BEST`.
 
     Raises:
         TokctlError: a pre-token of over `LONGEST` symbols, where merges or scores segment
-            it; text that the model can't read.
+            it; text that the model can't read; `nbest` out of range, or of a model that
+            has one segmentation.
     """
+    if nbest is not None:
+        check_nbest(tokenizer, nbest)
     data = tokenizer.as_bytes(word)
-    words = tuple(_words(tokenizer, data))
+    words = tuple(_words(tokenizer, data, nbest or BEST))
     whole = not any(isinstance(found, FoundWord) for found in words)
     normalized = _normalized(tokenizer, data) if whole else None
     return Explanation(word, tokenizer.recipe.segmentation, words, normalized)
@@ -106,7 +114,7 @@ def _normalized(tokenizer: Tokenizer, data: bytes) -> str | None:
     return None if changed == data else changed.decode("utf-8", "backslashreplace")
 
 
-def _words(tokenizer: Tokenizer, data: bytes) -> Iterator[Word]:
+def _words(tokenizer: Tokenizer, data: bytes, nbest: int) -> Iterator[Word]:
     encoding = tokenizer.encode(data)
     columns = zip(encoding.word_ids, encoding.tokens, encoding.raw_ids, strict=True)
     # What each pre-token has become; an added token that is found always counts as one.
@@ -123,18 +131,22 @@ def _words(tokenizer: Tokenizer, data: bytes) -> Iterator[Word]:
         tokens = next(groups, [])
         names = tuple(name for name, _ in tokens)
         ids = tuple(tokenizer.unk_id if id_ == NO_ID else id_ for _, id_ in tokens)
-        yield _word(tokenizer, found, names, ids)
+        yield _word(tokenizer, found, names, ids, nbest)
 
 
 def _word(
-    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
+    tokenizer: Tokenizer,
+    data: bytes,
+    names: tuple[str, ...],
+    ids: tuple[int | None, ...],
+    nbest: int,
 ) -> Word:
     """One pre-token, which the encoder has made these tokens of."""
     segmentation = tokenizer.recipe.segmentation
     if segmentation == "longest-match":
         return match_word(tokenizer, data)
     if segmentation == "viterbi":
-        return ScoredWord(data, paths_of(tokenizer, data), names, ids)
+        return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
     if segmentation in ("lookup", "symbols"):
         return look_up(tokenizer, data, names, ids)
     if tokenizer.recipe.whole_words and len(ids) == 1 and _is_token(tokenizer, data, ids[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -36,49 +36,55 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     )
 
 
+def visible(text: str) -> str:
+    """The text with control characters, spaces that look like none, and what a terminal
+    may not draw, made visible. Directional controls are escaped, too: what is shown has the
+    order of the text, but for letters of right-to-left scripts that a terminal turns round."""
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char == " ":
+        return "␣"
+    if char == "\n":
+        return "⏎"
+    if char.isprintable():
+        return char
+    return char.encode("unicode_escape", "surrogatepass").decode()
+
+
 #: Stands under a combining mark that has no letter of its own.
 _CARRIER = "\u25cc"
 
 
-def visible(text: str) -> str:
-    """The text with control characters, spaces that look like none, and what a terminal
-    may not draw, made visible.
-
-    A combining mark at the start, which would join what stands before the text, is drawn on
-    a dotted circle. Directional controls are escaped, so that what is shown has the order of
-    the text, but for letters of right-to-left scripts that a terminal turns round itself.
-    """
+def drawn(text: str) -> str:
+    """As `visible`, for people: a combining mark that has nothing to stand on, and would join
+    what is in front of the text, is drawn on a dotted circle."""
     shown = []
-    for place, char in enumerate(text):
-        if char == " ":
-            shown.append("␣")
-        elif char == "\n":
-            shown.append("⏎")
-        elif not char.isprintable():
-            shown.append(char.encode("unicode_escape", "surrogatepass").decode())
-        elif unicodedata.category(char)[0] == "M" and not _carries(text[place - 1 : place]):
-            shown.append(_CARRIER + char)
-        else:
-            shown.append(char)
+    carries = False
+    for char in text:
+        alone = not carries and unicodedata.category(char)[0] == "M" and char.isprintable()
+        shown.append(_CARRIER + char if alone else _visible(char))
+        carries = char.isprintable() and char != " "
     return "".join(shown)
-
-
-def _carries(before: str) -> bool:
-    """Is there something that a combining mark behind it can be drawn on?"""
-    return bool(before) and before[-1].isprintable() and before[-1] != " "
 
 
 #: Between tokens.
 BAR = "│"
 
 
-def segmentation(tokens: Sequence[str], first: int = 0) -> Text:
+def segmentation(tokens: Sequence[str], marked: Container[int] = (), first: int = 0) -> Text:
     """Tokens side by side: coloured backgrounds, and a bar between them for readers
-    (and terminals) without colour. `first` is the number of the first one in its text, so
-    that neighbours differ in colour across lines and columns."""
+    (and terminals) without colour. Those whose places are `marked` stand out: bold and
+    underlined, and in brackets. `first` is the number of the first one in its text, so that
+    neighbours differ in colour across lines and columns."""
     text = Text()
-    for place, token in enumerate(tokens, first):
-        if place > first:
+    for place, token in enumerate(tokens):
+        if place:
             text.append(BAR, style="dim")
-        text.append(visible(token), style=f"white on {BACKGROUNDS[place % len(BACKGROUNDS)]}")
+        style = f"white on {BACKGROUNDS[(first + place) % len(BACKGROUNDS)]}"
+        if place in marked:
+            text.append(f"[{drawn(token)}]", style=f"bold underline {style}")
+        else:
+            text.append(drawn(token), style=style)
     return text

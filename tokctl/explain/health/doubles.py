@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 
 from tokctl.explain.health.subject import Answer, Subject
-from tokctl.explain.summary import place_of
+from tokctl.explain.places import place_of
 
 
 def check(subject: Subject) -> Iterator[Answer]:

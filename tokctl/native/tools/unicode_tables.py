@@ -12,6 +12,7 @@ moves to a new Unicode version:
 from __future__ import annotations
 
 import sys
+import unicodedata
 from importlib.metadata import version
 
 import regex
@@ -55,18 +56,19 @@ def print_rows(head: str, found: list[tuple[int, int, int]]) -> None:
     print("];")
 
 
+EVERYTHING = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+
 #: Scripts that the scanners ask for by name.
-NAMED_SCRIPTS = ("UNKNOWN", "COMMON", "HAN", "HIRAGANA", "KATAKANA")
+NAMED_SCRIPTS = ("UNKNOWN", "COMMON", "INHERITED", "HAN", "HIRAGANA", "KATAKANA")
 
 
 def scripts() -> None:
     numbers = PROPERTIES["SCRIPT"][1]
-    everything = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
     found = []
     for name in sorted({number: name for name, number in numbers.items()}.values()):
         if numbers[name] == numbers["UNKNOWN"]:
             continue
-        for run in regex.finditer(rf"\p{{Script={name}}}+", everything):
+        for run in regex.finditer(rf"\p{{Script={name}}}+", EVERYTHING):
             found.append((ord(run[0][0]), ord(run[0][-1]), numbers[name]))
     found.sort()
     print("//! Code point ranges of the scripts, one number each.")
@@ -76,8 +78,28 @@ def scripts() -> None:
     for name in NAMED_SCRIPTS:
         print(f"pub const {name}: u8 = {numbers[name]};")
     print()
+    names = [_long_name(numbers, number) for number in range(max(numbers.values()) + 1)]
+    print("/// The scripts' names by number.")
+    print("#[rustfmt::skip]")
+    print(f"pub static NAMES: [&str; {len(names)}] = [")
+    for start in range(0, len(names), 8):
+        print("    " + " ".join(f'"{name}",' for name in names[start : start + 8]))
+    print("];")
+    print()
     print("/// (first, last, number of the script), inclusive, ascending; the rest is UNKNOWN.")
     print_rows("pub static SCRIPTS: [(u32, u32, u8)", found)
+
+
+def _long_name(numbers: dict[str, int], number: int) -> str:
+    """The name that `regex` lists first, the others being abbreviations. It has no spaces, so
+    those are taken from the name of a character: `Old Italic`, of `OLD ITALIC LETTER A`."""
+    squeezed = next(name for name, other in numbers.items() if other == number)
+    for found in regex.finditer(rf"\p{{Script={squeezed}}}", EVERYTHING):
+        words = unicodedata.name(found[0], "").split()
+        for end in range(1, len(words)):
+            if "".join(words[:end]) == squeezed:
+                return " ".join(words[:end]).title()
+    return squeezed.title()
 
 
 def categories() -> None:

@@ -17,7 +17,7 @@ from tokctl.render.compare.blocks import (
     blocks,
 )
 from tokctl.render.compare.rows import safe
-from tokctl.render.console import BAR, visible
+from tokctl.render.console import BAR, drawn
 
 _PREAMBLE = """\
 % Written by tokctl compare. Needs \\usepackage{booktabs,array}, and LuaLaTeX or XeLaTeX with a font
@@ -121,7 +121,7 @@ def _cell(cell: Cell) -> str:
         case Best(text):
             return rf"\textbf{{{_plain(text)}}}"
         case Tokens(tokens):
-            return rf"\texttt{{{_plain(BAR.join(visible(token) for token in tokens))}}}"
+            return rf"\texttt{{{_plain(BAR.join(drawn(token) for token in tokens))}}}"
         case _:
             return _plain(cell)
 

@@ -18,7 +18,7 @@ from tokctl.render.compare.blocks import (
     blocks,
 )
 from tokctl.render.compare.rows import safe
-from tokctl.render.console import BAR, visible
+from tokctl.render.console import BAR, drawn
 
 
 def markdown(comparison: Comparison) -> str:
@@ -64,7 +64,7 @@ def _plain(text: str) -> str:
 
 def _code(tokens: Sequence[str]) -> str:
     """Tokens as code, a bar between them: the box-drawing one, which ends no cell."""
-    text = BAR.join(visible(token) for token in tokens).replace("|", "\\|")
+    text = BAR.join(drawn(token) for token in tokens).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""

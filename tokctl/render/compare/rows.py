@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tokctl.comparison.intervals import RESAMPLES, Interval
 from tokctl.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
 from tokctl.metrics import METRICS, Absent, Figure, Metric
-from tokctl.render.console import visible
+from tokctl.render.console import drawn
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
 #: The sign, which is as wide as a plus.
@@ -33,7 +33,7 @@ def headline(comparison: Comparison) -> str:
 
 def safe(text: str) -> str:
     """A sentence that a terminal can show: control characters escaped, spaces left alone."""
-    return " ".join(map(visible, text.split(" ")))
+    return " ".join(map(drawn, text.split(" ")))
 
 
 def _plural(number: int, noun: str) -> str:

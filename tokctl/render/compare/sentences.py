@@ -13,7 +13,7 @@ from tokctl.comparison.alignment import align
 from tokctl.comparison.results import Sample
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, folded
-from tokctl.render.console import BAR, segmentation, visible
+from tokctl.render.console import BAR, drawn, segmentation
 
 
 def sample_block(sample: Sample, models: Sequence[str], width: int) -> Group:
@@ -63,7 +63,7 @@ def _aligned(sample: Sample, room: int) -> list[list[Text]] | None:
             tokens = cells[number][place]
             if used >= 0:
                 line.append(BAR, style="dim")
-            line.append_text(segmentation(tokens, placed[number]))
+            line.append_text(segmentation(tokens, first=placed[number]))
             line.append(" " * (width - _width(tokens)))
             placed[number] += len(tokens)
         used += 1 + width
@@ -71,4 +71,4 @@ def _aligned(sample: Sample, room: int) -> list[list[Text]] | None:
 
 
 def _width(tokens: Sequence[str]) -> int:
-    return sum(cell_len(visible(token)) for token in tokens) + max(len(tokens) - 1, 0)
+    return sum(cell_len(drawn(token)) for token in tokens) + max(len(tokens) - 1, 0)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.render.compare import rows
-from tokctl.render.console import segmentation, visible
+from tokctl.render.console import drawn, segmentation
 
 GAP = 2  # columns between columns
 
@@ -77,7 +77,7 @@ def folded(tokens: Sequence[str], width: int) -> Text:
     lines: list[list[str]] = [[]]
     used = 0
     for token in tokens:
-        cells = cell_len(visible(token)) + 1  # and the bar behind it
+        cells = cell_len(drawn(token)) + 1  # and the bar behind it
         if lines[-1] and used + cells > width:
             lines.append([])
             used = 0

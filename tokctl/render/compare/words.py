@@ -12,14 +12,14 @@ from rich.text import Text
 from tokctl.comparison.results import Disagreement, Segmentation, WordStory
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, empty_table, folded, groups
-from tokctl.render.console import visible
+from tokctl.render.console import drawn
 
 
 def story_block(story: WordStory, models: Sequence[str], width: int) -> Group:
     """A word, and for each model its tokens with the reason below."""
     name = min(max(map(cell_len, models)), width // 4)
     room = max(width - name - GAP, 1)
-    title = Text(visible(story.word), style="bold")
+    title = Text(drawn(story.word), style="bold")
     title.append(f"  {rows.story_title(story)}", style="not bold dim")
     table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
     table.add_column(width=name, overflow="fold")
@@ -45,7 +45,7 @@ def disagreements(
     def cut(found: Segmentation) -> Text:
         return folded(found.shown, max(width // 3, 12))
 
-    fixed = max(cell_len(visible(word.word)) for word in words)
+    fixed = max(cell_len(drawn(word.word)) for word in words)
     fixed = min(max(fixed, 4), width // 3) + max(len(f"{words[0].count:,}"), 5) + 2 * GAP
     columns = [
         max(
@@ -65,5 +65,5 @@ def disagreements(
             table.add_column(name, overflow="fold")
         for word in words:
             cells = [cut(found) for found in word.segmentations[first:last]]
-            table.add_row(visible(word.word), f"{word.count:,}", *cells)
+            table.add_row(drawn(word.word), f"{word.count:,}", *cells)
         yield table

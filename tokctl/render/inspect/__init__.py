@@ -6,12 +6,26 @@ from tokctl.render.inspect.forms import (
     Forms,
     health,
     merges,
+    pairs,
     recipe,
     rounds,
     state,
     summary,
     token,
+    use,
     word,
 )
 
-__all__ = ["Forms", "health", "merges", "recipe", "rounds", "state", "summary", "token", "word"]
+__all__ = [
+    "Forms",
+    "health",
+    "merges",
+    "pairs",
+    "recipe",
+    "rounds",
+    "state",
+    "summary",
+    "token",
+    "use",
+    "word",
+]

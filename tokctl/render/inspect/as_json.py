@@ -18,10 +18,14 @@ from tokctl.explain import (
     MatchedWord,
     MergedWord,
     MergeRecord,
+    PairCount,
+    PairCounts,
     ScoredWord,
     StateWord,
     Summary,
+    TextUse,
     TokenHistory,
+    TokenUse,
     Word,
 )
 from tokctl.pipeline import AddedToken
@@ -47,6 +51,22 @@ def merge(record: MergeRecord) -> dict[str, Any]:
 
 def merges(records: Sequence[MergeRecord]) -> dict[str, Any]:
     return {"merges": [merge(record) for record in records]}
+
+
+def pairs(found: PairCounts, limit: int | None) -> dict[str, Any]:
+    return {
+        "step": found.step,
+        "pairs": [_pair(pair) for pair in found.pairs[:limit]],
+        "unknown": found.unknown,
+    }
+
+
+def _pair(pair: PairCount) -> dict[str, Any]:
+    data = asdict(pair)
+    score = pair.score
+    if data.pop("by_likelihood") and score is not None:
+        data |= {"score": float(score), "exact_score": str(score)}
+    return data
 
 
 def state(step: int, record: MergeRecord | None, words: Sequence[StateWord]) -> dict[str, Any]:
@@ -112,7 +132,10 @@ def _merged(word: MergedWord) -> dict[str, Any]:
         "symbols": word.symbols,
         "byte_fallback": [{"text": text, "tokens": names} for text, names in word.fallbacks],
         "steps": steps,
-        "not_merged": [asdict(rest) for rest in word.leftovers],
+        "not_merged": [
+            asdict(rest) | {"instead": rest.instead and merge(rest.instead)}
+            for rest in word.leftovers
+        ],
     }
 
 
@@ -125,8 +148,9 @@ def rounds(records: Sequence[Round]) -> dict[str, Any]:
     return {"rounds": rounds}
 
 
-def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
-    return {
+def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None) -> dict[str, Any]:
+    text = {} if use is None else {"text": _token_use(use, limit)}
+    return text | {
         "token": history.token,
         "id": history.id,
         "stands_for": text_or_bytes(history.data),
@@ -140,6 +164,32 @@ def token(history: TokenHistory, limit: int | None) -> dict[str, Any]:
         "merges": [merge(record) for record in history.merges],
         "uses": [asdict(use) for use in history.uses[:limit]],
     }
+
+
+def _token_use(use: TokenUse, limit: int | None) -> dict[str, Any]:
+    words = [
+        {"word": text_or_bytes(word.data)} | {name: getattr(word, name) for name in _OF_WORDS}
+        for word in use.words[:limit]
+    ]
+    return {
+        "uses": use.uses,
+        "place": use.place,
+        "tokens_used": use.used,
+        "tokens": use.tokens,
+        "words_in_all": len(use.words),
+        "words": words,
+    }
+
+
+_OF_WORDS = ("count", "uses", "tokens")
+
+
+def use(found: TextUse) -> dict[str, Any]:
+    data = asdict(found)
+    for name in ("frequent", "rarest"):
+        data[name] = [{"token": token, "uses": uses} for token, uses in data[name]]
+    lengths = {str(length): share for length, share in data["lengths"].items()}
+    return data | {"lengths": {"unit": data.pop("unit"), "tokens": lengths}}
 
 
 def source(facts: FileFacts) -> dict[str, Any]:
@@ -165,6 +215,7 @@ def summary(facts: Summary) -> dict[str, Any]:
         "kinds": facts.kinds,
         "places": facts.places,
         "contents": facts.contents,
+        "scripts": facts.scripts,
         "lengths": {
             "unit": facts.unit,
             "tokens": {str(length): count for length, count in facts.lengths.items()},

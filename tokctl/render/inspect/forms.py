@@ -8,18 +8,31 @@ from typing import Any
 
 from rich.console import Console
 
-from tokctl.explain import Explanation, FileFacts, MergeRecord, StateWord, Summary, TokenHistory
+from tokctl.explain import (
+    Explanation,
+    FileFacts,
+    MergeRecord,
+    PairCounts,
+    StateWord,
+    Summary,
+    TextUse,
+    TokenHistory,
+    TokenUse,
+    Wanted,
+)
 from tokctl.explain.health import Health
 from tokctl.recipe import FilledRecipe, Round
 from tokctl.render.inspect import as_json
 from tokctl.render.inspect.health import health_lines, show_health
 from tokctl.render.inspect.merges import merges_lines, show_merges
+from tokctl.render.inspect.pairs import pairs_lines, show_pairs
 from tokctl.render.inspect.plain import as_lines
 from tokctl.render.inspect.recipe import facts_table, whole_recipe
 from tokctl.render.inspect.rounds import rounds_lines, show_rounds
 from tokctl.render.inspect.state import show_state, state_lines
 from tokctl.render.inspect.summary import show_summary, summary_lines
 from tokctl.render.inspect.token import show_token, token_lines
+from tokctl.render.inspect.uses import FEW, show_use, use_lines
 from tokctl.render.inspect.word import show_word, word_lines
 
 #: Lines that a terminal is shown of a corpus state or of a token's uses.
@@ -35,12 +48,23 @@ class Forms:
     data: Callable[[], dict[str, Any]]
 
 
-def merges(records: Sequence[MergeRecord], total: int) -> Forms:
-    """A stretch of a history of `total` steps."""
+def merges(
+    records: Sequence[MergeRecord], total: int, wanted: Wanted | None, limit: int | None
+) -> Forms:
+    """Merges of a history of `total` steps; `wanted` are the tokens that were asked for."""
     return Forms(
-        lambda console: show_merges(console, records, total),
-        lambda: merges_lines(records),
-        lambda: as_json.merges(records),
+        lambda console: show_merges(console, records, total, wanted, limit),
+        lambda: merges_lines(records[:limit]),
+        lambda: as_json.merges(records[:limit]),
+    )
+
+
+def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> Forms:
+    """The pairs of a corpus state; `merged` is the merge that the model makes next."""
+    return Forms(
+        lambda console: show_pairs(console, found, merged, limit or FITTING),
+        lambda: pairs_lines(found, limit),
+        lambda: as_json.pairs(found, limit),
     )
 
 
@@ -63,12 +87,22 @@ def word(explanation: Explanation) -> Forms:
     )
 
 
-def token(history: TokenHistory, limit: int | None) -> Forms:
-    """A token's past and future; `limit` counts the tokens made with it."""
+def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None) -> Forms:
+    """A token's past and future, and what a text makes of it; `limit` counts the tokens made
+    with it, and the words that use it."""
     return Forms(
-        lambda console: show_token(console, history, limit or FITTING),
-        lambda: token_lines(history, limit),
-        lambda: as_json.token(history, limit),
+        lambda console: show_token(console, history, limit or FITTING, use),
+        lambda: token_lines(history, limit, use),
+        lambda: as_json.token(history, limit, use),
+    )
+
+
+def use(found: TextUse, limit: int | None) -> Forms:
+    """Which tokens a text uses; `limit` counts those of each list on a terminal."""
+    return Forms(
+        lambda console: show_use(console, found, limit or FEW),
+        lambda: use_lines(found),
+        lambda: as_json.use(found),
     )
 
 

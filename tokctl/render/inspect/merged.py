@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -37,15 +37,22 @@ def merged_rows(word: MergedWord) -> Iterator[Iterable[str]]:
         label = "rank" if word.ranked else "step"
         yield label, str(merge.step), pair, visible(merge.token), *figures, shown(step.state)
     for rest in word.leftovers:
-        yield "rest", shown((rest.left, rest.right)), _why(word, rest)
+        yield "rest", shown((rest.left, rest.right)), _why(word, rest, visible)
 
 
-def _why(word: MergedWord, rest: Leftover) -> str:
+def _why(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> str:
     if rest.reason == "unknown":
-        return "not in the alphabet"
+        names = dict.fromkeys(map(name, rest.lacks))
+        return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not in the alphabet"
     if rest.reason == "passed":
         return f"came up after step {rest.step:,}, which merges them"
-    return "no token is spelled so" if word.ranked else "never merged in training"
+    if word.ranked:
+        return "no token is spelled so"
+    why = "never merged in training"
+    if other := rest.instead:
+        pair = f"{name(other.left)} + {name(other.right)}"
+        why += f"; {name(other.token)} is made of {pair} at step {other.step:,}"
+    return why
 
 
 def show_merged(console: Console, word: MergedWord) -> None:
@@ -70,7 +77,9 @@ def show_merged(console: Console, word: MergedWord) -> None:
             figures.append(f"score {merge.score} ≈ {decimal(merge)}")
         for figure in figures:
             pair.append(f"\n{figure}", style="dim")
-        state = brief_segmentation(step.state, TOKENS)
+        # Each merge in front of a place has moved it one to the left.
+        made = [place - earlier for earlier, place in enumerate(step.places)]
+        state = brief_segmentation(step.state, TOKENS, made)
         if step.losers:
             state.append(f"\nlater: {_losers(word, step.losers)}", style="dim")
         table.add_row(f"{merge.step:,}", pair, state)
@@ -78,7 +87,7 @@ def show_merged(console: Console, word: MergedWord) -> None:
     for rest in word.leftovers:
         text = Text("  not merged: ", style="dim")
         text.append(f"{brief(rest.left)} + {brief(rest.right)}")
-        console.print(text.append(f"  {_why(word, rest)}", style="dim"))
+        console.print(text.append(f"  {_why(word, rest, brief)}", style="dim"))
 
 
 def _losers(word: MergedWord, losers: tuple[Candidate, ...]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import MergeRecord
+from tokctl.explain import HOW, MergeRecord, Wanted
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, named, number
 
@@ -34,10 +34,30 @@ def decimal(merge: MergeRecord) -> str:
     return "" if merge.score is None else f"{float(merge.score):.4g}"
 
 
-def show_merges(console: Console, merges: Sequence[MergeRecord], total: int) -> None:
-    console.print(merges_table(merges, console.width))
-    if len(merges) < total:
-        console.print(Text(f"{named(len(merges), 'step')} of {total:,}", style="dim"))
+def show_merges(
+    console: Console,
+    merges: Sequence[MergeRecord],
+    total: int,
+    wanted: Wanted | None,
+    limit: int | None,
+) -> None:
+    """Up to `limit` merges; `wanted` are the tokens that were asked for."""
+    shown = merges[:limit]
+    if shown:
+        names = wanted.names if wanted else frozenset()
+        console.print(merges_table(shown, console.width, names))
+    facts = [] if len(shown) == total else [f"{named(len(shown), 'step')} of {total:,}"]
+    if len(shown) < len(merges):
+        facts.append(f"--limit {len(merges)} shows all {len(merges):,} that were asked for")
+    if wanted and wanted.how == "is":
+        facts.append(f"in which {brief(wanted.text)} is left, right or made")
+    elif wanted:
+        known = named(len(wanted.names), "token")
+        facts.append(
+            f"of {known} whose {HOW[wanted.how].removeprefix('the ')} {brief(wanted.text)}"
+        )
+    if facts:
+        console.print(Text("; ".join(facts), style="dim"))
 
 
 #: Characters of a score for which there is always room.
@@ -46,8 +66,9 @@ _SHORT = 4
 _BESIDE = 60
 
 
-def merges_table(merges: Sequence[MergeRecord], width: int) -> Table:
-    """The merges; where long scores leave no room, without the decimals beside them."""
+def merges_table(merges: Sequence[MergeRecord], width: int, wanted: Container[str] = ()) -> Table:
+    """The merges; where long scores leave no room, without the decimals beside them. Names
+    that are `wanted` are underlined."""
     counted = any(merge.count is not None for merge in merges)
     scored = any(merge.score is not None for merge in merges)
     longest = max((len(str(merge.score)) for merge in merges), default=0)
@@ -69,9 +90,10 @@ def merges_table(merges: Sequence[MergeRecord], width: int) -> Table:
         figures += [decimal(merge)] if rounded else []
         table.add_row(
             f"{merge.step:,}",
-            brief(merge.left),
-            brief(merge.right),
-            brief(merge.token),
+            *(
+                Text(brief(name), style="underline" if name in wanted else "")
+                for name in (merge.left, merge.right, merge.token)
+            ),
             *figures,
         )
     return table

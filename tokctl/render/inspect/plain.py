@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rich.text import Text
 
-from tokctl.render.console import segmentation, visible
+from tokctl.render.console import drawn, segmentation, visible
 
 #: Characters of a token that people are shown; a token can be a whole book long.
 LONGEST_NAME = 48
@@ -37,16 +37,26 @@ def scored(score: float) -> str:
     return f"{score:.4f}"
 
 
+def percent(part: float, whole: float, digits: int = 1) -> str:
+    """A share for people; one that would round to nothing shows that it is something."""
+    if not whole:
+        return "none"
+    least = 10**-digits
+    share = 100 * part / whole
+    return f"<{least:.{digits}f}%" if 0 < share < least else f"{share:.{digits}f}%"
+
+
 def brief(token: str) -> str:
     """A token for people: made visible, and cut where it is very long."""
     if len(token) <= LONGEST_NAME:
-        return visible(token)
-    return f"{visible(token[: LONGEST_NAME - 12])}… ({len(token):,} long)"
+        return drawn(token)
+    return f"{drawn(token[: LONGEST_NAME - 12])}… ({len(token):,} long)"
 
 
-def brief_segmentation(tokens: Sequence[str], most: int) -> Text:
-    """Up to `most` tokens side by side, and how many more there are."""
-    text = segmentation([brief(token) for token in tokens[:most]])
+def brief_segmentation(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> Text:
+    """Up to `most` tokens side by side, those at `marked` places in brackets, and how many
+    more there are."""
+    text = segmentation([brief(token) for token in tokens[:most]], marked)
     if len(tokens) > most:
         text.append(f" … {len(tokens) - most:,} more", style="dim")
     return text

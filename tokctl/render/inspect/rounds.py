@@ -52,8 +52,54 @@ def rounds_table(rounds: Sequence[Round]) -> Table:
     return table
 
 
+#: Columns of a chart beside its two bars: three numbers and the space between.
+_BESIDE = 38
+#: Columns of the longest bar.
+_LONGEST_BAR = 40
+
+
+def loss_curve(rounds: Sequence[Round], width: int) -> Table:
+    """The rounds from top to bottom: a bar for the pieces, from none, and a dot for the
+    objective, from its lowest to its highest value, which its title names."""
+    room = max(6, min(_LONGEST_BAR, (width - _BESIDE) // 2))
+    lowest, highest = (fit(found.objective for found in rounds) for fit in (min, max))
+    most = max(found.pieces for found in rounds) or 1
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("round", justify="right", no_wrap=True)
+    table.add_column("pieces", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, style="cyan")
+    table.add_column("objective", justify="right", no_wrap=True)
+    table.add_column(_scale(lowest, highest, room), no_wrap=True, header_style="dim")
+    for number, found in enumerate(rounds, 1):
+        share = (found.objective - lowest) / (highest - lowest) if highest > lowest else 0.0
+        dot = round(share * (room - 1))
+        table.add_row(
+            f"{number:,}",
+            f"{found.pieces:,}",
+            bar(found.pieces / most, room),
+            scored(found.objective),
+            Text("─" * dot, style="dim").append("●", style="bold"),
+        )
+    return table
+
+
+def _scale(lowest: float, highest: float, room: int) -> str:
+    """The ends of the axis, where there is room for them."""
+    ends = f"{lowest:.2f}", f"{highest:.2f}"
+    between = room - sum(map(len, ends))
+    return ends[0] + " " * between + ends[1] if between > 0 else ""
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of that share of the columns, to an eighth of one; a sliver where there is any."""
+    eighths = round(8 * width * share)
+    rest = "▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else ""
+    return "█" * (eighths // 8) + rest or ("▏" if share else "")
+
+
 def show_rounds(console: Console, rounds: Sequence[Round]) -> None:
-    """The table, what it means, and examples of what was dropped."""
+    """The loss curve, the table, what it means, and examples of what was dropped."""
+    console.print(loss_curve(rounds, console.width))
     console.print(rounds_table(rounds))
     for line in (
         "objective: mean negative log-likelihood of a pre-token, in nats; tokens: expected, "

@@ -10,7 +10,15 @@ from rich.text import Text
 
 from tokctl.explain import FoundWord, LookedUpWord, Path, Piece, ScoredWord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import brief, brief_segmentation, named, number, scored, shown
+from tokctl.render.inspect.plain import (
+    brief,
+    brief_segmentation,
+    named,
+    number,
+    percent,
+    scored,
+    shown,
+)
 from tokctl.render.inspect.recipe import how_found
 
 #: Tokens of one path that a terminal is shown.
@@ -18,14 +26,20 @@ TOKENS = 200
 
 
 def scored_rows(word: ScoredWord) -> Iterator[Iterable[str]]:
-    """`piece` (text, token, score) of the path that is taken, `total`, and `other` paths
-    (score, how much less that is, tokens)."""
+    """`piece` (text, token, score) of the path that is taken, `total` (score, probability), and
+    `other` paths (score, how much less that is, tokens, probability). A probability is that
+    among all paths; there is none in models with user-defined pieces."""
     taken, *others = word.paths
     for piece in taken.pieces:
         yield "piece", visible(piece.text), _names(piece), scored(piece.score)
-    yield "total", scored(taken.score)
+    yield "total", scored(taken.score), *_probability(taken)
     for path in others:
-        yield "other", scored(path.score), scored(path.behind), shown(path_names(path))
+        names = shown(path_names(path))
+        yield "other", scored(path.score), scored(path.behind), names, *_probability(path)
+
+
+def _probability(path: Path) -> list[str]:
+    return [] if path.probability is None else [f"{path.probability:.4g}"]
 
 
 def _names(piece: Piece) -> str:
@@ -59,16 +73,28 @@ def show_scored(console: Console, word: ScoredWord) -> None:
     if len(taken.pieces) > 1:
         table.add_row(scored(taken.score), Text("in all", style="dim"), "")
     console.print(table)
+    if taken.probability is not None:
+        share = f"{percent(taken.probability, 1, 2)} of all ways to write it, by probability"
+        console.print(Text(share, style="dim"))
     if not others:
         console.print(Text("There is no other way.", style="dim"))
         return
-    console.print(Text("The next best, and how much less:", style="dim"))
+    asked = "" if taken.probability is None else ", and their probability"
+    console.print(Text(f"The next best, and how much less{asked}:", style="dim"))
     table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for path in others:
-        table.add_row(f"-{scored(path.behind)}", brief_segmentation(path_names(path), TOKENS))
+        share = "" if path.probability is None else percent(path.probability, 1, 2)
+        way = brief_segmentation(path_names(path), TOKENS)
+        table.add_row(f"-{scored(path.behind)}", share, way)
     console.print(table)
+    if taken.probability is not None:
+        rest = 1 - sum(path.probability or 0 for path in word.paths)
+        if rest > 1e-6:
+            left = f"All other ways together have {percent(rest, 1, 2)}; --nbest N shows more."
+            console.print(Text(left, style="dim"))
 
 
 def looked_up_rows(word: LookedUpWord) -> Iterator[Iterable[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rich.console import Console
@@ -17,8 +17,16 @@ LONGEST = 60
 
 
 def state_lines(words: Sequence[StateWord]) -> str:
-    """Count and tokens of each word."""
-    return as_lines((str(word.count), shown(word.tokens)) for word in words)
+    """Count and tokens of each word; of one that the step has changed, the tokens that it was
+    before."""
+    return as_lines(map(_fields, words))
+
+
+def _fields(word: StateWord) -> Iterator[str]:
+    yield str(word.count)
+    yield shown(word.tokens)
+    if word.before is not None:
+        yield shown(word.before)
 
 
 def show_state(
@@ -30,6 +38,7 @@ def show_state(
     table.add_column(no_wrap=True, width=1)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
     places = _fitting(words, limit)
     for before, place in pairwise([-1, *places, len(words)]):
         if place - before > 1:
@@ -40,7 +49,8 @@ def show_state(
     facts = [named(len(words), "word")]
     if merge:
         changed = sum(word.changed for word in words)
-        facts.append(f"{changed:,} changed by this step" + (", marked *" if changed else ""))
+        marks = ", marked * and [ ]"
+        facts.append(f"{changed:,} changed by this step" + (marks if changed else ""))
     if len(places) < len(words):
         facts.append(f"--limit {len(words)} shows all")
     console.print(Text("; ".join(facts), style="dim"))
@@ -56,9 +66,14 @@ def _fitting(words: Sequence[StateWord], limit: int) -> list[int]:
     return sorted([*first, *changed])
 
 
-def _row(word: StateWord) -> tuple[Text, str, Text]:
+def _row(word: StateWord) -> tuple[Text, str, Text, Text]:
     mark = Text("*", style="bold green") if word.changed else Text("")
-    return mark, f"{word.count:,}", brief_segmentation(word.tokens, LONGEST)
+    state = brief_segmentation(word.tokens, LONGEST, word.places)
+    before = Text()
+    if word.before is not None:
+        before.append("was ", style="dim")
+        before.append_text(brief_segmentation(word.before, LONGEST))
+    return mark, f"{word.count:,}", state, before
 
 
 def _title(merge: MergeRecord | None) -> Text:

@@ -85,6 +85,7 @@ def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     yield "tokens by origin", list(summary.kinds.items())
     yield "tokens by place in the word", list(summary.places.items())
     yield "tokens by content", list(summary.contents.items())
+    yield "tokens by script", list(summary.scripts.items())
     lengths = [(str(length), count) for length, count in summary.lengths.items()]
     yield f"{_BY_LENGTH} in {summary.unit}", lengths
 

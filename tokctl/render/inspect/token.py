@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from tokctl.explain import MergeTree, TokenHistory, Worth
+from tokctl.explain import MergeTree, TokenHistory, TokenUse, Worth
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
 from tokctl.render.inspect.plain import (
@@ -25,6 +25,7 @@ from tokctl.render.inspect.plain import (
 )
 from tokctl.render.inspect.recipe import how_found
 from tokctl.render.inspect.scored import path_names
+from tokctl.render.inspect.uses import show_token_use, token_use_rows
 
 #: Nodes of a merge tree that a terminal is shown: an upper part of it, whole levels.
 NODES = 200
@@ -32,12 +33,13 @@ NODES = 200
 PIECES = 60
 
 
-def token_lines(token: TokenHistory, limit: int | None) -> str:
+def token_lines(token: TokenHistory, limit: int | None, use: TokenUse | None = None) -> str:
     """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`; `found`
     (an added token); `score`, `probability`, `place` among all by these, `without` (what is
     lost, the tokens instead) of a piece; `counted`; `merge` (the merges it is made of, in
-    order; `rank` where only ranks are known), `again`, `use` (step, partner, side, result)."""
-    return as_lines(_rows(token, limit))
+    order; `rank` where only ranks are known), `again`, `use` (step, partner, side, result).
+    With a text, `uses` and `word`, as `token_use_rows` has them."""
+    return as_lines([*_rows(token, limit), *token_use_rows(use, limit)])
 
 
 def _rows(token: TokenHistory, limit: int | None) -> Iterator[Iterable[str]]:
@@ -73,8 +75,10 @@ def _worth_rows(worth: Worth) -> Iterator[Iterable[str]]:
         yield "without", scored(worth.gain), shown(path_names(worth.instead))
 
 
-def show_token(console: Console, token: TokenHistory, limit: int) -> None:
-    """The facts, the tree, and the first `limit` uses."""
+def show_token(
+    console: Console, token: TokenHistory, limit: int, use: TokenUse | None = None
+) -> None:
+    """The facts, what a text makes of it, the tree, and the first `limit` uses."""
     title = Text(brief(token.token), style="bold")
     title.append(f"  id {token.id:,}, {token.kind}", style="not bold")
     console.print(title)
@@ -90,6 +94,9 @@ def show_token(console: Console, token: TokenHistory, limit: int) -> None:
         counted = token.counted
         place = f"place {counted.place:,} of {counted.tokens:,}"
         console.print(f"Counted {named(counted.count, 'time')} in training, {place}.")
+    if use:
+        console.print()
+        show_token_use(console, use, limit)
     if token.merge:
         console.print()
         console.print(_tree(token, console.width))

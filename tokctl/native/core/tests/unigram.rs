@@ -93,6 +93,16 @@ fn long_texts_are_cut_without_a_trace() {
 }
 
 #[test]
+fn the_total_sums_all_segmentations() {
+    let model = model(&[("a", -1.0), ("b", -2.0), ("ab", -2.5), ("ba", -3.0)]);
+    let ways: [f64; 3] = [-1.0 - 2.0 - 1.0, -2.5 - 1.0, -1.0 - 3.0];
+    let sum: f64 = ways.iter().map(|score| score.exp()).sum();
+    let total = model.total(b"aba", 1.0, NEVER).unwrap();
+    assert!((total - sum.ln()).abs() < 1e-12);
+    assert_eq!(model.total(b"", 1.0, NEVER).unwrap(), 0.0);
+}
+
+#[test]
 fn what_is_no_number_is_refused() {
     for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let made = Unigram::new(

@@ -229,6 +229,12 @@ impl Encoder {
             .collect())
     }
 
+    /// The logarithm of the summed probabilities of all segmentations of one pre-token.
+    fn total(&self, py: Python<'_>, pre_token: &[u8]) -> PyResult<f64> {
+        let unigram = self.unigram()?;
+        detached(py, |interrupt| unigram.total(pre_token, 1.0, interrupt))
+    }
+
     /// Ids and lengths of each pre-token (byte ranges of `text`), drawn with `seed`; see
     /// `Unigram::sample`.
     fn sample(

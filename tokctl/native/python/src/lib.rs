@@ -62,6 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(normalizers::compile_chars_map, module)?)?;
     module.add_function(wrap_pyfunction!(text::normalize, module)?)?;
     module.add_function(wrap_pyfunction!(text::normalize_aligned, module)?)?;
+    module.add_function(wrap_pyfunction!(text::scripts_of, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::last_cut, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokens, module)?)?;

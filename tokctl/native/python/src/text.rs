@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::normalize::{Aligned, Edges};
+use tokctl_core::unicode;
 
 use crate::errors::to_python;
 use crate::normalizers;
@@ -37,4 +38,10 @@ pub fn normalize_aligned<'py>(
     });
     let aligned = aligned.map_err(to_python)?;
     Ok((PyBytes::new(py, &aligned.text), aligned.places))
+}
+
+/// The names of the scripts of a text's characters; see `tokctl_core::unicode::scripts_of`.
+#[pyfunction]
+pub fn scripts_of(text: &str) -> Vec<&'static str> {
+    unicode::scripts_of(text)
 }

@@ -12,7 +12,7 @@ pub mod tables;
 mod word;
 
 pub use category::{Categories, Category};
-pub use script::Scripts;
+pub use script::{scripts_of, Scripts};
 pub use word::WordCharacters;
 
 use category::ranges;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::scripts::{SCRIPTS, UNKNOWN};
+use super::scripts::{COMMON, INHERITED, NAMES, SCRIPTS, UNKNOWN};
 
 static TABLE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut table = vec![UNKNOWN; super::CODE_POINTS].into_boxed_slice();
@@ -27,10 +27,35 @@ impl Scripts {
     }
 }
 
+/// The names of the scripts that a text's characters have, each once, in the order of their
+/// numbers. What belongs to no script of its own (spaces, digits, punctuation, combining marks,
+/// what is not assigned) says nothing.
+pub fn scripts_of(text: &str) -> Vec<&'static str> {
+    let table = Scripts::get();
+    let mut found: Vec<u8> = text
+        .chars()
+        .map(|character| table.of(u32::from(character)))
+        .filter(|number| ![UNKNOWN, COMMON, INHERITED].contains(number))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+        .into_iter()
+        .map(|number| NAMES[usize::from(number)])
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::scripts::*;
     use super::*;
+
+    #[test]
+    fn scripts_of_texts() {
+        assert_eq!(scripts_of(" caf\u{65}\u{301} 12!"), ["Latin"]);
+        assert_eq!(scripts_of("京のグ"), ["Han", "Hiragana", "Katakana"]);
+        assert_eq!(scripts_of("12, \u{378}"), [""; 0]);
+    }
 
     #[test]
     fn scripts_of_known_characters() {

@@ -4,9 +4,38 @@
 
 pub const UNKNOWN: u8 = 0;
 pub const COMMON: u8 = 1;
+pub const INHERITED: u8 = 4;
 pub const HAN: u8 = 56;
 pub const HIRAGANA: u8 = 57;
 pub const KATAKANA: u8 = 58;
+
+/// The scripts' names by number.
+#[rustfmt::skip]
+pub static NAMES: [&str; 179] = [
+    "Unknown", "Common", "Latin", "Bopomofo", "Inherited", "Greek", "Coptic", "Cyrillic",
+    "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Nko", "Samaritan", "Mandaic",
+    "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada",
+    "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Georgian", "Hangul",
+    "Ethiopic", "Cherokee", "Canadianaboriginal", "Ogham", "Runic", "Tagalog", "Hanunoo", "Buhid",
+    "Tagbanwa", "Khmer", "Mongolian", "Limbu", "Tai Le", "New Tai Lue", "Buginese", "Tai Tham",
+    "Balinese", "Sundanese", "Batak", "Lepcha", "Ol Chiki", "Braille", "Glagolitic", "Tifinagh",
+    "Han", "Hiragana", "Katakana", "Yi", "Lisu", "Vai", "Bamum", "Syloti Nagri",
+    "Phagspa", "Saurashtra", "Kayah Li", "Rejang", "Javanese", "Cham", "Tai Viet", "Meetei Mayek",
+    "Linear B", "Lycian", "Carian", "Old Italic", "Gothic", "Old Permic", "Ugaritic", "Old Persian",
+    "Deseret", "Shavian", "Osmanya", "Osage", "Elbasan", "Caucasian Albanian", "Vithkuqi", "Todhri",
+    "Linear A", "Cypriot", "Imperial Aramaic", "Palmyrene", "Nabataean", "Hatran", "Phoenician", "Lydian",
+    "Sidetic", "Meroitichieroglyphs", "Meroitic Cursive", "Kharoshthi", "Old South Arabian", "Old North Arabian", "Manichaean", "Avestan",
+    "Inscriptional Parthian", "Inscriptional Pahlavi", "Psalter Pahlavi", "Old Turkic", "Old Hungarian", "Hanifi Rohingya", "Garay", "Yezidi",
+    "Old Sogdian", "Sogdian", "Old Uyghur", "Chorasmian", "Elymaic", "Brahmi", "Kaithi", "Sora Sompeng",
+    "Chakma", "Mahajani", "Sharada", "Khojki", "Multani", "Khudawadi", "Grantha", "Tulutigalari",
+    "Newa", "Tirhuta", "Siddham", "Modi", "Takri", "Ahom", "Dogra", "Warang Citi",
+    "Dives Akuru", "Nandinagari", "Zanabazar Square", "Soyombo", "Pau Cin Hau", "Sunuwar", "Bhaiksuki", "Marchen",
+    "Masaram Gondi", "Gunjala Gondi", "Tolongsiki", "Makasar", "Kawi", "Cuneiform", "Protocuneiform", "Cyprominoan",
+    "Egyptianhieroglyphs", "Anatolianhieroglyphs", "Gurungkhema", "Mro", "Tangsa", "Bassa Vah", "Pahawh Hmong", "Kiratrai",
+    "Medefaidrin", "Beriaerfe", "Miao", "Tangut", "Nushu", "Khitan Small Script", "Jurchen", "Duployan",
+    "Signwriting", "Nyiakeng Puachue Hmong", "Toto", "Wancho", "Nagmundari", "Olonal", "Taiyo", "Mende Kikakui",
+    "Adlam", "Seal", "Katakanaorhiragana",
+];
 
 /// (first, last, number of the script), inclusive, ascending; the rest is UNKNOWN.
 #[rustfmt::skip]

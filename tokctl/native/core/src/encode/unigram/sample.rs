@@ -39,9 +39,15 @@ impl Unigram {
         Ok(best.swap_remove(chosen).0)
     }
 
-    /// Sums the weights of all ways from each place to the end, then draws from the front.
-    /// (SentencePiece sums from the front and draws from the end, which gives the same
-    /// probabilities; this way the pieces need not be kept.)
+    /// The natural logarithm of the sum, over all segmentations, of exp(`alpha` x score): with
+    /// an alpha of 1 what a score must be measured against to be a probability among them.
+    pub fn total(&self, pre_token: &[u8], alpha: f64, interrupt: Interrupt) -> Result<f64> {
+        check_length(pre_token)?;
+        Ok(self.sums(pre_token, alpha, interrupt)?[0])
+    }
+
+    /// Draws from the front. (SentencePiece sums from the front and draws from the end, which
+    /// gives the same probabilities; this way the pieces need not be kept.)
     fn sample_all(
         &self,
         text: &[u8],
@@ -49,7 +55,23 @@ impl Unigram {
         rng: &mut Rng,
         interrupt: Interrupt,
     ) -> Result<Vec<Segment>> {
-        // Logarithms of the sums; NaN inside characters, where no piece may end.
+        let sums = self.sums(text, alpha, interrupt)?;
+        let mut ways = Vec::new();
+        let mut segments = Vec::new();
+        let mut emitter = Emitter::new(self, text, &mut segments);
+        let mut at = 0;
+        while at < text.len() {
+            self.ways(text, at, alpha, &sums, &mut ways);
+            let chosen = rng.choose(&weights(ways.iter().map(|way| way.1)));
+            at += emitter.push(ways[chosen].0);
+        }
+        emitter.finish();
+        Ok(segments)
+    }
+
+    /// The logarithms of the summed weights of all ways from each place to the end; NaN inside
+    /// characters, where no piece may end.
+    fn sums(&self, text: &[u8], alpha: f64, interrupt: Interrupt) -> Result<Vec<f64>> {
         let mut sums = vec![f64::NAN; text.len() + 1];
         let mut at = 0;
         while at < text.len() {
@@ -75,16 +97,7 @@ impl Unigram {
                 }
             }
         }
-        let mut segments = Vec::new();
-        let mut emitter = Emitter::new(self, text, &mut segments);
-        let mut at = 0;
-        while at < text.len() {
-            self.ways(text, at, alpha, &sums, &mut ways);
-            let chosen = rng.choose(&weights(ways.iter().map(|way| way.1)));
-            at += emitter.push(ways[chosen].0);
-        }
-        emitter.finish();
-        Ok(segments)
+        Ok(sums)
     }
 
     /// Collects each piece that starts at `at`, with the logarithm of the weight of all

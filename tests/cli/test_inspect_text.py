@@ -1,0 +1,226 @@
+"""`tokctl inspect` with a text: pairs, the words of a token, the use of a vocabulary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inspecting import printed, refused
+from tests.conftest import shared_file
+from tests.explain import models
+from tokctl import Tokenizer
+
+
+@pytest.fixture
+def island(tmp_path: Path, treasure_island: Path) -> str:
+    path = tmp_path / "island.json"
+    tokenizer = Tokenizer.train([treasure_island], vocab_size=1500, algorithm="bpe")
+    tokenizer.save(path)
+    return str(path)
+
+
+def test_pairs(bpe: str, wordpiece: str, toy: str) -> None:
+    lines = printed(bpe, "--pairs", "0", toy).splitlines()
+    assert lines[:4] == ["e\ts\t9\t1", "s\tt\t9\t-", "t\t_\t9\t-", "l\to\t8\t4"]
+    assert len(lines) == 17
+    assert printed(bpe, "--pairs", "0", "--limit", "2", toy) == "e\ts\t9\t1\ns\tt\t9\t-\n"
+    assert printed(bpe, "--pairs", "0", stdin=models.TOY.encode()).splitlines() == lines
+    assert printed(wordpiece, "--pairs", "0", toy).splitlines()[:2] == [
+        "_n\t_g\t1\t1\t1\t1\t1\t1",
+        "w\t_i\t3\t2\t3\t3\t1/3\t0.3333",
+    ]
+    data = json.loads(printed(wordpiece, "--pairs", "1", toy, "--limit", "1", "--json"))
+    assert data == {
+        "step": 1,
+        "unknown": 0,
+        "pairs": [
+            {
+                "left": "w",
+                "right": "_i",
+                "count": 3,
+                "left_count": 3,
+                "right_count": 3,
+                "step": 2,
+                "barred": None,
+                "wins": True,
+                "score": 1 / 3,
+                "exact_score": "1/3",
+            }
+        ],
+    }
+    assert "score" not in json.loads(printed(bpe, "--pairs", "0", toy, "--json"))["pairs"][0]
+
+
+def test_pairs_on_a_terminal(bpe: str, wordpiece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert printed(bpe, "--pairs", "8", "-", stdin=b"low low new", terminal=True) == (
+        "Pairs after step 8\n"
+        "\n"
+        "     left   right   count   merged at\n"
+        " ────────────────────────────────────\n"
+        " *    low   _           2           9\n"
+        "      new   _           1       never\n"
+        "\n"
+        "2 pairs; the one that would be merged next marked *\n"
+    )
+    out = printed(wordpiece, "--pairs", "0", "-", stdin=b"lowx lowx newest", terminal=True)
+    assert " *      w" not in out
+    assert "2 pairs of symbols that the model does not know left out\n" in out
+    assert "The model merged _n + _g at step 1: its own text was\nanother.\n" in out
+    assert "2/(2·2)" in out
+    monkeypatch.setenv("COLUMNS", "100")
+    assert "of left" in printed(wordpiece, "--pairs", "0", "-", stdin=b"low", terminal=True)
+
+
+def test_pairs_before_and_after_all_there_is(bpe: str) -> None:
+    assert printed(bpe, "--pairs", "9", stdin=b"low") == ""
+    assert "0 pairs" in printed(bpe, "--pairs", "9", "-", stdin=b"low", terminal=True)
+    assert refused(bpe, "--pairs", "10", stdin=b"low").startswith("error: there is no step 10")
+
+
+def test_the_words_of_a_token(bpe: str, toy: str) -> None:
+    plain = printed(bpe, "--token", "low", toy)
+    assert plain.startswith(printed(bpe, "--token", "low"))
+    assert plain.splitlines()[-2:] == ["uses\t2\t10\t13\t37", "word\t2\t2\tlower\tlow e r _"]
+    never = printed(bpe, "--token", "es", toy)
+    assert never.splitlines()[-1] == "uses\t0\t-\t13\t37"
+    out = printed(bpe, "--token", "e", "-", stdin=b"were lower", terminal=True)
+    assert "Used 3 times in the text, " in out
+    assert "1, 2 each  were   w│e│r│e│_\n" in out
+    data = json.loads(printed(bpe, "--token", "low", toy, "--json"))
+    assert data["text"] == {
+        "uses": 2,
+        "place": 10,
+        "tokens_used": 13,
+        "tokens": 37,
+        "words_in_all": 1,
+        "words": [
+            {
+                "word": {"text": "lower"},
+                "count": 2,
+                "uses": 2,
+                "tokens": ["low", "e", "r", "_"],
+            }
+        ],
+    }
+    assert "text" not in json.loads(printed(bpe, "--token", "low", "--json"))
+
+
+def test_the_words_of_a_token_in_a_book(island: str, treasure_island: Path) -> None:
+    lines = printed(island, "--token", " sea", str(treasure_island), "--limit", "3").splitlines()
+    words = [line.split("\t") for line in lines if line.startswith("word\t")]
+    assert len(words) == 3
+    assert [int(word[1]) for word in words] == sorted((int(w[1]) for w in words), reverse=True)
+    assert all(word[4].split(" ")[0] == "Ġsea" for word in words)
+    (uses,) = [line.split("\t") for line in lines if line.startswith("uses\t")]
+    ids = Tokenizer.load(island).encode(treasure_island.read_bytes()).ids
+    assert int(uses[1]) == ids.count(Tokenizer.load(island).vocabulary["Ġsea"])
+    assert int(uses[4]) == len(ids)
+    out = printed(island, "--token", " sea", str(treasure_island), "--limit", "1", terminal=True)
+    assert " more words: --limit " in out
+
+
+def test_use(bpe: str, toy: str) -> None:
+    lines = printed(bpe, "--use", toy).splitlines()
+    assert lines[:5] == ["tokens\t37", "unknown\t0", "emittable\t21", "used\t13", "never\t8"]
+    assert lines[5] == "frequent\tnewest_\t6"
+    assert [line for line in lines if line.startswith("place\t")] == [
+        "place\tbefore the word end\t17\t9\t20",
+        "place\tword end\t4\t4\t17",
+    ]
+    assert "script\tLatin\t20\t12\t34" in lines
+    few = printed(bpe, "--use", toy, "--limit", "1").splitlines()
+    assert sum(line.split("\t")[0] in ("frequent", "rarest", "unused") for line in few) == 3
+    data = json.loads(printed(bpe, "--use", toy, "--json"))
+    assert data["scripts"]["Latin"] == {"tokens": 20, "used": 12, "uses": 34}
+    assert data["frequent"][0] == {"token": "newest_", "uses": 6}
+    assert data["lengths"]["unit"] == "characters"
+    out = printed(bpe, "--use", toy, terminal=True)
+    assert out.startswith("37 tokens; the text uses 13 of the 21 that it could: 61.9%.\n")
+    assert "never used: 8\n" in out
+
+
+def test_use_of_nothing(bpe: str) -> None:
+    assert printed(bpe, "--use", stdin=b"").startswith("tokens\t0\nunknown\t0\n")
+    out = printed(bpe, "--use", "-", stdin=b"", terminal=True)
+    assert out.startswith("0 tokens; the text uses 0 of the 21 that it could: 0.0%.\n")
+
+
+def test_nbest(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.json")
+    Tokenizer.train_on_counts(
+        {"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram"
+    ).save(path)
+    three = printed(path, "--word", "lower", "--nbest", "3").splitlines()
+    one = printed(path, "--word", "lower", "--nbest", "1").splitlines()
+    assert [line.split("\t")[0] for line in one].count("other") == 0
+    assert [line.split("\t")[0] for line in three].count("other") == 2
+    shares = [float(line.split("\t")[-1]) for line in three if line.startswith(("total", "other"))]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1.0001
+    data = json.loads(printed(path, "--word", "lower", "--nbest", "3", "--json"))
+    (word,) = data["words"]
+    assert [path["probability"] for path in word["paths"]] == pytest.approx(shares, abs=1e-4)
+    out = printed(path, "--word", "lower", "--nbest", "2", terminal=True)
+    assert "of all ways to write it, by probability\n" in out
+    assert "All other ways together have " in out
+
+
+def test_what_is_refused(bpe: str, toy: str) -> None:
+    assert refused(bpe, "--nbest", "3").startswith("error: --nbest goes with --word\n")
+    assert refused(bpe, "--word", "low", "--nbest", "3") == (
+        "error: a bpe model has one segmentation of a text\n"
+        "hint: train a unigram model: --algo unigram\n"
+    )
+    assert refused(bpe, "--use", "--pairs", "3").startswith("error: --pairs and --use can't be")
+    assert refused(bpe, "--merges-of", "es", "--state", "3", toy).startswith(
+        "error: --merges-of and --state can't be asked together"
+    )
+    assert refused(bpe, "--token", "es", "--errors", "replace") == (
+        "error: --errors goes with a text\nhint: name the text, or leave it out\n"
+    )
+    assert refused(bpe, "--use", terminal=True).startswith("error: there is no text")
+    assert refused(bpe, "--use", stdin=b"\xff").startswith("error: stdin: line 1, byte 0")
+    assert printed(bpe, "--use", "--errors", "replace", stdin=b"\xff").startswith("tokens\t2\n")
+
+
+def test_merges_of(bpe: str, wordpiece: str) -> None:
+    assert printed(bpe, "--merges-of", "low") == "5\tlo\tw\tlow\t7\n9\tlow\t_\tlow_\t5\n"
+    assert printed(bpe, "--merges-of", "low", "--merges", "6:") == "9\tlow\t_\tlow_\t5\n"
+    assert printed(bpe, "--merges-of", "low", "--limit", "1") == "5\tlo\tw\tlow\t7\n"
+    assert printed(bpe, "--merges-of", "g") == ""
+    assert printed(bpe, "--merges", "-2:") == "8\tnew\test_\tnewest_\t6\n9\tlow\t_\tlow_\t5\n"
+    assert printed(bpe, "--merges", "-99:") == printed(bpe, "--merges", ":")
+    out = printed(bpe, "--merges-of", "*ow", "--limit", "1", terminal=True)
+    assert out.splitlines()[-2:] == [
+        "1 step of 9; --limit 2 shows all 2 that were asked for; of 2 tokens whose text",
+        "ends with ow",
+    ]
+    assert printed(bpe, "--merges-of", "g", terminal=True) == (
+        "0 steps of 9; in which g is left, right or made\n"
+    )
+    data = json.loads(printed(wordpiece, "--merges-of", "low", "--json"))
+    assert [merge["token"] for merge in data["merges"]] == ["low", "lower"]
+    assert refused(bpe, "--merges-of", "xyz*").startswith("error: no token of this model fits")
+    assert refused(bpe, "--merges-of", "#99").startswith("error: there is no id 99")
+
+
+@pytest.mark.parametrize("columns", ["60", "100", "160"])
+def test_lines_fit_the_terminal(
+    island: str, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    text = str(tmp_path / "text.txt")
+    data = shared_file("corpora/multilingual.txt").read_bytes()
+    Path(text).write_bytes(b"\n".join(data.split(b"\n")[::40]))
+    for question in (
+        ["--pairs", "300", text],
+        ["--state", "300", text],
+        ["--token", "Ġthe", text],
+        ["--use", text],
+        ["--merges-of", "the*"],
+    ):
+        out = printed(island, *question, terminal=True)
+        assert max(map(len, out.splitlines())) <= int(columns)

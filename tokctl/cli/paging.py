@@ -1,0 +1,89 @@
+"""Long answers on a terminal, page by page: `$PAGER`, or `less`, as git does it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from io import StringIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tokctl.cli.world import World
+
+#: What `less` is asked for where the environment does not say: leave at once what fits on one
+#: screen, let colours through, keep the text on the screen; and output is UTF-8.
+_MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
+
+
+def draw(world: World, show_on: Callable[[Console], None], *, pages: bool) -> None:
+    """Writes to stdout what `show_on` prints on a console, as wide and as coloured as stdout
+    takes it; what is longer than a terminal's screen page by page, if `pages`."""
+    from tokctl.render.console import console
+
+    terminal = world.stdout_is_terminal
+    stream = StringIO()
+    show_on(console(stream, color=world.wants_color(terminal), is_terminal=terminal))
+    # Rich fills the rows of tables with spaces up to the width of the last column.
+    lines = (line.rstrip() for line in stream.getvalue().split("\n"))
+    text = "\n".join(lines).encode()
+    if not (pages and show(world, text)):
+        world.stdout.write(text)
+
+
+def show(world: World, text: bytes) -> bool:
+    """Shows a text in the pager. False where it is not wanted or does not work: stdout is no
+    terminal, or a dumb one; the text fits on the screen; `$PAGER` is empty or `cat`, or can't
+    be started. Nothing has been written then."""
+    pager = world.environ.get("PAGER", "less").strip()
+    if pager in ("", "cat") or world.environ.get("TERM") == "dumb" or not _is_terminal(world):
+        return False
+    if text.count(b"\n") < shutil.get_terminal_size().lines:
+        return False
+    return _run(pager, text, {**_MANNERS, **world.environ})
+
+
+def _is_terminal(world: World) -> bool:
+    """Is stdout a terminal that another process can write to?"""
+    try:
+        return world.stdout_is_terminal and os.isatty(world.stdout.fileno())
+    except (OSError, ValueError):  # no file is behind it
+        return False
+
+
+def _run(pager: str, text: bytes, environ: dict[str, str]) -> bool:
+    import signal
+    import subprocess
+
+    # What nobody asked for is missed in silence; of another the shell says that it is not there.
+    if pager == "less" and shutil.which(pager, path=environ.get("PATH")) is None:
+        return False
+    # Ctrl-C is the pager's: it ends a search there, say, and not the answer.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(
+            pager,
+            shell=True,  # `$PAGER` is a command line, as for git and man
+            stdin=subprocess.PIPE,
+            env=environ,
+            preexec_fn=_default_signals,
+        ) as process:
+            # Whoever leaves before the end has read enough: `communicate` says nothing then.
+            process.communicate(text)
+    except OSError:
+        return False
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return process.returncode not in _NOT_STARTED
+
+
+#: What the shell says of a command that is not there, or can't be run.
+_NOT_STARTED = (126, 127)
+
+
+def _default_signals() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
