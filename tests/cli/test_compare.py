@@ -3,172 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
 
+from tests.cli.comparing import BOTH, SENTENCE, Call, Done, call
+from tests.cli.test_compare_pages import PAGE
 from tests.metrics.models import TEXT, model
-from tokctl.cli.app import run
-from tokctl.cli.world import World
 from tokctl.metrics import metric_names
 
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Done]
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Runs `tokctl compare` in a folder with a text and two models."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    Path("low.txt").write_text(TEXT)
-    model("bpe").save("b.json")
-    model("wordpiece").save("w.json")
-
-    def called(*arguments: str, stdin: bytes = b"", terminal: bool = False) -> Done:
-        out, err = BytesIO(), StringIO()
-        world = World(BytesIO(stdin), out, err, stdin_is_terminal=terminal)
-        code = run(["compare", *arguments], world)
-        return Done(code, out.getvalue().decode(), err.getvalue())
-
-    return called
-
-
-PAGE = """\
-low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
-
-Metrics
-                              b        w
-vocabulary size             270       34
-tokens ↓                     28      14*
-bytes per token ↑         2.536   5.071*
-characters per token ↑    2.536   5.071*
-NSL ↓                     1.000   0.500*
-fertility ↓               2.333   1.167*
-continued words ↓        0.6667  0.0833*
-STRR ↑                   0.3333  0.9167*
-UNK rate ↓                  n/a   0.0000
-round trip ↑            1.0000*   0.7500
-vocabulary use ↑         0.0481  0.3235*
-Rényi efficiency ↑       0.4147  0.6028*
-Shannon efficiency ↑     0.4382  0.6535*
-↑ more is better, ↓ less is better, * best of its row
-vocabulary use is of the ids that text can become: no special ones but the unknown token
-n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
-
-Sentences, with the number of tokens
-the lowest (new) café
-b  15  t│h│e│␣low│est│␣│(│new│)│␣│c│a│f│\\xc3│\\xa9
-w   7  [UNK]│low│##est│(│new│)│[UNK]
-
-Words that are cut most differently
-word       count  b               w
-lower          2  ␣low│er         lower
-newest         1  ␣new│est        newest
-widest         1  ␣wid│est        widest
-longer         1  ␣│long│er       longer
-newer          1  ␣new│er         newer
-wide           1  ␣wid│e          wide
-(longest)      1  ␣│(│long│est│)  (│longest│)
-
-Vocabulary overlap (Jaccard index)
-        b       w
-b       –  0.0557
-w  0.0557       –
-
-Agreement on boundaries inside words (F1)
-        b       w
-b       –  0.3333
-w  0.3333       –
-"""  # noqa: RUF001
-SENTENCE = ("--sentence", "the lowest (new) café")
-BOTH = ("-m", "b.json", "-m", "w.json", "low.txt")
-
-
-def test_the_page(call: Call) -> None:
-    assert call(*BOTH, *SENTENCE) == Done(0, PAGE, "")
-
-
-def test_stdin_is_a_text(call: Call) -> None:
-    found = call(*BOTH[:4], "-", *SENTENCE, stdin=TEXT.encode())
-    assert found == Done(0, PAGE.replace("low.txt", "stdin"), "")
-
-
-def test_colour_says_nothing_new(call: Call) -> None:
-    page = call(*BOTH, *SENTENCE, "--color", "always").out
-    assert "\x1b[" in page
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", page)
-    assert [line.rstrip() for line in plain.splitlines()] == PAGE.splitlines()
-
-
-@pytest.mark.parametrize("width", [40, 60, 100])
-def test_it_fits_the_width(call: Call, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    for n in range(9):
-        model("bpe").save(f"model-{n}.json")
-    models = [word for n in range(9) for word in ("-m", f"model-{n}.json")]
-    page = call(*BOTH[:4], *models, "low.txt", "--sentence", "lowest newest " * 9).out
-    assert max(map(len, page.splitlines())) <= width
-    for label in ("vocabulary use", "model-8", "longest"):
-        assert label in page
-
-
-MARKDOWN = """\
-# Comparison
-
-low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
-
-| metric | b | w |
-| --- | ---: | ---: |
-| vocabulary size | 270 | 34 |
-| tokens ↓ | 28 | **14** |
-| bytes per token ↑ | 2.536 | **5.071** |
-| characters per token ↑ | 2.536 | **5.071** |
-| NSL ↓ | 1.000 | **0.500** |
-| fertility ↓ | 2.333 | **1.167** |
-| continued words ↓ | 0.6667 | **0.0833** |
-| STRR ↑ | 0.3333 | **0.9167** |
-| UNK rate ↓ | n/a | 0.0000 |
-| round trip ↑ | **1.0000** | 0.7500 |
-| vocabulary use ↑ | 0.0481 | **0.3235** |
-| Rényi efficiency ↑ | 0.4147 | **0.6028** |
-| Shannon efficiency ↑ | 0.4382 | **0.6535** |
-
-↑ more is better, ↓ less is better, **bold** is best of its row
-
-vocabulary use is of the ids that text can become: no special ones but the unknown token
-
-n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
-
-## Sentences, with the number of tokens
-
-new | \\`low\\`
-
-| model | tokens |  |
-| --- | --- | --- |
-"""
-
-
-def test_markdown(call: Call) -> None:
-    page = call(*BOTH, "--markdown", "--sentence", "new | `low`").out
-    assert page.startswith(MARKDOWN.replace("new |", "new \\|"))
-    assert "| b | 7 | `` new│␣│\\|│␣│`│low│` `` |\n" in page
-    for line in page.splitlines():
-        if line.startswith("|"):
-            assert line.replace("\\|", "").count("|") in (4, 5)
+__all__ = ["call"]
 
 
 def test_json(call: Call) -> None:
@@ -182,10 +28,14 @@ def test_json(call: Call) -> None:
         "texts",
         "metrics",
         "models",
+        "findings",
         "sentences",
+        "words",
         "disagreements",
         "overlap",
         "agreement",
+        "languages",
+        "sweep",
     ]
     assert document["schema"] == "tokctl.compare/1"
     assert document["baseline"] == "b"
@@ -203,6 +53,9 @@ def test_json(call: Call) -> None:
         "exhausted",
         "metrics",
         "reasons",
+        "against_baseline",
+        "intervals",
+        "speed",
         "texts",
     ]
     assert list(first["metrics"]) == metric_names()
@@ -216,14 +69,15 @@ def test_json(call: Call) -> None:
         "model": "w",
         "count": 7,
         "tokens": ["[UNK]", "low", "##est", "(", "new", ")", "[UNK]"],
+        "ids": [0, 22, 26, 1, 25, 2, 0],
     }
     assert document["disagreements"][0] == {
         "word": "lower",
         "count": 2,
         "weight": 2,
         "segmentations": [
-            {"model": "b", "count": 2, "tokens": ["Ġlow", "er"]},
-            {"model": "w", "count": 1, "tokens": ["lower"]},
+            {"model": "b", "count": 2, "tokens": ["Ġlow", "er"], "ids": [262, 258]},
+            {"model": "w", "count": 1, "tokens": ["lower"], "ids": [33]},
         ],
     }
     assert document["overlap"] == [[1.0, 16 / 287], [16 / 287, 1.0]]
@@ -309,7 +163,9 @@ def test_the_bundled_sample() -> None:
     assert "\x1b" not in done.stdout
     first, second, *notes = done.stderr.splitlines()
     assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
-    assert second.startswith("training bpe, wordpiece and unigram with 10,000 ids on the-lamplig")
+    assert second.startswith(
+        "training bpe, wordpiece and unigram with 10,000 and 20,000 ids"
+    )
     assert [note.split(" has ")[0] for note in notes] == [
         "note: bpe",
         "note: wordpiece",

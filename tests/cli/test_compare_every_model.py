@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_compare import Call, call
+from tests.cli.comparing import Call, call
 from tests.explain.every import NAMES, TEXT, model
 from tokctl.comparison import name_files
 from tokctl.metrics import METRICS

@@ -6,11 +6,9 @@ import os
 import shutil
 from collections.abc import Callable
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tokctl.cli.world import World
 
 #: What `less` is asked for where the environment does not say: leave at once what fits on one
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 _MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
 
 
-def draw(world: World, show_on: Callable[[Console], None], *, pages: bool) -> None:
+def draw(world: World, show_on: Callable[[Any], None], *, pages: bool) -> None:
     """Writes to stdout what `show_on` prints on a console, as wide and as coloured as stdout
     takes it; what is longer than a terminal's screen page by page, if `pages`."""
     from tokctl.render.console import console

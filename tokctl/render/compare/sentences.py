@@ -51,6 +51,8 @@ def _aligned(sample: Sample, room: int) -> list[list[Text]] | None:
     if any(width > room for width in widths):
         return None
     blocks: list[list[Text]] = []
+    if not any(widths):  # a line for each model all the same
+        return [[Text() for _ in cells]]
     used = room
     placed = [0] * len(cells)
     for place, width in enumerate(widths):
@@ -62,7 +64,8 @@ def _aligned(sample: Sample, room: int) -> list[list[Text]] | None:
         for number, line in enumerate(blocks[-1]):
             tokens = cells[number][place]
             if used >= 0:
-                line.append(BAR, style="dim")
+                # Where a model has nothing, two bars would look like a token between them.
+                line.append(BAR if tokens else " ", style="dim")
             line.append_text(segmentation(tokens, first=placed[number]))
             line.append(" " * (width - _width(tokens)))
             placed[number] += len(tokens)

@@ -1,0 +1,46 @@
+"""Running `tokctl compare` in a folder with a text and two models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import pytest
+
+from tests.metrics.models import TEXT, model
+from tokctl.cli.app import run
+from tokctl.cli.world import World
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Runs `tokctl compare` in a folder with a text and two models."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    Path("low.txt").write_text(TEXT)
+    model("bpe").save("b.json")
+    model("wordpiece").save("w.json")
+
+    def called(*arguments: str, stdin: bytes = b"", terminal: bool = False) -> Done:
+        out, err = BytesIO(), StringIO()
+        world = World(BytesIO(stdin), out, err, stdin_is_terminal=terminal)
+        code = run(["compare", *arguments], world)
+        return Done(code, out.getvalue().decode(), err.getvalue())
+
+    return called
+
+
+SENTENCE = ("--sentence", "the lowest (new) café")
+BOTH = ("-m", "b.json", "-m", "w.json", "low.txt")
