@@ -163,9 +163,7 @@ def test_the_bundled_sample() -> None:
     assert "\x1b" not in done.stdout
     first, second, *notes = done.stderr.splitlines()
     assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
-    assert second.startswith(
-        "training bpe, wordpiece and unigram with 10,000 and 20,000 ids"
-    )
+    assert second.startswith("training bpe, wordpiece and unigram with 10,000 and 20,000 ids")
     assert [note.split(" has ")[0] for note in notes] == [
         "note: bpe",
         "note: wordpiece",

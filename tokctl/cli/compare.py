@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokctl.cli import compare_options as given
-from tokctl.cli import options, paging
+from tokctl.cli import options, paging, reports
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 
@@ -39,6 +39,8 @@ EXAMPLES = """Examples:
   tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
   tokctl compare -m book.bpe.json --lang en=en.txt --lang fi=fi.txt
   tokctl compare -m new.json --baseline old.json --fail-if 'nsl > 1.02' a.txt
+  tokctl compare --html book.html book.txt
+  tokctl compare --plot book.svg --chart lengths book.txt
   cat book.txt | tokctl compare -m book.bpe.json --json -
 
 METRIC is tokens, bytes_per_token, characters_per_token, nsl, fertility,
@@ -70,6 +72,9 @@ def compare(
     markdown: given.Markdown = False,
     latex: given.Latex = False,
     json: given.Json = False,
+    html: reports.Html = None,
+    plot: reports.Plot = None,
+    chart: reports.Chart = None,
     errors: given.Errors = "strict",
     threads: given.Threads = None,
     no_pager: given.NoPager = False,
@@ -96,6 +101,14 @@ def compare(
             "--algo and --vocab are for training, and -m names models that are trained",
             "leave -m out, or leave --algo and --vocab out",
         )
+    inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
+    inputs += [entry.partition("=")[2] for entry in lang or []]
+    others = [f"--{form}"] if form != "text" else []
+    report = reports.asked(
+        world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
+    )
+    if report is None:
+        return ExitCode.DONE
     recipes = {} if model else _recipes(algo or [given.DEFAULT_ALGORITHMS])
     sizes = _sizes(vocab or [])
     named, known_as, added = _load(model or [], list(recipes), baseline)
@@ -122,7 +135,10 @@ def compare(
         threads=threads,
         errors=errors,
     )
-    _write(world, result, form, pages=not no_pager)
+    if report:
+        reports.write_comparison(world, report, result, named)
+    else:
+        _write(world, result, form, pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import checking, options, paging, streams
+from tokctl.cli import checking, options, paging, reports, streams
 from tokctl.cli import inspect_options as given
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
@@ -35,6 +35,8 @@ EXAMPLES = """Examples:
   tokctl inspect book.unigram.json --rounds
   tokctl inspect book.bpe.json --check book.txt --fail-on warning
   tokctl inspect hf:ORG/NAME --recipe
+  tokctl inspect book.bpe.json --html book.html book.txt
+  tokctl inspect book.bpe.json --plot kinds.svg --chart kinds
 
 In a pipe the answers are lines with a tab between fields. --merges: step,
 left, right, token, count; where scores were compared, the score exactly and
@@ -70,6 +72,9 @@ def inspect(
     watch: given.Watch = False,
     limit: given.Limit = None,
     nbest: given.NBest = None,
+    html: reports.Html = None,
+    plot: reports.Plot = None,
+    chart: reports.Chart = None,
     errors: given.Errors = None,
     no_pager: given.NoPager = False,
     as_json: given.Json = False,
@@ -91,10 +96,18 @@ def inspect(
         raise TokctlError(
             f"{questions[0]} and {questions[1]} can't be asked together", "ask one, then the other"
         )
-    question = questions[0] if questions else None
+    pictured = "--html" if html is not None or plot is not None else None
+    question = questions[0] if questions else pictured
     _check_companions(question, limit, nbest, errors)
     checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
+    inputs = [*arguments, *([model] if model else [])]
+    others = [*questions, *["--json"] * as_json]
+    report = reports.asked(
+        world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
+    )
+    if report is None:
+        return None
     path, texts = _model_and_texts(world, model, arguments, question)
     if errors is not None and question == "--token" and not texts:
         raise TokctlError("--errors goes with a text", "name the text, or leave it out")
@@ -106,6 +119,9 @@ def inspect(
 
         return watch_training(world, path, texts, errors)
     tokenizer = streams.load_model(world, path)
+    if report:
+        reports.write_model(world, report, _name(world, path), tokenizer, texts, errors)
+        return None
     if check:
         health = checking.health_of(world, tokenizer, texts, errors, limit)
         _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
@@ -135,7 +151,7 @@ def inspect(
 
 
 #: Questions that are about a text, and those whose answer `--limit` shortens.
-_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch")
+_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch", "--html")
 _LIMITED = ("--merges", "--merges-of", "--state", "--pairs", "--use", "--token", "--check")
 
 

@@ -23,8 +23,8 @@ Texts = Annotated[
     typer.Argument(
         metavar="TEXT",
         help="With --state, --pairs and --use: the text files; - is stdin, which is read "
-        "without any, too. With --token: a text whose words use it; with --check and --watch: "
-        "texts for them.",
+        "without any, too. With --token: a text whose words use it; with --check, "
+        "--watch and --html: texts for them.",
         show_default=False,
     ),
 ]

@@ -79,13 +79,14 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
     others = [model for model in comparison.models if model.name != comparison.baseline]
     rows = []
     for metric in METRICS:
-        cells = [_difference(comparison, model, metric) for model in others]
+        cells = [difference_words(comparison, model, metric) for model in others]
         if metric.name != _TOLD_TWICE and any(cell != "n/a" for cell in cells):
             rows.append((metric.label, cells))
     return [model.name for model in others], rows if others else []
 
 
-def _difference(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
+def difference_words(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
+    """How a model differs from the baseline, and whether that is better."""
     found = comparison.against_baseline(model, metric)
     if isinstance(found, Absent):
         return "n/a"
@@ -115,13 +116,14 @@ def interval_rows(comparison: Comparison) -> list[Row]:
         return []
     rows = []
     for metric in METRICS:
-        cells = [_interval(model, metric) for model in comparison.models]
+        cells = [interval_words(model, metric) for model in comparison.models]
         if any(cell != "n/a" for cell in cells):
             rows.append((metric.label, cells))
     return rows
 
 
-def _interval(model: ModelReport, metric: Metric) -> str:
+def interval_words(model: ModelReport, metric: Metric) -> str:
+    """Between which numbers a figure lies; n/a where that is not known."""
     found = model.intervals.get(metric.name)
     if not isinstance(found, Interval):
         return "n/a"
@@ -142,12 +144,13 @@ def speed_rows(comparison: Comparison) -> list[Row]:
         return []
     known = [speed for speed in speeds if speed is not None]
     return [
-        ("encoding, MB/s", [_speed(speed.encode_mb_per_s) for speed in known]),
-        ("decoding, MB/s", [_speed(speed.decode_mb_per_s) for speed in known]),
+        ("encoding, MB/s", [speed_words(speed.encode_mb_per_s) for speed in known]),
+        ("decoding, MB/s", [speed_words(speed.decode_mb_per_s) for speed in known]),
     ]
 
 
-def _speed(figure: Figure) -> str:
+def speed_words(figure: Figure) -> str:
+    """Megabytes per second."""
     return "n/a" if isinstance(figure, Absent) else f"{figure:,.1f}"
 
 

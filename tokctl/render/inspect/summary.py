@@ -41,7 +41,7 @@ NAMES = 8
 
 def summary_lines(name: str, summary: Summary) -> str:
     """Parts with a title and an empty line between them; fields with a tab."""
-    parts = [as_lines([("model", visible(name)), *_facts(summary)])]
+    parts = [as_lines([("model", visible(name)), *summary_facts(summary)])]
     for title, counts in _counted(summary):
         parts.append(f"{title}\n" + as_lines((key, str(count)) for key, count in counts))
     rows = ((brief(token), str(length)) for token, length in summary.longest)
@@ -52,11 +52,12 @@ def summary_lines(name: str, summary: Summary) -> str:
         parts.append(f"{title}\n" + merges_lines(merges, brief))
     if summary.rounds:
         parts.append("rounds of the training\n" + rounds_lines(summary.rounds, examples=False))
-    parts.append("checks\n" + as_lines(_checks(summary.checks, summary)))
+    parts.append("checks\n" + as_lines(check_rows(summary.checks, summary)))
     return "\n".join(parts)
 
 
-def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """What a model is and where it came from: names and values for people."""
     recipe = summary.recipe
     yield from source_facts(summary.source)
     yield "algorithm", f"{ALGORITHM_NAMES[recipe.algorithm]}, recipe {visible(recipe.name)}"
@@ -122,7 +123,8 @@ def _merges(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
         yield "last merges", summary.last_merges
 
 
-def _checks(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
+def check_rows(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
+    """What was checked, and what was found."""
     reach = checks.reach
     if reach.undecided:
         yield "unreachable tokens", f"{reach.undecided:,} undecided after {reach.trials:,} trials"
@@ -147,7 +149,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def show_summary(console: Console, name: str, summary: Summary) -> None:
     console.print(
-        Panel(facts_table(_facts(summary)), title=Text(visible(name)), title_align="left")
+        Panel(facts_table(summary_facts(summary)), title=Text(visible(name)), title_align="left")
     )
     for title, counts in _counted(summary):
         _title(console, title)
@@ -164,7 +166,7 @@ def show_summary(console: Console, name: str, summary: Summary) -> None:
         _title(console, "rounds of the training")
         console.print(rounds_table(summary.rounds))
     _title(console, "checks")
-    console.print(_grid(_checks(summary.checks, summary)))
+    console.print(_grid(check_rows(summary.checks, summary)))
 
 
 def _title(console: Console, title: str) -> None:

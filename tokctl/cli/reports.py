@@ -1,0 +1,260 @@
+"""`--html`, `--plot` and `--chart` of compare and inspect: checked before the work, written
+after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokctl.cli import streams
+from tokctl.cli.world import World, visible
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.comparison import Comparison
+    from tokctl.explain.cards import TokenCard
+    from tokctl.explain.curves import TokenUse
+    from tokctl.render.charts.drawing import Drawing
+    from tokctl.tokenizer import Tokenizer
+
+_PANEL = "Pages and charts (pip install 'tokctl\\[report]')"
+
+Html = Annotated[
+    str | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Write one page of HTML that needs no network, and print its path.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Plot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Chart = Annotated[
+    str | None,
+    typer.Option(
+        "--chart",
+        metavar="NAME",
+        help="Which chart --plot writes; `--chart list` names them.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
+#: Tokens of a model that a page has cards of.
+_CARDS = 3_000
+#: Tokens of the whole vocabulary that a model's page walks through.
+_WALK = 120
+#: The most frequent tokens of the texts, on a model's page.
+_FREQUENT = 40
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is to be written: a page, a chart, or both."""
+
+    html: str | None = None
+    plot: str | None = None
+    chart: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.html is not None or self.plot is not None
+
+
+def asked(
+    world: World,
+    command: str,
+    *,
+    html: str | None,
+    plot: str | None,
+    chart: str | None,
+    inputs: Sequence[str],
+    others: Sequence[str] = (),
+) -> Report | None:
+    """What is to be written, checked before the work; None where `--chart list` was answered.
+
+    Args:
+        command: `compare` or `inspect`.
+        inputs: the files that are read, which must not be written to.
+        others: options of the same command that ask for another output.
+
+    Raises:
+        TokctlError: no such chart, a file that can't be written, another output asked for,
+            the extra `report` is not installed.
+    """
+    from tokctl.render import charts
+
+    names = charts.COMPARE if command == "compare" else charts.INSPECT
+    if chart == "list":
+        lines = "".join(f"{name}\t{what}\n" for name, what in names.items())
+        world.stdout.write(lines.encode())
+        world.stdout.flush()
+        return None
+    if chart is not None and plot is None:
+        raise TokctlError("--chart goes with --plot", "name the chart's file: --plot FILE.svg")
+    if chart is not None and chart not in names:
+        raise TokctlError(
+            f"no chart of tokctl {command} is called {chart!r}",
+            f"its charts are: {', '.join(names)}",
+        )
+    report = Report(html, plot, chart)
+    if not report:
+        return report
+    written = "--html" if html is not None else "--plot"
+    if others:
+        raise TokctlError(f"{written} and {others[0]} are two outputs", "choose one of them")
+    from tokctl.render.charts import extra
+
+    extra.check()
+    for option, path in (("--html", html), ("--plot", plot)):
+        if path is not None:
+            _check(world, option, path, inputs)
+    if plot is not None:
+        from tokctl.render.charts.files import ending_of
+
+        ending_of(plot)
+    if html is not None and plot is not None and os.path.realpath(html) == os.path.realpath(plot):
+        raise TokctlError("--html and --plot name the same file", "give each its own")
+    return report
+
+
+def _check(world: World, option: str, path: str, inputs: Sequence[str]) -> None:
+    if path == "-":
+        raise TokctlError(f"{option} can't go to stdout", f"name a file: {option} FILE")
+    with _named(option):
+        streams.check_output(world, path, list(inputs))
+
+
+@contextmanager
+def _named(option: str) -> Iterator[None]:
+    """Errors in writing that name the option which the path came with."""
+    try:
+        yield
+    except TokctlError as error:
+        hint = error.hint and error.hint.replace("-o PATH", f"{option} FILE")
+        raise TokctlError(error.message.replace("-o", option, 1), hint) from None
+
+
+def write_comparison(
+    world: World, report: Report, comparison: Comparison, models: Mapping[str, Tokenizer]
+) -> None:
+    """The page or the chart of a comparison of these models."""
+    from tokctl.explain.curves import token_use
+
+    uses: dict[str, TokenUse] = {}
+    cards: dict[str, Sequence[TokenCard]] = {}
+    for place, found in enumerate(comparison.models):
+        tokenizer = models[found.name]
+        uses[found.name] = token_use(tokenizer, found.total.counts.id_counts)
+        if report.html is not None:
+            cards[found.name] = _cards(tokenizer, comparison, place)
+    if report.html is not None:
+        from tokctl.render.page import compare_page
+
+        _write(world, "--html", report.html, compare_page(comparison, cards, uses).encode())
+    if report.plot is not None:
+        from tokctl.render.charts.every import compare_drawings
+
+        _plot(world, report, compare_drawings(comparison, uses))
+
+
+def _cards(
+    tokenizer: Tokenizer, comparison: Comparison, place: int, first: Sequence[int] = ()
+) -> tuple[TokenCard, ...]:
+    """The cards of the tokens that a page of this comparison shows, those of `first` before
+    the others where there are very many."""
+    from tokctl.explain.cards import token_cards
+
+    cuts = [sample.segmentations[place] for sample in comparison.samples]
+    cuts += [word.segmentations[place] for word in comparison.disagreements]
+    for story in comparison.stories:
+        cuts += [story.cuts[place].segmentation]
+        cuts += [other for _, other in story.cuts[place].elsewhere]
+    ids = dict.fromkeys(first)
+    ids.update((id_, None) for cut in cuts for id_ in cut.ids if id_ is not None)
+    counts = [text.counts.id_counts for text in comparison.models[place].texts]
+    return token_cards(tokenizer, list(ids)[:_CARDS], counts)
+
+
+def write_model(
+    world: World,
+    report: Report,
+    name: str,
+    tokenizer: Tokenizer,
+    paths: Sequence[str],
+    errors: str,
+) -> None:
+    """The page or the chart of a model; with paths of texts, of the model on these."""
+    from dataclasses import replace
+
+    from tokctl.comparison import compare
+    from tokctl.explain import summarize
+    from tokctl.explain.cards import token_cards
+    from tokctl.explain.curves import model_curves, token_use
+
+    summary = summarize(tokenizer)
+    curves = model_curves(tokenizer)
+    measured, use = None, None
+    if paths:
+        texts = [replace(text, name=visible(text.name)) for text in streams.documents(world, paths)]
+        measured = compare([(visible(name), tokenizer)], texts, errors=errors)
+        use = token_use(tokenizer, measured.models[0].total.counts.id_counts)
+    if report.html is not None:
+        from tokctl.render.page import inspect_page
+
+        size = tokenizer.vocab_size
+        walk = [(step * size) // _WALK for step in range(_WALK)] if size > _WALK else range(size)
+        spelled = {token: id_ for id_, token in enumerate(tokenizer.tokens)}
+        named = [token for token, _ in summary.longest + summary.frequent]
+        named += [token for token, _ in summary.highest + summary.lowest]
+        for merge in summary.first_merges + summary.last_merges:
+            named += [merge.left, merge.right, merge.token]
+        ids = [*walk, *(spelled[token] for token in named if token in spelled)]
+        if measured:
+            total = measured.models[0].total.counts.id_counts
+            ids += sorted(total, key=lambda id_: (-total[id_], id_))[:_FREQUENT]
+            cards = _cards(tokenizer, measured, 0, ids)
+        else:
+            cards = token_cards(tokenizer, ids)
+        page = inspect_page(name, summary, curves, cards, measured, use, walk)
+        _write(world, "--html", report.html, page.encode())
+    if report.plot is not None:
+        from tokctl.render.charts.every import inspect_drawings
+
+        _plot(world, report, inspect_drawings(summary, curves, use))
+
+
+def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None:
+    from tokctl.render.charts.files import chart_bytes, ending_of
+
+    assert report.plot is not None
+    name = report.chart or next(iter(drawings), "")
+    if name not in drawings:
+        there = f"there are: {', '.join(drawings)}" if drawings else "there are none"
+        raise TokctlError(f"this result has no chart {name!r}: nothing to draw", there)
+    _write(world, "--plot", report.plot, chart_bytes(drawings[name], ending_of(report.plot)))
+
+
+def _write(world: World, option: str, path: str, data: bytes) -> None:
+    """The file, whole or not at all; its path on stdout."""
+    from tokctl.files import whole_file
+
+    with _named(option), whole_file(path) as file:
+        file.write(data)
+    if not streams.is_same_file(world.stdout, path):  # else the file itself went there
+        world.stdout.write(os.fsencode(path) + b"\n")
+        world.stdout.flush()

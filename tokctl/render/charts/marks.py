@@ -1,0 +1,250 @@
+"""The three kinds of charts: lines with points, dots in rows, bars. Colour never stands alone:
+each model has a shape and a dash of its own, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, islice
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from tokctl.render.charts.look import DASHES, SHAPES, Look
+
+#: Pixels of a model's name in a legend.
+_LEGEND = 170
+_ROW = 24
+#: Of a row, for each model.
+_BESIDE = 10
+
+
+class Point(NamedTuple):
+    """One mark: whose it is, where, and what pointing at it tells."""
+
+    model: str
+    x: float | str
+    y: float | str
+    tip: str
+
+
+class Bar(NamedTuple):
+    """One bar; bars of a group stand together under its name."""
+
+    label: str
+    number: float
+    tip: str
+    group: str = ""
+
+
+def lines(
+    points: Sequence[Point],
+    models: Sequence[str],
+    x: alt.X,
+    y: alt.Y,
+    *,
+    width: int,
+    look: Look,
+    dots: bool = True,
+) -> Any:
+    """Curves, one for each model. `x` and `y` say how their fields `x` and `y` are drawn."""
+    base = _chart(points, width, round(min(320, max(220, width * 0.45))))
+    curve = base.mark_line(aria=False, strokeWidth=2, strokeJoin="round").encode(
+        x=x,
+        y=y,
+        color=_color(models, look, _legend(points, models, width)),
+        strokeDash=alt.StrokeDash(
+            "model:N", scale=_scale(models, cycle(DASHES)), sort=list(models), legend=None
+        ),
+    )
+    legend = _legend(points, models, width)
+    marks = _points(base, models, look, legend, size=46 if dots else 18).encode(x=x, y=y)
+    return configured(curve + marks, look)
+
+
+def rows(
+    points: Sequence[Point],
+    models: Sequence[str],
+    x: alt.X,
+    labels: Sequence[str],
+    *,
+    width: int,
+    look: Look,
+    rule: float | None = None,
+) -> Any:
+    """A row for each label with a mark for each model; `rule` is a line across all rows."""
+    row = max(_ROW, _BESIDE * len(models))
+    base = _chart(points, width, row * len(labels))
+    y = alt.Y(
+        "y:N",
+        sort=list(labels),
+        title=None,
+        scale=alt.Scale(domain=list(labels)),
+        axis=alt.Axis(
+            grid=True, bandPosition=0, domain=False, ticks=False, labelLimit=round(width * 0.42)
+        ),
+    )
+    legend = _legend(points, models, width)
+    # Beside one another, so that equal figures do not hide each other.
+    shown = {point.model for point in points}
+    order = [model for model in models if model in shown]
+    apart = alt.YOffset("model:N", sort=order, scale=alt.Scale(domain=order))
+    marks = _points(base, models, look, legend, size=70).encode(x=x, y=y, yOffset=apart)
+    if rule is not None:
+        line = _over([{"x": rule}]).mark_rule(aria=False, color=look.quiet, strokeWidth=1.5)
+        marks = line.encode(x=alt.X("x:Q")) + marks
+    return configured(marks, look)
+
+
+def bars(
+    found: Sequence[Bar], title: str, *, width: int, look: Look, labels: str | None = None
+) -> Any:
+    """Horizontal bars with their numbers behind them, group by group. `labels` is the title of
+    the axis with the bars' names."""
+    values = [
+        {"y": bar.label, "x": bar.number, "tip": bar.tip, "group": bar.group, "at": place}
+        for place, bar in enumerate(found)
+    ]
+    base = _over(values)
+    y = alt.Y(
+        "y:N",
+        sort=alt.EncodingSortField(field="at", op="min", order="ascending"),
+        title=labels,
+        axis=alt.Axis(domain=False, ticks=False, labelLimit=round(width * 0.42)),
+    )
+    # Room for the number behind the longest bar.
+    most = max((bar.number for bar in found), default=1) * 1.12
+    x = alt.X("x:Q", title=title, scale=alt.Scale(domain=[0, most], nice=False))
+    drawn = base.mark_bar(color=look.series[0]).encode(x=x, y=y, description="tip:N")
+    numbers = base.mark_text(aria=False, align="left", dx=5, color=look.quiet).encode(
+        x=x, y=y, text=alt.Text("x:Q", format=",")
+    )
+    chart: Any = (drawn + numbers).properties(width=width, height=alt.Step(_ROW - 4))
+    grouped = any(bar.group for bar in found)
+    if grouped:
+        groups = list(dict.fromkeys(bar.group for bar in found))
+        header = alt.Header(
+            labelOrient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=4
+        )
+        chart = chart.facet(
+            row=alt.Row("group:N", sort=groups, title=None, header=header), spacing=16
+        ).resolve_scale(y="independent")
+    return configured(chart, look, grouped)
+
+
+def columns(found: Sequence[Bar], x_title: str, y_title: str, *, width: int, look: Look) -> Any:
+    """Upright bars in the order given, for what is counted by length."""
+    values = [{"x": bar.label, "y": bar.number, "tip": bar.tip} for bar in found]
+    x = alt.X(
+        "x:N",
+        sort=[bar.label for bar in found],
+        title=x_title,
+        axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False),
+    )
+    chart = (
+        _over(values)
+        .mark_bar(color=look.series[0])
+        .encode(
+            x=x,
+            y=alt.Y("y:Q", title=y_title, axis=counts(bar.number for bar in found)),
+            description="tip:N",
+        )
+        .properties(width=width, height=round(min(280, max(200, width * 0.4))))
+    )
+    return configured(chart, look)
+
+
+def _chart(points: Sequence[Point], width: int, height: int) -> Any:
+    values = [point._asdict() for point in points]
+    return _over(values).properties(width=width, height=height)
+
+
+def counts(values: Iterable[float]) -> alt.Axis:
+    """An axis of counts; great ones are written by thousands."""
+    form = "~s" if max(values, default=0) >= 100_000 else ",d"
+    return alt.Axis(format=form, tickMinStep=1)
+
+
+def _over(values: Sequence[Mapping[str, Any]]) -> Any:
+    return alt.Chart(alt.Data(values=list(values)))  # type: ignore[no-untyped-call]
+
+
+def decades(values: Iterable[float], **axis: Any) -> alt.Axis:
+    """The axis of a logarithmic scale over these values: a tick at each power of ten."""
+    found = [value for value in values if value > 0]
+    low, high = (min(found), max(found)) if found else (1, 1)
+    ticks = [10.0**n for n in range(floor(log10(low)), ceil(log10(high)) + 1)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    if len(ticks) > 1:
+        return alt.Axis(values=ticks, **axis)
+    return alt.Axis(tickCount=4, labelOverlap=True, **axis)
+
+
+def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
+    """The models that have points, above the chart; nothing where there is one model."""
+    if len(models) < 2:
+        return None
+    shown = {point.model for point in points}
+    return alt.Legend(
+        orient="top",
+        title=None,
+        values=[model for model in models if model in shown],
+        columns=max(1, min(len(models), width // _LEGEND)),
+        labelLimit=_LEGEND - 30 if width >= 2 * _LEGEND else width - 40,
+        symbolSize=90,
+    )
+
+
+def _points(base: Any, models: Sequence[str], look: Look, legend: Any, size: int) -> Any:
+    """One shape for each model."""
+    return base.mark_point(filled=True, opacity=1, size=size).encode(
+        color=_color(models, look, legend),
+        shape=alt.Shape(
+            "model:N", scale=_scale(models, cycle(SHAPES)), sort=list(models), legend=legend
+        ),
+        description="tip:N",
+    )
+
+
+def _color(models: Sequence[str], look: Look, legend: Any) -> alt.Color:
+    scale = _scale(models, cycle(look.series))
+    return alt.Color("model:N", scale=scale, sort=list(models), legend=legend)
+
+
+def _scale(models: Sequence[str], values: Any) -> alt.Scale:
+    """The models' values in their order, whichever of them have data."""
+    return alt.Scale(domain=list(models), range=list(islice(values, len(models))))
+
+
+#: The width is that of everything together, whatever the axes take.
+_FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+
+
+def configured(chart: Any, look: Look, is_many: bool = False) -> Any:
+    """The chart in a look; of several charts in one, each has the width."""
+    return (
+        chart.configure(
+            background=look.background,
+            font="sans-serif",
+            padding=6,
+            **({} if is_many else {"autosize": _FIT}),
+        )
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=look.quiet,
+            titleColor=look.ink,
+            gridColor=look.grid,
+            domainColor=look.quiet,
+            tickColor=look.quiet,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=8,
+            labelPadding=5,
+        )
+        .configure_legend(
+            labelColor=look.ink, labelFontSize=12, symbolStrokeWidth=0, padding=0, offset=10
+        )
+        .configure_header(labelColor=look.ink, labelFontSize=12)
+        .configure_text(fontSize=11)
+    )

@@ -1,0 +1,174 @@
+"use strict";
+// Pointing at tokens and at marks of charts, the panel, the theme. Everything that comes from
+// a model or a text is set as text, never as markup.
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const decks = JSON.parse(byId("cards").textContent);
+  const tip = byId("tip");
+  const panel = byId("panel");
+  let opener = null;
+
+  const make = (name, text, parent) => {
+    const element = document.createElement(name);
+    if (text !== null) element.textContent = text;
+    if (parent) parent.append(element);
+    return element;
+  };
+
+  const cardOf = (chip) => {
+    const model = chip.closest("[data-model]");
+    return model ? decks[Number(model.dataset.model)].cards[chip.dataset.id] : undefined;
+  };
+
+  const facts = (rows, parent) => {
+    const list = make("dl", null, parent);
+    for (const [label, value] of rows) {
+      make("dt", label, list);
+      const shown = make("dd", value, list);
+      shown.dir = "auto";
+      if (label === "text" || label === "token" || label === "bytes") shown.className = "mono";
+    }
+  };
+
+  // The tip ------------------------------------------------------------------
+  let pointed = null;
+  const place = () => {
+    if (tip.hidden || !pointed) return;
+    const at = pointed.getClientRects()[0] || pointed.getBoundingClientRect();
+    const own = tip.getBoundingClientRect();
+    const left = Math.min(Math.max(8, at.left), innerWidth - own.width - 8);
+    const below = at.bottom + 8;
+    const fits = below + own.height < innerHeight - 4;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${fits ? below : Math.max(4, at.top - own.height - 8)}px`;
+  };
+  const showTip = (target, fill) => {
+    tip.replaceChildren();
+    fill(tip);
+    tip.hidden = false;
+    pointed = target;
+    place();
+  };
+  const hideTip = () => {
+    tip.hidden = true;
+    pointed = null;
+    for (const chip of document.querySelectorAll('[aria-describedby="tip"]')) {
+      chip.removeAttribute("aria-describedby");
+    }
+  };
+  const pointAt = (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const chip = target && target.closest("button.chip");
+    if (chip) {
+      const card = cardOf(chip);
+      hideTip();
+      if (!card) return;
+      showTip(chip, (parent) => facts(card.facts, parent));
+      chip.setAttribute("aria-describedby", "tip");
+      return;
+    }
+    const mark = target && target.closest("[data-tip]");
+    if (mark) showTip(mark, (parent) => { make("div", mark.dataset.tip, parent).dir = "auto"; });
+    else hideTip();
+  };
+  document.addEventListener("mouseover", pointAt);
+  document.addEventListener("focusin", pointAt);
+  // What is focused is scrolled to, and what says what it is goes with it.
+  document.addEventListener("scroll", place, { passive: true, capture: true });
+  addEventListener("resize", place);
+  document.documentElement.addEventListener("mouseleave", hideTip);
+
+  // The panel ----------------------------------------------------------------
+  const drawTree = (rows, parent) => {
+    const lists = [make("ul", null, parent)];
+    lists[0].className = "tree";
+    let item = null;
+    for (const [depth, token, said] of rows) {
+      lists.length = depth + 1 > lists.length ? lists.length : depth + 1;
+      if (depth === lists.length) lists.push(make("ul", null, item));
+      item = make("li", null, lists[depth]);
+      make("code", token, item).dir = "auto";
+      make("small", said, item);
+    }
+  };
+  const close = () => {
+    if (panel.hidden) return;
+    panel.hidden = true;
+    if (opener) {
+      opener.removeAttribute("aria-expanded");
+      opener.focus({ preventScroll: true });
+    }
+    opener = null;
+    hideTip();
+  };
+  const open = (chip) => {
+    const card = cardOf(chip);
+    if (!card) return;
+    if (opener) opener.removeAttribute("aria-expanded");
+    opener = chip;
+    chip.setAttribute("aria-expanded", "true");
+    hideTip();
+    byId("panel-title").textContent = card.title;
+    const body = byId("panel-body");
+    body.replaceChildren();
+    facts([["model", decks[Number(chip.closest("[data-model]").dataset.model)].model],
+      ...card.facts, ...card.more], body);
+    for (const note of card.notes) make("p", note, body).dir = "auto";
+    if (card.tree.length) {
+      make("h3", "How merges made it", body);
+      drawTree(card.tree, body);
+    }
+    panel.hidden = false;
+    panel.scrollTop = 0;
+    byId("panel-title").focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const chip = target && target.closest("button.chip");
+    if (chip) open(chip);
+    else if (target && !target.closest("#panel")) close();
+  });
+  byId("close").addEventListener("click", close);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      if (tip.hidden) close();
+      else { hideTip(); if (!panel.hidden) close(); }
+    }
+  });
+
+  // Rows of tokens: one stop for the tabulator, arrows inside -------------------
+  for (const row of document.querySelectorAll(".chips")) {
+    const chips = [...row.querySelectorAll("button.chip")];
+    chips.forEach((chip, place) => { chip.tabIndex = place ? -1 : 0; });
+    row.addEventListener("keydown", (event) => {
+      const place = chips.indexOf(document.activeElement);
+      const forward = getComputedStyle(row).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+      const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
+      const places = { [forward]: place + 1, [back]: place - 1, Home: 0, End: chips.length - 1 };
+      if (place < 0 || !(event.key in places)) return;
+      event.preventDefault();
+      const next = chips[Math.min(chips.length - 1, Math.max(0, places[event.key]))];
+      chips[place].tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    });
+  }
+
+  // The theme ------------------------------------------------------------------
+  const themes = ["auto", "light", "dark"];
+  const button = byId("theme");
+  let theme = "auto";
+  try { theme = localStorage.getItem("tokctl-theme") || "auto"; } catch { /* not allowed here */ }
+  const wear = (name) => {
+    theme = themes.includes(name) ? name : "auto";
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    button.textContent = `Theme: ${theme}`;
+  };
+  wear(theme);
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    wear(themes[(themes.indexOf(theme) + 1) % themes.length]);
+    try { localStorage.setItem("tokctl-theme", theme); } catch { /* not allowed here */ }
+  });
+})();
