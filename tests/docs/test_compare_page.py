@@ -38,6 +38,8 @@ def test_every_key_is_documented() -> None:
         [text.document()],
         languages={"en": text.document(), "fi": document("low\n")},
         sweep=sweep,
+        intervals=True,
+        speed=True,
     )
     names = {*metric_names(), *recipes, "parity", "tokens_per_line"}
     alone = compare([sweep["bpe", 262]], [text.document()])

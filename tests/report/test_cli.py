@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,19 @@ def test_the_page_of_a_comparison() -> None:
     first = Path("p.html").read_bytes()
     ran = tokctl("compare", *MODELS, "low.txt", "--html", "p.html", "--threads", "1")
     assert (ran.code, Path("p.html").read_bytes()) == (0, first)
+
+
+def test_a_page_with_everything_that_can_be_asked_for() -> None:
+    Path("en.txt").write_text(TEXT)
+    Path("fi.txt").write_text("low lower\n" * 3)
+    asked = ["--vocab", "262,270", "--algo", "bpe,wordpiece", "--lang", "en=en.txt"]
+    asked += ["--lang", "fi=fi.txt", "--intervals", "--speed", "--words", "unicode"]
+    ran = tokctl("compare", "-q", "low.txt", *asked, "--html", "p.html")
+    assert ran == Result(0, b"p.html\n", "")
+    page = Path("p.html").read_text(encoding="utf-8")
+    for title in ("Vocabulary sizes", "Languages", "encodes, MB/s", "In short"):
+        assert title in page
+    assert re.search(r"<small>[\d.,]+ to [\d.,]+</small>", page)
 
 
 def test_the_page_of_a_model() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -75,6 +75,7 @@ def inspect(
     html: reports.Html = None,
     plot: reports.Plot = None,
     chart: reports.Chart = None,
+    counts: given.Counts = False,
     errors: given.Errors = None,
     no_pager: given.NoPager = False,
     as_json: given.Json = False,
@@ -109,6 +110,7 @@ def inspect(
     if report is None:
         return None
     path, texts = _model_and_texts(world, model, arguments, question)
+    _check_counts(question, texts, errors, counts=counts)
     if errors is not None and question == "--token" and not texts:
         raise TokctlError("--errors goes with a text", "name the text, or leave it out")
     errors = errors or "strict"
@@ -117,7 +119,7 @@ def inspect(
     if watch:
         from tokctl.cli.watching import watch as watch_training
 
-        return watch_training(world, path, texts, errors)
+        return watch_training(world, path, texts, errors, counts=counts)
     tokenizer = streams.load_model(world, path)
     if report:
         reports.write_model(world, report, _name(world, path), tokenizer, texts, errors)
@@ -127,6 +129,15 @@ def inspect(
         _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
         checking.fail_if_asked(health, fail_on)
         return None
+
+    def read() -> list[tuple[bytes, int]]:
+        from tokctl.explain import count_pre_tokens, read_counts
+
+        documents = streams.documents(world, texts)
+        if counts:
+            return read_counts(tokenizer, documents[0])
+        return count_pre_tokens(tokenizer, documents, errors)
+
     if recipe:
         forms = render.recipe(tokenizer.model, file_facts(tokenizer))
     elif rounds:
@@ -134,9 +145,9 @@ def inspect(
     elif merges is not None or merges_of is not None:
         forms = _merges(tokenizer, ":" if merges is None else merges, merges_of, limit)
     elif state is not None:
-        forms = _state(tokenizer, state, lambda: streams.documents(world, texts), errors, limit)
+        forms = _state(tokenizer, state, read, limit)
     elif pairs is not None:
-        forms = _pairs(tokenizer, pairs, lambda: streams.documents(world, texts), errors, limit)
+        forms = _pairs(tokenizer, pairs, read, limit)
     elif word is not None:
         forms = render.word(tokenizer.explain(word, nbest))
     elif token is not None:
@@ -166,6 +177,19 @@ def _check_companions(
         raise TokctlError(f"--errors goes with {_listed(_ABOUT_TEXTS)}", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
+
+
+def _check_counts(
+    question: str | None, texts: Sequence[str], errors: str | None, *, counts: bool
+) -> None:
+    if not counts:
+        return
+    if question not in ("--state", "--pairs", "--watch"):
+        raise TokctlError("--counts goes with --state, --pairs or --watch", "leave it out")
+    if errors is not None:
+        raise TokctlError("--errors is about text, and --counts says that there is none")
+    if len(texts) > 1 or (question == "--watch" and not texts):
+        raise TokctlError("--counts goes with one file", "name one")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -227,36 +251,28 @@ def _steps(asked: str, total: int) -> tuple[int, int | None]:
     return first, int(found[3]) if found[3] else None
 
 
-def _state(
-    tokenizer: Tokenizer,
-    step: int,
-    documents: Callable[[], Sequence[Document]],
-    errors: str,
-    limit: int | None,
-) -> Forms:
-    from tokctl.explain import count_pre_tokens, merge_records, state_words
+#: What gives the pre-tokens of the texts with their counts.
+Read = Callable[[], Iterable[tuple[bytes, int]]]
+
+
+def _state(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
+    from tokctl.explain import merge_records, state_words
     from tokctl.explain.history import check_step
     from tokctl.render import inspect as render
 
     check_step(tokenizer, step)  # before the texts are read
-    words = state_words(tokenizer, step, count_pre_tokens(tokenizer, documents(), errors))
+    words = state_words(tokenizer, step, read())
     merge = merge_records(tokenizer, step, step)[0] if step else None
     return render.state(step, merge, words, limit)
 
 
-def _pairs(
-    tokenizer: Tokenizer,
-    step: int,
-    documents: Callable[[], Sequence[Document]],
-    errors: str,
-    limit: int | None,
-) -> Forms:
-    from tokctl.explain import count_pre_tokens, merge_records, pair_counts
+def _pairs(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
+    from tokctl.explain import merge_records, pair_counts
     from tokctl.explain.history import check_step
     from tokctl.render import inspect as render
 
     check_step(tokenizer, step)  # before the texts are read
-    found = pair_counts(tokenizer, step, count_pre_tokens(tokenizer, documents(), errors))
+    found = pair_counts(tokenizer, step, read())
     following = step < len(tokenizer.merges)
     merge = merge_records(tokenizer, step + 1, step + 1)[0] if following else None
     return render.pairs(found, merge, limit)

@@ -151,6 +151,15 @@ NBest = Annotated[
         show_default=False,
     ),
 ]
+Counts = Annotated[
+    bool,
+    typer.Option(
+        "--counts",
+        help="With --state, --pairs and --watch: the file is no text, but lines of a word, a tab "
+        "and its count, as train --counts reads them.",
+        rich_help_panel=_ANSWERS,
+    ),
+]
 Errors = Annotated[
     str | None,
     typer.Option(

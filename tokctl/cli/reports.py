@@ -181,9 +181,8 @@ def _cards(
 
     cuts = [sample.segmentations[place] for sample in comparison.samples]
     cuts += [word.segmentations[place] for word in comparison.disagreements]
-    for story in comparison.stories:
-        cuts += [story.cuts[place].segmentation]
-        cuts += [other for _, other in story.cuts[place].elsewhere]
+    # How other sizes cut a word is no matter of this model's ids.
+    cuts += [story.cuts[place].segmentation for story in comparison.stories]
     ids = dict.fromkeys(first)
     ids.update((id_, None) for cut in cuts for id_ in cut.ids if id_ is not None)
     counts = [text.counts.id_counts for text in comparison.models[place].texts]

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 _INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
 
 
-def watch(world: World, path: str | None, texts: list[str], errors: str) -> int:
+def watch(
+    world: World, path: str | None, texts: list[str], errors: str, *, counts: bool = False
+) -> int:
     """Replays the training of a model on texts until the person leaves; the exit code.
 
     Args:
         path: the model's; None: the environment's.
         texts: none: the bundled sample; `-` is stdin, and the keys come from the terminal.
+        counts: the text is lines of words with their counts.
 
     Raises:
         TokctlError: no terminal; no Textual; a model whose training has no steps.
@@ -35,13 +38,16 @@ def watch(world: World, path: str | None, texts: list[str], errors: str) -> int:
     documents = sources.documents(texts or [sample_path()], stdin=world.stdin)
     tokenizer = streams.load_model(world, path)
     check_steps(tokenizer)
-    from tokctl.explain import count_pre_tokens
+    from tokctl.explain import count_pre_tokens, read_counts
 
-    counts = count_pre_tokens(tokenizer, documents, errors)
-    if not counts:
+    if counts:
+        counted = read_counts(tokenizer, documents[0])
+    else:
+        counted = count_pre_tokens(tokenizer, documents, errors)
+    if not counted:
         raise TokctlError("there is nothing to watch: the text is empty", "name another text")
     app = app_class(
-        replay_of(tokenizer, counts),
+        replay_of(tokenizer, counted),
         _base(streams.model_path(world, path)),
         _named(texts),
         light=is_light(world),

@@ -16,7 +16,13 @@ from tokctl.explain.pairs import PairCount, PairCounts, pair_counts
 from tokctl.explain.paths import Path, Piece, ScoredWord
 from tokctl.explain.reach import Reach, unreachable
 from tokctl.explain.rounds import rounds
-from tokctl.explain.states import StateWord, corpus_state, count_pre_tokens, state_words
+from tokctl.explain.states import (
+    StateWord,
+    corpus_state,
+    count_pre_tokens,
+    read_counts,
+    state_words,
+)
 from tokctl.explain.summary import Checks, Summary, summarize
 from tokctl.explain.tokens import MergeTree, TokenHistory, Use, token_history
 from tokctl.explain.uses import (
@@ -78,6 +84,7 @@ __all__ = [
     "merge_records",
     "merges_of",
     "pair_counts",
+    "read_counts",
     "rounds",
     "segmented",
     "state_words",

@@ -69,6 +69,19 @@ def count_pre_tokens(
     return training.count(documents, tokenizer.recipe, options)[0].items()
 
 
+def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, int]]:
+    """The pre-tokens of a file of `word<TAB>count` lines, as `tokctl train --counts` reads it:
+    neither normalizers nor pre-tokenizer are applied.
+
+    Raises:
+        TokctlError: names the file and the line that is not of this form.
+    """
+    from tokctl import training
+
+    options = training.Options(vocab_size=1)
+    return training.count_lines(document, tokenizer.recipe, options)[0].items()
+
+
 def state_words(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
 ) -> list[StateWord]:
