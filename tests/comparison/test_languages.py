@@ -90,6 +90,24 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
+    ("condition", "code"),
+    [("gini > 0.1", 1), ("gini > 0.2", 0), ("parity >= 2.5", 1), ("parity > 2.5", 0)],
+)
+def test_conditions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("en.txt").write_text("abc\nde\n")
+    Path("fi.txt").write_text("abc abc\nde de\nabc\n")
+    WORD.save("word.json")
+    arguments = ["-m", "word.json", "--lang", "en=en.txt", "--lang", "fi=fi.txt"]
+    # A line costs 1 token and 5/3: 2 (2/3) / (2 * 4 * 4/3) = 1/8; parity is 5 / 2.
+    assert tokctl("compare", "-q", *arguments, "--fail-if", condition).code == code
+    alone = tokctl("compare", "-q", "-v", "-m", "word.json", "en.txt", "--fail-if", condition)
+    assert alone.code == 0
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--lang", "fi.txt"], "error: --lang can't be 'fi.txt'\nhint: write NAME=FILE"),

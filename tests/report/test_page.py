@@ -88,7 +88,7 @@ def check(text: str) -> Reader:
     allowed += (
         "section table thead tbody tr th td div span small details summary figure figcaption "
     )
-    allowed += "dl dt dd bdi footer aside script svg g path rect line text"
+    allowed += "dl dt dd code bdi footer aside script svg g path rect line text"
     assert set(names) <= set(allowed.split())
     assert names.count("style") == 1
     scripts = [attributes for name, attributes in reader.elements if name == "script"]
@@ -187,7 +187,7 @@ def test_the_page_of_every_kind_of_model(name: str) -> None:
 def test_one_model_and_one_text() -> None:
     check(page(bytes_only()))
     text = page(bytes_only())
-    assert "the baseline" not in text
+    assert "the baseline<" not in text
     assert 'id="alike"' not in text
 
 

@@ -45,7 +45,7 @@ EXAMPLES = """Examples:
 
 METRIC is tokens, bytes_per_token, characters_per_token, nsl, fertility,
 continued_words, strr, unk_rate, round_trip, vocabulary_use, renyi_efficiency
-or shannon_efficiency.
+or shannon_efficiency; with --lang also gini, and parity (the highest).
 Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
 
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 from tokctl.comparison.results import Comparison
 from tokctl.errors import TokctlError
-from tokctl.metrics import Absent, metric_names
+from tokctl.metrics import Absent, Figure, metric_names
 
+#: What a condition may use beside the metrics, where languages are named: the Gini coefficient,
+#: and the highest parity of all languages.
+OF_LANGUAGES = ("gini", "parity")
 _OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _FORM = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*", re.ASCII)
 
@@ -36,7 +39,7 @@ class Condition:
                 "write METRIC OP NUMBER with an OP of < <= > >=, for instance: 'nsl > 1.02'",
             )
         condition = cls(*match.groups())
-        names = metric_names()
+        names = [*metric_names(), *OF_LANGUAGES]
         if condition.metric not in names:
             close = difflib.get_close_matches(condition.metric, names, n=1)
             hint = f"did you mean {close[0]}? " if close else ""
@@ -65,8 +68,8 @@ def check(
     """
     holding, unchecked = [], []
     for condition in conditions:
-        for model in comparison.models:
-            figure = model.total.figures[condition.metric]
+        for place, model in enumerate(comparison.models):
+            figure = _figure(comparison, place, condition.metric)
             if model.name == exempt:
                 continue
             if isinstance(figure, Absent):
@@ -74,3 +77,17 @@ def check(
             elif condition.holds(figure):
                 holding.append(f"{condition} for {model.name}: it is {condition.written(figure)}")
     return holding, unchecked
+
+
+def _figure(comparison: Comparison, place: int, metric: str) -> Figure:
+    """What a condition on the model at `place` is held against."""
+    if metric not in OF_LANGUAGES:
+        return comparison.models[place].total.figures[metric]
+    found = comparison.languages
+    if found is None:
+        return Absent("no languages are named")
+    if metric == "gini":
+        return found.gini[place]
+    parities = [language.figures[place]["parity"] for language in found.languages]
+    known = [figure for figure in parities if not isinstance(figure, Absent)]
+    return max(known) if known else parities[0]
