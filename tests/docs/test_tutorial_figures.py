@@ -17,11 +17,12 @@ import pytest
 from tests.conftest import shared_file
 from tests.docs.tutorial import FOLDER, Step, steps
 
-WORDS, BPE, WORDPIECE, BOOK, ERRATUM = (
+WORDS, BPE, WORDPIECE, BOOK, COMPARING, ERRATUM = (
     "1-words-and-symbols",
     "2-bpe",
     "3-wordpiece",
     "5-treasure-island",
+    "6-comparing",
     "7-an-erratum",
 )
 
@@ -74,10 +75,16 @@ def merges(lines: list[list[str]]) -> list[str]:
 
 
 def state(lines: Iterable[list[str]]) -> dict[str, int]:
-    """The words of a corpus state with their counts."""
-    return {
-        " ".join(line[1:]): int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit()
-    }
+    """The words of a corpus state with their counts.
+
+    What a step has merged stands in brackets; what was there before it stands behind `was`.
+    """
+    found = {}
+    for line in lines:
+        if len(line) > 1 and line[0].isdigit():
+            tokens = line[1 : line.index("was")] if "was" in line else line[1:]
+            found[" ".join(token.strip("[]") for token in tokens)] = int(line[0])
+    return found
 
 
 def sizes(lines: list[list[str]]) -> dict[str, int]:
@@ -89,13 +96,32 @@ def sizes(lines: list[list[str]]) -> dict[str, int]:
     }
 
 
+def pairs(lines: list[list[str]]) -> list[list[str]]:
+    """The rows of a table of pairs, which has a title and column names before them, and a line
+    with their number behind them."""
+    assert lines[0][0] == "Pairs" and lines[2] == [*lines[2][:-2], "merged", "at"]
+    rows = lines[4:-2]
+    assert lines[-1][:2] == [str(len(rows)), "pairs;"]
+    return rows
+
+
 def scores(lines: list[list[str]]) -> dict[str, Fraction]:
-    """Pairs with `count/(left*right)`, which is the end of the line."""
+    """Pairs with their score, which stands there as `count/(left·right)` and as a decimal."""
     found = {}
-    for line in lines:
-        count, left, right = map(int, re.split(r"\D+", line[-1].rstrip(")")))
-        found[f"{line[1]} {line[2]}"] = Fraction(count, left * right)
-        assert float(line[0]) == pytest.approx(count / (left * right), abs=5e-5)
+    for first, second, score, decimal, *_ in pairs(lines):
+        count, left, right = map(int, re.findall(r"\d+", score))
+        assert score == f"{count}/({left}·{right})"
+        found[f"{first} {second}"] = Fraction(count, left * right)
+        assert float(decimal) == pytest.approx(count / (left * right), rel=1e-3)
+    return found
+
+
+def exact_scores(lines: list[list[str]]) -> dict[str, Fraction]:
+    """Pairs with their score, of lines that `cut -f 1,2,7,8` took: its last fields."""
+    found = {f"{line[0]} {line[1]}": Fraction(line[2]) for line in lines}
+    assert [float(line[3]) for line in lines] == pytest.approx(
+        [float(score) for score in found.values()], rel=1e-3
+    )
     return found
 
 
@@ -106,8 +132,11 @@ def test_first_notebook_toy(documents: dict[str, Any]) -> None:
     assert merges(page.by("inspect bpe.json --merges :")) == told["merges"]
     size = sizes(page.by("inspect bpe.json | grep"))
     assert size == {"alphabet": told["alphabet_size"], "vocabulary": told["vocab_size"]}
-    pairs = {" ".join(line[1:]): int(line[0]) for line in page.by("inspect bpe.json --state 0")}
-    assert pairs == told["initial_pair_counts"]
+    counts = {
+        f"{line[0]} {line[1]}": int(line[2])
+        for line in pairs(page.by("inspect bpe.json --pairs 0"))
+    }
+    assert counts == told["initial_pair_counts"]
     final = page.by("inspect bpe.json", f"--state {len(told['merges'])} ")
     assert state(final[1:-1]) == told["final_state"]
     for text, tokens in told["encode"].items():
@@ -132,7 +161,7 @@ def test_second_notebook_toy(documents: dict[str, Any]) -> None:
     assert merges(page.by("inspect wp.json --merges :")) == told["merges"]
     size = sizes(page.by("inspect wp.json | grep"))
     assert size == {"alphabet": told["alphabet_size"], "vocabulary": told["final_vocab_size"]}
-    assert scores(page.by("inspect wp.json --state 0")) == {
+    assert scores(page.by("inspect wp.json --pairs 0")) == {
         pair: Fraction(score).limit_denominator(10_000)
         for pair, score in told["initial_scores"].items()
     }
@@ -161,7 +190,7 @@ def test_guide(documents: dict[str, Any]) -> None:
     text = (FOLDER / f"{WORDPIECE}.md").read_text(encoding="utf-8")
     assert f"The alphabet has {figures['alphabet_size']} symbols" in text
     assert merges(page.by("inspect cats.json --merges :")) == figures["merges"]
-    final = page.by("inspect cats.json", f"--state {len(figures['merges'])} cats.txt\n")
+    final = page.by("inspect cats.json", f"--state {len(figures['merges'])} --counts cats.tsv\n")
     assert state(final[1:-1]) == figures["final_state"]
 
 
@@ -194,11 +223,18 @@ def test_the_erratum(documents: dict[str, Any]) -> None:
         f"{line[1]} {line[2]}": line[5] for line in _words(table) if line and line[0].isdigit()
     }
     assert exact == {"##g ##s": "1/20", "h ##u": "1/36", "hu ##gs": "1/15"}
-    first = scores(page.by("--state 0 hug.txt", "awk"))
+    first = exact_scores(page.by("--pairs 0 --counts hug.tsv | cut"))
+    assert scores(page.by("--pairs 0 --counts hug.tsv\n")) == first
     told_scores = {pair: Fraction(score) for pair, score in figures["first_scores"].items()}
     assert {pair: first[pair] for pair in told_scores} == told_scores
+    # After it all have the same score, among them the one that is merged next.
+    assert set(exact_scores(page.by("--pairs 1 --counts hug.tsv | cut")).values()) == {
+        told_scores["h ##u"]
+    }
     # What the note says of the step that the slides get wrong.
-    third = scores(page.by("--state 2 hug.txt", "awk"))
+    third = exact_scores(page.by("--pairs 2 --counts hug.tsv | cut"))
+    assert scores(page.by("--pairs 2 --counts hug.tsv\n")) == third
+    assert next(iter(third)) == "hu ##gs"
     assert third["hu ##g"] == Fraction(2, 45) and third["hu ##gs"] == Fraction(1, 15)
     assert third["hu ##g"] < Fraction(1, 21) < max(third.values()) == third["hu ##gs"]
     text = (FOLDER / f"{ERRATUM}.md").read_text(encoding="utf-8")
@@ -224,6 +260,36 @@ def test_treasure_island(documents: dict[str, Any]) -> None:
         assert f"{told['wordpiece'][figure]:,}" in text
     for seconds in told["seconds_in_document"].values():
         assert f"{seconds // 60} minutes and {seconds % 60} seconds" in text
+
+
+def test_the_two_models_compared(documents: dict[str, Any]) -> None:
+    told, page = documents["treasure_island"], Shown(COMPARING)
+    for sentence in told["sentences"]:
+        assert f'echo "{sentence}" >' in page.texts()
+    for name, kind, figures in (
+        ("bpe", "notebook-bpe", told["bpe"]),
+        ("wp", "notebook-wordpiece", told["wordpiece"]),
+    ):
+        assert f"--preset {kind} --vocab {figures['vocab_size']} -o {name}.json" in page.texts()
+    # The sum over the five sentences, and the tokens of the third.
+    lines = page.by("/^tokens ↓/p", "five-lines.txt")
+    sums = [sum(map(len, told[kind]["tokens"])) for kind in ("bpe", "wordpiece")]
+    assert [int(word.rstrip("*")) for word in lines[0][2:]] == sums
+    captain = told["sentences"].index("The captain and the lieutenant had a discussion.")
+    lines = page.by("/^The captain/", "two.txt")
+    for name, kind in (("bpe", "bpe"), ("wp", "wordpiece")):
+        tokens = told[kind]["tokens"][captain]
+        count, *first = lines[1 if name == "bpe" else 2][1:]
+        rest = lines[4 if name == "bpe" else 5][1:]
+        assert int(count) == len(tokens) and [*first, *rest] == tokens
+    # The words that the documents' sentences are cut at, with a reason from each model.
+    reasons = page.by("/^checked/", "story.txt")
+    for word in ("checked", "lieutenant", "Alice"):
+        start = next(place for place, line in enumerate(reasons) if line[:1] == [word])
+        rows = [line[0] for line in reasons[start + 1 :] if line]
+        assert [row for row in rows if row in ("bpe", "wordpiece", "unigram")][:3] == [
+            "bpe", "wordpiece", "unigram",
+        ]  # fmt: skip
 
 
 def test_pre_tokenizers(documents: dict[str, Any]) -> None:
