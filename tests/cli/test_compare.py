@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,27 @@ def test_help_fits_and_names_every_metric(call: Call, capsys: pytest.CaptureFixt
     page = capsys.readouterr().out
     for name in metric_names():
         assert name in page
+    # A name that Typer made of a metavar would be in capitals.
+    assert not re.search(r"--[A-Z]", page)
+
+
+def test_words_that_are_asked_for(call: Call) -> None:
+    found = call(*BOTH, "--word", "widest", "--word", "low", "--json")
+    assert [story["word"] for story in json.loads(found.out)["words"]] == ["widest", "low"]
+    wrong = call(*BOTH, "--words", "widest")
+    assert wrong.err == (
+        "error: --words can't be 'widest'\n"
+        "hint: choose spaces or unicode; a word to explain is named by --word\n"
+    )
+
+
+def test_what_a_metric_is(call: Call) -> None:
+    page = call("--explain", "nsl").out
+    assert page.startswith("nsl  NSL\n")
+    assert "arXiv 2402.01035" in page
+    assert "vocabulary_use" in call("--explain", "all").out
+    entry = json.loads(call("--explain", "gini", "--json").out)["definitions"][0]
+    assert entry["name"] == "gini"
+    assert call("--explain", "nls").err.startswith(
+        "error: no metric is called 'nls'\nhint: did you mean nsl?"
+    )

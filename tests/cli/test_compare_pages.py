@@ -69,6 +69,7 @@ b  ␣│c│a│f│\\xc3│\\xa9
    c + a are never side by side in the text
 w  [UNK]
    no tokens fit all of it, so that the whole word is unknown
+counted with punctuation cut off; elsewhere a word is what stands between spaces
 
 Words that are cut most differently
 word       count  b               w

@@ -60,6 +60,20 @@ def test_what_the_pre_tokenizer_cuts_is_not_laid_to_likelihood() -> None:
     assert not any("likelihood" in line or "splits even" in line for line in found.findings)
 
 
+def test_only_frequent_words_are_called_frequent() -> None:
+    rare = "The cat sat on a mat near it. " * 200 + "There\n"
+    models = [
+        (name, Tokenizer.train([document(rare)], vocab_size=size, algorithm=name))
+        for name, size in (("unigram", 60), ("wordpiece", 25))
+    ]
+    found = compare(models, [document(rare)])
+    split = [word for word in found.disagreements if len(word.segmentations[1].tokens) > 1]
+    said = [line for line in found.findings if "splits even frequent" in line]
+    frequent = [word.word for word in split if word.count * 1000 >= found.total.words]
+    assert "There" not in frequent
+    assert [line.split(": ")[1].split(",")[0] for line in said] == frequent[:1]
+
+
 @pytest.fixture(scope="module")
 def island(treasure_island: Path) -> Comparison:
     """What `tokctl compare treasure-island.txt` compares."""

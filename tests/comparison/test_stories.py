@@ -36,6 +36,12 @@ def test_a_whole_word_and_when_it_was_made() -> None:
     )
 
 
+def test_a_space_that_is_a_token_by_itself() -> None:
+    (cut,) = told(trained("bpe", 265), "hat").cuts
+    assert (cut.whole, cut.segmentation.shown) == (True, (" ", "hat"))
+    assert cut.reason.endswith("; its space is a token by itself")
+
+
 def test_a_pair_that_was_too_rare() -> None:
     bpe = trained("bpe", 262)
     (cut,) = told(bpe, "hat").cuts

@@ -37,6 +37,7 @@ Model = Annotated[
 Baseline = Annotated[
     str | None,
     typer.Option(
+        "--baseline",
         metavar="NAME|MODEL",
         help="The model that NSL and the differences are relative to; by default the first. A "
         "MODEL that is no -m is shown, too.",
@@ -46,6 +47,7 @@ Baseline = Annotated[
 Algo = Annotated[
     list[str] | None,
     typer.Option(
+        "--algo",
         metavar="ALGO,…",
         help="What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
         f"default {DEFAULT_ALGORITHMS}.",
@@ -55,6 +57,7 @@ Algo = Annotated[
 Vocab = Annotated[
     list[str] | None,
     typer.Option(
+        "--vocab",
         metavar="N,…",
         help="Vocabulary size of the trained models. With several all are trained, and the "
         "last is shown in detail. By default 20000,10000.",
@@ -74,6 +77,7 @@ Lang = Annotated[
 Reference = Annotated[
     str | None,
     typer.Option(
+        "--reference",
         metavar="NAME",
         help="The language that parity is relative to; by default the first.",
         rich_help_panel=_LOOK,
@@ -82,6 +86,7 @@ Reference = Annotated[
 Sentence = Annotated[
     list[str] | None,
     typer.Option(
+        "--sentence",
         metavar="TEXT",
         help="A sentence to show; may be repeated. By default a few of the texts.",
         rich_help_panel=_LOOK,
@@ -90,6 +95,7 @@ Sentence = Annotated[
 Word = Annotated[
     list[str] | None,
     typer.Option(
+        "--word",
         metavar="WORD",
         help="A word to explain; may be repeated. By default some of the sentences that models "
         "cut differently.",
@@ -99,6 +105,7 @@ Word = Annotated[
 Words = Annotated[
     str,
     typer.Option(
+        "--words",
         metavar="spaces|unicode",
         help="What a word is to fertility, STRR and continued words: what stands between white "
         "space, or a word by UAX #29.",
@@ -125,6 +132,7 @@ Speed = Annotated[
 Explain = Annotated[
     str | None,
     typer.Option(
+        "--explain",
         metavar="METRIC",
         help="What a metric is: formula, unit, source, when it misleads; all for all of them. "
         "Compares nothing.",
@@ -167,6 +175,7 @@ Json = Annotated[
 Errors = Annotated[
     str,
     typer.Option(
+        "--errors",
         metavar="strict|replace",
         help="What to do where text is not UTF-8 and a model reads characters.",
         rich_help_panel=_READING,
@@ -175,6 +184,7 @@ Errors = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
+        "--threads",
         min=1,
         metavar="N",
         help="By default as many as there are processors. Changes no result.",

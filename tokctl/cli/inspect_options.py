@@ -123,7 +123,7 @@ Watch = Annotated[
     typer.Option(
         "--watch",
         help="Replay the training on the texts, step by step, forward and back with the keys; "
-        "without a text, on the bundled sample. Needs the extra: tokctl[watch].",
+        "without a text, on the bundled sample. Needs the extra: tokctl\\[watch].",
         rich_help_panel=_QUESTIONS,
     ),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tokctl.comparison.reasons import times
 from tokctl.comparison.results import Comparison, SweepPoint
 from tokctl.metrics import Absent, Figure
 from tokctl.tokenizer import Tokenizer
@@ -77,10 +78,16 @@ def _tokens(comparison: Comparison) -> list[str]:
     return [f"Tokens for the same text, against {comparison.baseline}: {', '.join(phrases)}."]
 
 
+#: A word is called frequent where it is one of so many, or more.
+_FREQUENT = 1000
+
+
 def _likelihood(comparison: Comparison, name: str, model: Tokenizer) -> list[str]:
     """Why a WordPiece model leaves frequent words in pieces, with the weightiest of those
     that another model keeps whole."""
     for word in comparison.disagreements:
+        if word.count * _FREQUENT < comparison.total.words:
+            continue
         cuts = {cut.model: cut for cut in word.segmentations}
         pieces = cuts[name].shown
         whole = [other for other, cut in cuts.items() if len(cut.tokens) == 1]
@@ -88,7 +95,7 @@ def _likelihood(comparison: Comparison, name: str, model: Tokenizer) -> list[str
         together = len(set(model.encode(f" {word.word}").word_ids)) == 1
         if len(pieces) > 1 and whole and together:
             return [
-                f"{name} splits even frequent words: {word.word}, {word.count:,} times, is "
+                f"{name} splits even frequent words: {word.word}, {times(word.count)}, is "
                 f"{' '.join(pieces)}, and one token in {_and(whole)}. It merges the pair with "
                 "the highest count(ab) / (count(a) × count(b)): symbols that are everywhere "  # noqa: RUF001
                 "make that small, so that they merge last."

@@ -47,7 +47,8 @@ class Reasons:
         if algorithm == "char":
             return "each character is a token"
         if len(ids) == 1:
-            return self._whole(ids[0])
+            apart = len(encoding) > 1
+            return self._whole(ids[0]) + ("; its space is a token by itself" if apart else "")
         if algorithm == "unigram":
             return self._no_piece(word, count)
         # Tokens of one pre-token could have been one; others can't.
@@ -87,7 +88,7 @@ class Reasons:
             return "a token of its own"
         record = history.record(history.made_by[id_][0])
         when = f"one token since step {record.step:,}"
-        return when if record.count is None else f"{when}: {_times(record.count)} side by side"
+        return when if record.count is None else f"{when}: {times(record.count)} side by side"
 
     def _no_piece(self, word: str, count: int) -> str:
         tokenizer = self.tokenizer
@@ -108,7 +109,7 @@ class Reasons:
         if count == 1:
             return "once in the text; a piece has to be there twice"
         return (
-            f"{_times(count)} in the text; its piece was dropped, as these parts do nearly as well"
+            f"{times(count)} in the text; its piece was dropped, as these parts do nearly as well"
         )
 
     def _not_merged(self, candidates: Sequence[Pair]) -> str:
@@ -130,10 +131,10 @@ class Reasons:
             return f"{pair} are never side by side in the text"
         merges = tokenizer.merges
         if not merges:
-            return f"{pair}: {_times(count)}, but nothing was merged"
+            return f"{pair}: {times(count)}, but nothing was merged"
         last = merges[-1]
         if not likelihood:
-            return f"{pair}: {_times(count)}; the last merge had {_times(last.count)}"
+            return f"{pair}: {times(count)}; the last merge had {times(last.count)}"
         score = count / (symbols[left] * symbols[right])
         least = last.count / (last.left_count * last.right_count)
         if score > least:
@@ -141,7 +142,7 @@ class Reasons:
         else:
             rest = f"the last merge had {least:.2g}"
         return (
-            f"{pair}: {_times(count)}, of {symbols[left]:,} {names[0]} and "
+            f"{pair}: {times(count)}, of {symbols[left]:,} {names[0]} and "
             f"{symbols[right]:,} {names[1]}: score {score:.2g}; {rest}"
         )
 
@@ -171,7 +172,8 @@ class Reasons:
         return symbols, pairs
 
 
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """How often, for people."""
     return "once" if count == 1 else "twice" if count == 2 else f"{count:,} times"
 
 

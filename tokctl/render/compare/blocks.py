@@ -151,6 +151,8 @@ def _stories(comparison: Comparison) -> Iterator[Block]:
             lines.append((name, _tokens(cut.segmentation), cut.reason))
             lines += [(name, _tokens(other), f"with {size:,} ids") for size, other in cut.elsewhere]
         yield Table(("model", "tokens", "why"), tuple(lines))
+    if comparison.stories:
+        yield Paragraph(rows.COUNTED)
 
 
 def _tokens(cut: Segmentation) -> Tokens:

@@ -103,7 +103,9 @@ def difference_words(comparison: Comparison, model: ModelReport, metric: Metric)
 def difference_notes(comparison: Comparison) -> list[str]:
     """What the words and units of the differences mean."""
     unclear = "unclear: the 95 % interval of the difference, over lines, holds 0"
-    return [POINTS, unclear] if _has_intervals(comparison) else [POINTS]
+    _, found = difference_rows(comparison)
+    some = any(cell.endswith("unclear") for _, cells in found for cell in cells)
+    return [POINTS, unclear] if some else [POINTS]
 
 
 def _has_intervals(comparison: Comparison) -> bool:
@@ -236,6 +238,10 @@ def language_notes(comparison: Comparison) -> list[str]:
 
 def _ratio(figure: Figure) -> str:
     return "n/a" if isinstance(figure, Absent) else f"{figure:.3f}"
+
+
+#: How the words that are explained are counted.
+COUNTED = "counted with punctuation cut off; elsewhere a word is what stands between spaces"
 
 
 def story_title(story: WordStory) -> str:

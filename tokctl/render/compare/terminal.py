@@ -44,6 +44,7 @@ def show(comparison: Comparison, console: Console) -> None:
     if comparison.stories:
         told = (story_block(story, models, width) for story in comparison.stories)
         _section(console, "Words, and why they are cut so", told)
+        _notes(console, [rows.COUNTED])
     if len(models) < 2:
         return
     title = "Words that are cut most differently"
