@@ -35,6 +35,7 @@ def test_pairs(bpe: str, wordpiece: str, toy: str) -> None:
     assert data == {
         "step": 1,
         "unknown": 0,
+        "known": True,
         "pairs": [
             {
                 "left": "w",
@@ -43,7 +44,7 @@ def test_pairs(bpe: str, wordpiece: str, toy: str) -> None:
                 "left_count": 3,
                 "right_count": 3,
                 "step": 2,
-                "barred": None,
+                "refused": None,
                 "wins": True,
                 "score": 1 / 3,
                 "exact_score": "1/3",

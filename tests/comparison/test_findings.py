@@ -8,23 +8,8 @@ import pytest
 
 from tests.metrics.models import TEXT, document, model
 from tokctl.comparison import Comparison, compare, read_texts, train_sizes
-from tokctl.comparison.findings import percent
 from tokctl.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
-
-
-@pytest.mark.parametrize(
-    ("share", "written"),
-    [
-        (0.5, "50.0%"),
-        (1, "100.0%"),
-        (0.9999, "over 99.9%"),
-        (0.0001, "under 0.1%"),
-        (0, "0.0%"),
-    ],
-)
-def test_percent(share: float, written: str) -> None:
-    assert percent(share) == written
 
 
 def test_of_two_models() -> None:
@@ -60,18 +45,33 @@ def test_what_the_pre_tokenizer_cuts_is_not_laid_to_likelihood() -> None:
     assert not any("likelihood" in line or "splits even" in line for line in found.findings)
 
 
-def test_only_frequent_words_are_called_frequent() -> None:
-    rare = "The cat sat on a mat near it. " * 200 + "There\n"
-    models = [
-        (name, Tokenizer.train([document(rare)], vocab_size=size, algorithm=name))
-        for name, size in (("unigram", 60), ("wordpiece", 25))
-    ]
-    found = compare(models, [document(rare)])
-    split = [word for word in found.disagreements if len(word.segmentations[1].tokens) > 1]
-    said = [line for line in found.findings if "splits even frequent" in line]
-    frequent = [word.word for word in split if word.count * 1000 >= found.total.words]
-    assert "There" not in frequent
-    assert [line.split(": ")[1].split(",")[0] for line in said] == frequent[:1]
+def trained(name: str, text: str, size: int) -> tuple[str, Tokenizer]:
+    return name, Tokenizer.train([document(text)], vocab_size=size, algorithm=name)
+
+
+def test_the_unknown_token_is_no_word_that_was_kept() -> None:
+    likelihood = trained("wordpiece", "low lower lowest\n" * 3, 12)
+    words = trained("word", "high high\n", 3)
+    found = compare([likelihood, words], [document("lower lower lower\n")])
+    (word,) = found.disagreements
+    assert [len(cut.tokens) for cut in word.segmentations] == [3, 1]
+    assert word.segmentations[1].ids == (words[1].unk_id,)
+    assert not any("splits even" in line for line in found.findings)
+
+
+def test_a_word_that_is_rare_is_not_called_frequent() -> None:
+    models = [trained(name, "low lowest\n" * 3, size) for name, size in LIKELIHOOD_AND_WORDS]
+    text = "lowest\n" * 2 + "low\n" * 1998
+    found = compare(models, [document(text)])
+    line = next(line for line in found.findings if "splits even" in line)
+    assert line.startswith("wordpiece splits even frequent words: low, 1,998 times, is l ##o ##w,")
+    text = "lowest\n" * 2 + "x\n" * 1999
+    found = compare(models, [document(text)])
+    assert found.disagreements[0].word == "lowest"
+    assert not any("splits even" in line for line in found.findings)
+
+
+LIKELIHOOD_AND_WORDS = [("wordpiece", 8), ("word", 3)]
 
 
 @pytest.fixture(scope="module")

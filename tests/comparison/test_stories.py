@@ -101,7 +101,7 @@ def test_pieces_of_a_unigram_model() -> None:
 def test_a_model_of_other_texts_says_what_its_file_tells() -> None:
     bpe = trained("bpe", 262)
     (cut,) = told(bpe, "hat", "another text with a hat\n").cuts
-    assert cut.reason == "its training never merged h + at"
+    assert cut.reason == "it has no merge of h + at"
 
 
 @pytest.mark.parametrize(
@@ -150,3 +150,9 @@ def test_any_word_of_any_model(name: str, word: str) -> None:
     ids = tokenizer.encode(f" {word}").raw_ids
     if cut.whole:
         assert tokenizer.unk_id not in ids
+
+
+def test_words_with_punctuation_are_counted() -> None:
+    text = "don't, (don't) xdon't don'ts two words\ntwo words\n"
+    for word, count in {"don't": 2, "two words": 2, "don": 3, "words": 2, "d.n't": 0}.items():
+        assert told(trained("bpe", 270), word, text).count == count

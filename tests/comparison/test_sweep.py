@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.models import TEXT
@@ -12,6 +12,7 @@ from tokctl.comparison.sweep import SWEPT, sweep_points
 from tokctl.comparison.texts import Text
 from tokctl.errors import TokctlError
 from tokctl.presets import default_recipe, preset
+from tokctl.presets.named import PRESETS
 from tokctl.recipe import Recipe
 from tokctl.tokenizer import Tokenizer
 
@@ -24,6 +25,10 @@ RECIPES: dict[str, tuple[Recipe, list[int]]] = {
     "word": (default_recipe("word"), [3, 8, 90]),
     "char": (default_recipe("char"), [3, 8, 90]),
 }
+
+
+def grows(recipe: Recipe) -> bool:
+    return recipe.algorithm in ("bpe", "wordpiece", "word")
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -48,6 +53,39 @@ def test_ties_are_the_same_in_a_larger_training(text: str, size: int) -> None:
     trained = train_sizes({"bpe": recipe}, texts, [size, 300], threads=1)
     alone = Tokenizer.train([texts[0].document()], vocab_size=size, recipe=recipe)
     assert trained["bpe", size].model.merges == alone.model.merges
+
+
+@pytest.mark.parametrize("name", [name for name, (_, r) in PRESETS.items() if grows(r)])
+@settings(max_examples=12)
+@given(
+    text=st.text(alphabet="aab#Ġ▁é<>/w1'Z \n", min_size=5, max_size=80),
+    more=st.lists(st.integers(0, 30), min_size=2, max_size=4, unique=True),
+)
+def test_every_preset_is_cut_as_it_is_trained(name: str, text: str, more: list[int]) -> None:
+    """Markers, bytes to fall back to, special tokens, lowest ids: no matter."""
+    recipe, texts = preset(name), [Text("", text.encode())]
+    try:
+        least = Tokenizer.train([texts[0].document()], vocab_size=2**20, recipe=recipe)
+    except TokctlError:
+        assume(False)  # nothing is left of the text
+    sizes = [least.vocab_size - len(least.merges) + number for number in more]
+    trained = train_sizes({name: recipe}, texts, sizes, threads=1)
+    for size in sizes:
+        alone = Tokenizer.train([texts[0].document()], vocab_size=size, recipe=recipe).model
+        swept = trained[name, size].model
+        assert (swept.tokens, swept.merges) == (alone.tokens, alone.merges)
+        assert (swept.added, swept.special_ids) == (alone.added, alone.special_ids)
+
+
+@pytest.mark.parametrize("rule", ["spaces", "unicode"])
+def test_words_of_a_sweep_are_those_of_the_metrics(rule: str) -> None:
+    text = Text("", b"(low) 'low' low-low\n" * 3)
+    trained = train_sizes({"bpe": default_recipe("bpe")}, [text], [258, 265], threads=1)
+    models = [("bpe", trained["bpe", 265])]
+    found = compare(models, [text.document()], sweep=trained, word_rule=rule)
+    point = next(point for point in found.sweep if point.asked == 265)
+    for name in ("fertility", "strr", "continued_words"):
+        assert point.figures[name] == found.models[0].total.figures[name]
 
 
 def test_points_are_the_figures_of_a_comparison() -> None:

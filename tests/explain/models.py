@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from tests.conftest import shared_file
+from tests.twins import train as twin
 from tokctl import Tokenizer, preset
 from tokctl.presets import BPE_CHARACTERS, WORDPIECE
 from tokctl.recipe import Marker, Recipe
@@ -54,6 +56,20 @@ def model(name: str) -> Tokenizer:
     for word in TEXT.split():
         counts[word] = counts.get(word, 0) + 1
     return Tokenizer.train_on_counts(counts, vocab_size=size, recipe=recipe)
+
+
+def slow(name: str) -> twin.Training:
+    """The same trained by the slow twin."""
+    recipe, size = RECIPES[name]
+    return twin.train(
+        dict(Counter(TEXT.split())),
+        vocab_size=size,
+        marker_kind=recipe.marker.kind,  # type: ignore[arg-type]
+        marker=recipe.marker.text,
+        criterion=recipe.score,  # type: ignore[arg-type]
+        ties=recipe.tie_break,  # type: ignore[arg-type]
+        special_tokens=list(recipe.special_tokens),
+    )
 
 
 def toy(recipe: Recipe, vocab_size: int) -> Tokenizer:

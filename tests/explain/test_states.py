@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explain import models
-from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer
 from tokctl.explain import corpus_state, count_pre_tokens, state_words
 from tokctl.recipe import Recipe
@@ -63,17 +60,8 @@ def test_the_state_before_the_first_merge() -> None:
 
 @pytest.mark.parametrize("name", ["end", "plain", "replay", "longest-match", "by-count"])
 def test_every_state_is_the_slow_trainers(name: str) -> None:
-    recipe, size = models.RECIPES[name]
     tokenizer = models.model(name)
-    slow = twin.train(
-        dict(Counter(models.TEXT.split())),
-        vocab_size=size,
-        marker_kind=recipe.marker.kind,  # type: ignore[arg-type]
-        marker=recipe.marker.text,
-        criterion=recipe.score,  # type: ignore[arg-type]
-        ties=recipe.tie_break,  # type: ignore[arg-type]
-        special_tokens=list(recipe.special_tokens),
-    )
+    slow = models.slow(name)
     assert len(slow.merges) == len(tokenizer.merges) > 20
     for step, expected in enumerate(slow.states()):
         state = tokenizer.corpus_state(step, models.TEXT)

@@ -9,7 +9,7 @@ from functools import cache
 from tests.metrics.models import document
 from tokctl.comparison import Comparison, compare
 from tokctl.explain.cards import TokenCard, token_cards
-from tokctl.explain.curves import TokenUse, token_use
+from tokctl.explain.curves import UseCurves, use_curves
 from tokctl.tokenizer import Tokenizer
 
 #: What a careless page would run, end early, turn around or lose.
@@ -40,7 +40,7 @@ class Made:
     comparison: Comparison
     models: dict[str, Tokenizer]
     cards: dict[str, Sequence[TokenCard]]
-    uses: dict[str, TokenUse]
+    uses: dict[str, UseCurves]
 
 
 def made(models: dict[str, Tokenizer], comparison: Comparison) -> Made:
@@ -50,7 +50,7 @@ def made(models: dict[str, Tokenizer], comparison: Comparison) -> Made:
         tokenizer = models[report.name]
         counts = [text.counts.id_counts for text in report.texts]
         cards[report.name] = token_cards(tokenizer, range(tokenizer.vocab_size), counts)
-        uses[report.name] = token_use(tokenizer, report.total.counts.id_counts)
+        uses[report.name] = use_curves(tokenizer, report.total.counts.id_counts)
     return Made(comparison, models, cards, uses)
 
 

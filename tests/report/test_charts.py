@@ -16,7 +16,7 @@ from tests.report.made import EVIL, NAMES, contrast, hostile
 from tokctl.comparison import Comparison, Language, Languages, SweepPoint
 from tokctl.errors import TokctlError
 from tokctl.explain import summarize
-from tokctl.explain.curves import TokenUse, model_curves
+from tokctl.explain.curves import UseCurves, model_curves
 from tokctl.metrics import METRICS, Absent
 from tokctl.render import charts
 from tokctl.render.charts.drawing import Drawing, labels
@@ -51,7 +51,7 @@ def drawings() -> dict[str, Drawing]:
     found = dict(compare_drawings(asked_for(), hostile().uses))
     for name in ("default bpe", "default wordpiece", "default unigram", "ranks", "default word"):
         model = every.model(name)
-        use = TokenUse({1: 3, 4: 2}, [(1, 9), (2, 3)])
+        use = UseCurves({1: 3, 4: 2}, [(1, 9), (2, 3)])
         made = inspect_drawings(summarize(model), model_curves(model), use)
         found |= {f"{name}: {chart}": drawing for chart, drawing in made.items()}
     return found
@@ -136,7 +136,7 @@ def test_better_is_better() -> None:
 @given(st.dictionaries(st.integers(0, 40), st.integers(1, 10**12), max_size=30))
 def test_shares_of_lengths_are_shares(counts: dict[int, int]) -> None:
     drawing = usage.lengths(["a"], [counts])
-    total = sum(float(row[1].strip("<% ")) for row in drawing.rows)
+    total = sum(float(row[1].strip("<>%")) for row in drawing.rows)
     assert not counts or total == pytest.approx(100, abs=0.4)
 
 

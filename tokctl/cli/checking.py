@@ -33,6 +33,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="info|warning|error",
         help="With --check: exit with 1 if anything of that severity or worse is found.",
+        rich_help_panel="How it answers",
         show_default=False,
     ),
 ]

@@ -10,6 +10,7 @@ from tokctl.cli import compare_options as given
 from tokctl.cli import options, paging, reports
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
+from tokctl.wording import listed
 
 if TYPE_CHECKING:
     import typer
@@ -258,8 +259,8 @@ def _train(
     from tokctl.comparison import train_sizes
 
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
-    asked = _and([f"{size:,}" for size in sorted(set(sizes))])
-    world.say(f"training {_and(list(recipes))} with {asked} ids on {where}; nothing is kept")
+    asked = listed([f"{size:,}" for size in sorted(set(sizes))])
+    world.say(f"training {listed(list(recipes))} with {asked} ids on {where}; nothing is kept")
     trained = train_sizes(recipes, texts, sizes, threads=threads, errors=errors)
     for name, recipe in recipes.items():
         size = trained[name, sizes[-1]].vocab_size
@@ -269,11 +270,6 @@ def _train(
                 "with a smaller --vocab more words are split"
             )
     return trained
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _without_idle_sizes(trained: Trained, detail: int) -> Trained:

@@ -95,7 +95,7 @@ Sentence = Annotated[
 Word = Annotated[
     list[str] | None,
     typer.Option(
-        "--word",
+        "--word",  # by itself Typer spells it as the metavar
         metavar="WORD",
         help="A word to explain; may be repeated. By default some of the sentences that models "
         "cut differently.",

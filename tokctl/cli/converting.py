@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokctl.cli import streams
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
+from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.formats import Files, Format, Hints, Loss
@@ -225,7 +226,7 @@ def verified(
     for reason in found.not_compared:
         world.say(f"note: not compared: {visible(reason)}")
     if found.left_out:
-        lines = f"{found.left_out:,} line" + ("" if found.left_out == 1 else "s")
+        lines = plural(found.left_out, "line")
         world.say(f"note: not compared: {lines} with a character that the model has no token for")
     if found.same:
         world.say(str(found))

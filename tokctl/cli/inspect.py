@@ -12,6 +12,7 @@ from tokctl.cli import checking, options, paging, reports, streams
 from tokctl.cli import inspect_options as given
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
+from tokctl.wording import listed
 
 if TYPE_CHECKING:
     from tokctl.render.inspect import Forms
@@ -170,11 +171,11 @@ def _check_companions(
     question: str | None, limit: int | None, nbest: int | None, errors: str | None
 ) -> None:
     if limit is not None and question not in _LIMITED:
-        raise TokctlError(f"--limit goes with {_listed(_LIMITED)}", "leave it out")
+        raise TokctlError(f"--limit goes with {listed(_LIMITED, 'or')}", "leave it out")
     if nbest is not None and question != "--word":
         raise TokctlError("--nbest goes with --word", "leave it out")
     if errors is not None and question not in _ABOUT_TEXTS:
-        raise TokctlError(f"--errors goes with {_listed(_ABOUT_TEXTS)}", "leave it out")
+        raise TokctlError(f"--errors goes with {listed(_ABOUT_TEXTS, 'or')}", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
 
@@ -192,10 +193,6 @@ def _check_counts(
         raise TokctlError("--counts goes with one file", "name one")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 def _model_and_texts(
     world: World, model: str | None, arguments: list[str], question: str | None
 ) -> tuple[str | None, list[str]]:
@@ -205,7 +202,7 @@ def _model_and_texts(
         model, *texts = arguments
     if texts and question not in _ABOUT_TEXTS:
         raise TokctlError(
-            f"{texts[0]!r} is one argument too many: texts go with {_listed(_ABOUT_TEXTS)}",
+            f"{texts[0]!r} is one argument too many: texts go with {listed(_ABOUT_TEXTS, 'or')}",
             "inspect one model at a time; how a text is split: --word TEXT",
         )
     if model == "-":

@@ -18,7 +18,7 @@ from tokctl.errors import TokctlError
 if TYPE_CHECKING:
     from tokctl.comparison import Comparison
     from tokctl.explain.cards import TokenCard
-    from tokctl.explain.curves import TokenUse
+    from tokctl.explain.curves import UseCurves
     from tokctl.render.charts.drawing import Drawing
     from tokctl.tokenizer import Tokenizer
 
@@ -153,13 +153,13 @@ def write_comparison(
     world: World, report: Report, comparison: Comparison, models: Mapping[str, Tokenizer]
 ) -> None:
     """The page or the chart of a comparison of these models."""
-    from tokctl.explain.curves import token_use
+    from tokctl.explain.curves import use_curves
 
-    uses: dict[str, TokenUse] = {}
+    uses: dict[str, UseCurves] = {}
     cards: dict[str, Sequence[TokenCard]] = {}
     for place, found in enumerate(comparison.models):
         tokenizer = models[found.name]
-        uses[found.name] = token_use(tokenizer, found.total.counts.id_counts)
+        uses[found.name] = use_curves(tokenizer, found.total.counts.id_counts)
         if report.html is not None:
             cards[found.name] = _cards(tokenizer, comparison, place)
     if report.html is not None:
@@ -203,7 +203,7 @@ def write_model(
     from tokctl.comparison import compare
     from tokctl.explain import summarize
     from tokctl.explain.cards import token_cards
-    from tokctl.explain.curves import model_curves, token_use
+    from tokctl.explain.curves import model_curves, use_curves
 
     summary = summarize(tokenizer)
     curves = model_curves(tokenizer)
@@ -211,7 +211,7 @@ def write_model(
     if paths:
         texts = [replace(text, name=visible(text.name)) for text in streams.documents(world, paths)]
         measured = compare([(visible(name), tokenizer)], texts, errors=errors)
-        use = token_use(tokenizer, measured.models[0].total.counts.id_counts)
+        use = use_curves(tokenizer, measured.models[0].total.counts.id_counts)
     if report.html is not None:
         from tokctl.render.page import inspect_page
 

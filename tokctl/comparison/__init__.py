@@ -175,7 +175,7 @@ def compare(
         agreement=measuring.agreements(list(measured.values())),
         stories=stories.stories(named, picked, read, threads, sweep or {}),
         languages=_languages(languages, reference, reports),
-        sweep=sweep_points(sweep or {}, read, threads),
+        sweep=sweep_points(sweep or {}, read, threads, word_rule=word_rule),
     )
     return replace(comparison, findings=findings_of(comparison, named))
 

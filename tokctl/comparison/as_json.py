@@ -1,4 +1,4 @@
-"""A comparison as one JSON document; `docs/compare-json.md` says what each key means."""
+"""A comparison as one JSON document; `docs/compare.md` says what each key means."""
 
 from __future__ import annotations
 

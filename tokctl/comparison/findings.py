@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tokctl.comparison.reasons import times
 from tokctl.comparison.results import Comparison, SweepPoint
+from tokctl.comparison.samples import is_whole
 from tokctl.metrics import Absent, Figure
 from tokctl.tokenizer import Tokenizer
+from tokctl.wording import listed, percent, times
 
 
 def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tuple[str, ...]:
     """Which model keeps words whole, which needs more tokens, what is lost, and why."""
     found = [*_whole_words(comparison), *_tokens(comparison)]
-    for name, model in models.items():
-        if model.recipe.score == "likelihood":
-            found += _likelihood(comparison, name, model)
+    for name in models:
+        found += _likelihood(comparison, name, models)
     return (*found, *_lost(comparison), *_unknown(comparison), *_dearest(comparison))
 
 
@@ -47,16 +47,6 @@ def _ranked(figures: Mapping[str, Figure]) -> list[tuple[str, str]]:
     return [(name, percent(numbers[name])) for name in names]
 
 
-def percent(share: float) -> str:
-    """A share for people, never rounded to all or nothing."""
-    shown = f"{100 * share:.1f}"
-    if shown == "100.0" and share < 1:
-        return "over 99.9%"
-    if shown == "0.0" and share > 0:
-        return "under 0.1%"
-    return f"{shown}%"
-
-
 def _list(entries: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {value}" for name, value in entries)
 
@@ -78,34 +68,31 @@ def _tokens(comparison: Comparison) -> list[str]:
     return [f"Tokens for the same text, against {comparison.baseline}: {', '.join(phrases)}."]
 
 
-#: A word is called frequent where it is one of so many, or more.
+#: A word is frequent if it is at least one of so many.
 _FREQUENT = 1000
 
 
-def _likelihood(comparison: Comparison, name: str, model: Tokenizer) -> list[str]:
+def _likelihood(comparison: Comparison, name: str, models: Mapping[str, Tokenizer]) -> list[str]:
     """Why a WordPiece model leaves frequent words in pieces, with the weightiest of those
     that another model keeps whole."""
+    model = models[name]
+    if model.recipe.score != "likelihood" or not model.merges:
+        return []
     for word in comparison.disagreements:
-        if word.count * _FREQUENT < comparison.total.words:
-            continue
         cuts = {cut.model: cut for cut in word.segmentations}
         pieces = cuts[name].shown
-        whole = [other for other, cut in cuts.items() if len(cut.tokens) == 1]
+        whole = [other for other, cut in cuts.items() if is_whole(models[other], cut)]
         # What the pre-tokenizer cuts, no merge could have joined.
         together = len(set(model.encode(f" {word.word}").word_ids)) == 1
-        if len(pieces) > 1 and whole and together:
+        frequent = word.count > 1 and word.count * _FREQUENT >= comparison.total.words
+        if len(pieces) > 1 and whole and together and frequent:
             return [
                 f"{name} splits even frequent words: {word.word}, {times(word.count)}, is "
-                f"{' '.join(pieces)}, and one token in {_and(whole)}. It merges the pair with "
+                f"{' '.join(pieces)}, and one token in {listed(whole)}. It merges the pair with "
                 "the highest count(ab) / (count(a) × count(b)): symbols that are everywhere "  # noqa: RUF001
                 "make that small, so that they merge last."
             ]
     return []
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _lost(comparison: Comparison) -> list[str]:
@@ -117,7 +104,7 @@ def _lost(comparison: Comparison) -> list[str]:
     if not lossy:
         return []
     exact = [model.name for model in comparison.models if model.name not in lossy]
-    rest = f"; {_and(exact)}: all" if exact else ""
+    rest = f"; {listed(exact)}: all" if exact else ""
     return [f"Lines that come back exactly as they were: {_list(_ranked(lossy))}{rest}."]
 
 

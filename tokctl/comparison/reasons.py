@@ -14,12 +14,21 @@ from math import exp
 
 from tokctl._native import NO_ID
 from tokctl.comparison.texts import Text
-from tokctl.encoding import Encoding
+from tokctl.explain.criterion import Criterion, Pair
 from tokctl.explain.history import history_of
-from tokctl.explain.states import count_pre_tokens
+from tokctl.explain.reach import is_byte_token
+from tokctl.explain.states import as_trained, count_pre_tokens
 from tokctl.tokenizer import Tokenizer
+from tokctl.training.filling import USUAL_LONGEST_PIECE
+from tokctl.wording import listed, times
 
-Pair = tuple[int, int]
+#: Unknown characters of a word that are named.
+_CHARACTERS = 5
+#: What a training refuses to make.
+_REFUSED = {
+    "long": "a longer token than its training allowed",
+    "special": "spelled as a special token",
+}
 
 
 class Reasons:
@@ -33,52 +42,66 @@ class Reasons:
         self.tokenizer = tokenizer
         self.texts = texts
 
-    def of(self, word: str, count: int) -> str:
-        """Why the word is cut as it is behind a space; `count` is how often the texts have it."""
-        encoding = self.tokenizer.encode(b" " + word.encode())
+    def of(self, word: str) -> str:
+        """Why the word is cut as it is behind a space."""
+        text = b" " + word.encode()
+        encoding = self.tokenizer.encode(text)
         covering = [place for place, (_, end) in enumerate(encoding.byte_offsets) if end > 1]
         ids = [encoding.raw_ids[place] for place in covering]
         if not ids:
             return "the normalizer or the pre-tokenizer leaves nothing of it"
-        unknown = [id_ for id_ in ids if id_ in (NO_ID, self.tokenizer.unk_id)]
-        if unknown:
-            return self._unknown(word, encoding)
+        for place in covering:
+            start, end = encoding.byte_offsets[place]
+            covered = text[start:end].decode("utf-8", "backslashreplace").strip()
+            if encoding.raw_ids[place] in (NO_ID, self.tokenizer.unk_id):
+                return self._unknown(word, covered)
+            if self._is_byte(encoding.raw_ids[place]):
+                return f"it has no token for {covered}: bytes stand for it"
         algorithm = self.tokenizer.recipe.algorithm
         if algorithm == "char":
             return "each character is a token"
         if len(ids) == 1:
-            apart = len(encoding) > 1
-            return self._whole(ids[0]) + ("; its space is a token by itself" if apart else "")
-        if algorithm == "unigram":
-            return self._no_piece(word, count)
+            whole = self._whole(ids[0])
+            apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.apart
+            return whole + ("; its space is a token by itself" if apart else "")
         # Tokens of one pre-token could have been one; others can't.
         pairs = [
             (encoding.raw_ids[place], encoding.raw_ids[place + 1])
             for place in covering[:-1]
             if encoding.word_ids[place] == encoding.word_ids[place + 1]
         ]
-        if not pairs:
+        if not pairs or (algorithm == "unigram" and len(pairs) < len(ids) - 1):
             return "the pre-tokenizer cuts it there"
-        if self.tokenizer.recipe.segmentation == "ranks":
+        if algorithm == "unigram":
+            return self._no_piece(word)
+        if self.tokenizer.recipe.segmentation == "ranks" or not self.tokenizer.merges:
             first, second = map(self._name, pairs[0])
             return f"no token is spelled {first} and {second} together"
-        return self._not_merged(pairs)
+        return self._not_merged(word, pairs)
 
-    def _unknown(self, word: str, encoding: Encoding) -> str:
+    def _is_byte(self, id_: int) -> bool:
+        return self.tokenizer.recipe.byte_fallback and is_byte_token(self.tokenizer, id_)
+
+    def _unknown(self, word: str, missing: str) -> str:
         recipe = self.tokenizer.recipe
         if recipe.algorithm == "word":
-            return "not among the words that it has tokens for"
+            which = "" if missing == word else f"{missing} is "
+            return f"{which}not among the words that it has tokens for"
         if recipe.segmentation == "longest-match" and recipe.unknown != "char":
-            return "no tokens fit all of it, so that the whole word is unknown"
-        missing = next(
-            piece
-            for piece, id_ in zip(encoding.pieces, encoding.raw_ids, strict=True)
-            if id_ in (NO_ID, self.tokenizer.unk_id)
-        )
-        return f"it has no token for {missing.strip() or word}"
+            most = recipe.max_input_chars
+            if most is not None and len(missing) > most:
+                return f"a word of more than {most:,} characters is unknown"
+            if missing == word:
+                return "no tokens fit all of it, so that the whole word is unknown"
+            return f"no tokens fit all of {missing}, so that it is unknown"
+        # Unknown characters side by side can be one unknown token.
+        characters = list(dict.fromkeys(missing)) or [word]
+        return f"it has no token for {listed(characters[:_CHARACTERS])}"
 
     def _whole(self, id_: int) -> str:
         model = self.tokenizer.model
+        if id_ in model.apart:
+            return "an added token"
         if model.recipe.algorithm == "unigram":
             return f"a piece of its own, probability {exp(model.scores[id_]):.2g}"
         if model.recipe.algorithm == "word":
@@ -90,7 +113,7 @@ class Reasons:
         when = f"one token since step {record.step:,}"
         return when if record.count is None else f"{when}: {times(record.count)} side by side"
 
-    def _no_piece(self, word: str, count: int) -> str:
+    def _no_piece(self, word: str) -> str:
         tokenizer = self.tokenizer
         spelled = [
             id_
@@ -98,12 +121,19 @@ class Reasons:
             if id_ != NO_ID
         ]
         score = sum(tokenizer.model.scores[id_] for id_ in spelled)
-        own = _piece_of(tokenizer, word)
-        if own is not None:
+        piece = "".join(tokenizer.tokens[id_] for id_ in spelled)
+        own = tokenizer.vocabulary.get(piece)
+        if own is not None and own not in tokenizer.model.apart:
             less = score - tokenizer.model.scores[own]
             return f"as one piece it would score {less:.1f} nats less"
-        if self.texts is None:
+        record = tokenizer.model.training
+        if self.texts is None or record is None:
             return "no piece is spelled so"
+        longest = record.max_token_length or USUAL_LONGEST_PIECE
+        if len(piece) > longest:
+            return f"a piece has {longest:,} characters at the most"
+        # A piece can be a part of longer pre-tokens.
+        count = sum(count * pre_token.count(piece.encode()) for pre_token, count in self._counted)
         if count == 0:
             return "the text doesn't have it: the best pieces of other words"
         if count == 1:
@@ -112,39 +142,55 @@ class Reasons:
             f"{times(count)} in the text; its piece was dropped, as these parts do nearly as well"
         )
 
-    def _not_merged(self, candidates: Sequence[Pair]) -> str:
+    def _not_merged(self, word: str, candidates: Sequence[Pair]) -> str:
         """Of the pairs that are left the one that came closest, and what it lacked."""
         tokenizer = self.tokenizer
+        history = history_of(tokenizer)
         if self.texts is None:
-            first, second = map(self._name, candidates[0])
-            return f"its training never merged {first} + {second}"
+            pair = self._spelled(candidates[0])
+            if ranks := history.ranks_of(candidates[0]):  # replayed: its turn was over
+                return f"{pair} came side by side behind step {ranks[-1] + 1:,}, which merges them"
+            return f"it has no merge of {pair}"
+        criterion = Criterion(tokenizer)
         symbols, pairs = self._state
-        likelihood = tokenizer.recipe.score == "likelihood"
+
+        def score(pair: Pair) -> float:
+            both = symbols[pair[0]] * symbols[pair[1]] if criterion.by_score else 1
+            return pairs[pair] / both if both else 0.0
+
         # Longest match goes from the left, so that the first pair is where a word ends.
         greedy = tokenizer.recipe.segmentation == "longest-match"
-        near = candidates[:1] if greedy else candidates
-        left, right = max(near, key=lambda pair: pairs[pair])
-        count = pairs[left, right]
-        names = self._name(left), self._name(right)
-        pair = " + ".join(names)
+        left, right = max(candidates[:1] if greedy else candidates, key=score)
+        count, pair = pairs[left, right], self._spelled((left, right))
         if not count:
-            return f"{pair} are never side by side in the text"
-        merges = tokenizer.merges
-        if not merges:
-            return f"{pair}: {times(count)}, but nothing was merged"
-        last = merges[-1]
-        if not likelihood:
-            return f"{pair}: {times(count)}; the last merge had {times(last.count)}"
-        score = count / (symbols[left] * symbols[right])
-        least = last.count / (last.left_count * last.right_count)
-        if score > least:
-            rest = "more than the last merge, and the vocabulary is full"
-        else:
-            rest = f"the last merge had {least:.2g}"
+            # Longest match can cut otherwise than training did; and in a text a pre-token can
+            # go on behind the word (with a line end, say), and be merged otherwise.
+            there = greedy or any(word.encode() in text.data for text in self.texts)
+            where = "the text as training left it" if there else "the text"
+            return f"{pair} are never side by side in {where}"
+        if refusal := criterion.refusal((left, right)):
+            return f"{pair}: {times(count)}, but that would be {_REFUSED[refusal]}"
+        if count < criterion.least:
+            return f"{pair}: {times(count)}; it takes {criterion.least:,} to be merged"
+        last = tokenizer.merges[-1]
+        if not criterion.by_score:
+            rest = f"; the last merge had {times(last.count)}" if last.count else ""
+            return f"{pair}: {times(count)}{rest}"
+        names = self._name(left), self._name(right)
+        own = score((left, right))
+        rest = ""
+        if last.left_count and last.right_count:
+            least = last.count / (last.left_count * last.right_count)
+            rest = f"; the last merge had {least:.2g}"
+            if own > least:
+                rest = "; more than the last merge, and the vocabulary is full"
         return (
             f"{pair}: {times(count)}, of {symbols[left]:,} {names[0]} and "
-            f"{symbols[right]:,} {names[1]}: score {score:.2g}; {rest}"
+            f"{symbols[right]:,} {names[1]}: score {own:.2g}{rest}"
         )
+
+    def _spelled(self, pair: Pair) -> str:
+        return " + ".join(map(self._name, pair))
 
     def _name(self, id_: int) -> str:
         """A token for people: what bytes spell, with a sign for the space."""
@@ -156,14 +202,12 @@ class Reasons:
     @cached_property
     def _state(self) -> tuple[Counter[int], Counter[Pair]]:
         """How often each symbol, and each pair, is in the corpus state behind the last merge."""
-        assert self.texts is not None
         tokenizer = self.tokenizer
         replay = history_of(tokenizer).replayer.replay
         steps = len(tokenizer.merges)
         symbols: Counter[int] = Counter()
         pairs: Counter[Pair] = Counter()
-        documents = [text.document() for text in self.texts]
-        for pre_token, count in count_pre_tokens(tokenizer, documents):
+        for pre_token, count in self._counted:
             ids = replay(pre_token, steps)[0]
             for id_ in ids:
                 symbols[id_] += count
@@ -171,15 +215,9 @@ class Reasons:
                 pairs[pair] += count
         return symbols, pairs
 
-
-def times(count: int) -> str:
-    """How often, for people."""
-    return "once" if count == 1 else "twice" if count == 2 else f"{count:,} times"
-
-
-def _piece_of(tokenizer: Tokenizer, word: str) -> int | None:
-    """The piece that is the whole word behind a space, if there is one."""
-    from tokctl.metrics.overlap import space_mark
-
-    spelled = space_mark(tokenizer.recipe) + word
-    return tokenizer.vocabulary.get(spelled)
+    @cached_property
+    def _counted(self) -> Sequence[tuple[bytes, int]]:
+        """The pre-tokens that it was trained on, with their counts."""
+        assert self.texts is not None
+        documents = [text.document() for text in self.texts]
+        return as_trained(self.tokenizer, count_pre_tokens(self.tokenizer, documents))

@@ -230,7 +230,7 @@ class Comparison:
         return {name for name, number in numbers.items() if number == best}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document; see `docs/compare-json.md`."""
+        """The JSON document; see `docs/compare.md`."""
         from tokctl.comparison.as_json import document
 
         return document(self)

@@ -110,6 +110,12 @@ def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
     )
 
 
+def is_whole(tokenizer: Tokenizer, cut: Segmentation) -> bool:
+    """Is a word that was cut behind a space one token, and not the unknown one?"""
+    covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
+    return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
+
+
 def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
     if tokenizer.recipe.units == "characters":
         return encoding.tokens

@@ -10,7 +10,7 @@ from itertools import combinations
 from tokctl import _native
 from tokctl.comparison.reasons import Reasons
 from tokctl.comparison.results import Cut, Sample, WordStory
-from tokctl.comparison.samples import inner_cuts, segmentation
+from tokctl.comparison.samples import inner_cuts, is_whole, segmentation
 from tokctl.comparison.sweep import Trained
 from tokctl.comparison.texts import Text
 from tokctl.tokenizer import Tokenizer
@@ -19,6 +19,8 @@ from tokctl.training.counting import digest_of
 #: Words that are picked of the sentences.
 STORIES = 6
 _WORD = re.compile(r"[^\W\d_]{2,}")
+#: What is a word of its own where text is cut at spaces and punctuation.
+_RUN = re.compile(r"[^\W_]+")
 
 
 def word_counts(texts: Sequence[Text], threads: int) -> dict[bytes, int]:
@@ -28,6 +30,14 @@ def word_counts(texts: Sequence[Text], threads: int) -> dict[bytes, int]:
         counter.feed(text.data)
         counter.end_document()
     return dict(counter.finish(1).items())
+
+
+def _count(word: str, texts: Sequence[Text]) -> int:
+    """How often the texts have a word with punctuation or spaces in it, letters and digits at
+    neither side of it."""
+    found = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+    decoded = (text.data.decode("utf-8", "replace") for text in texts)
+    return sum(sum(1 for _ in found.finditer(text)) for text in decoded) if word else 0
 
 
 def pick_words(
@@ -58,17 +68,16 @@ def stories(
     other sizes do."""
     if not words:
         return ()
-    counts = word_counts(texts, threads)
+    counted = word_counts(texts, threads)
     reasons = {
         name: Reasons(model, texts if _trained_on(model, texts) else None)
         for name, model in models.items()
     }
     found = []
     for word in words:
-        count = counts.get(word.encode(), 0)
+        count = counted.get(word.encode(), 0) if _RUN.fullmatch(word) else _count(word, texts)
         cuts = (
-            _cut(name, model, word, reasons[name].of(word, count), sweep)
-            for name, model in models.items()
+            _cut(name, model, word, reasons[name].of(word), sweep) for name, model in models.items()
         )
         found.append(WordStory(word, count, tuple(cuts)))
     return tuple(found)
@@ -77,7 +86,9 @@ def stories(
 def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text]) -> bool:
     """Is it these very texts that the model was trained on?"""
     record = tokenizer.model.training
-    if record is None or record.documents != len(texts) or record.extended or record.sample:
+    if record is None or record.documents != len(texts):
+        return False
+    if record.extended or record.sample or record.weights:
         return False
     if record.bytes != sum(len(text.data) for text in texts):
         return False
@@ -86,12 +97,10 @@ def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text]) -> bool:
 
 def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:
     found = segmentation(name, tokenizer, b" " + word.encode())
-    covering = [id_ for id_, (_, end) in zip(found.ids, found.spans, strict=True) if end > 1]
-    whole = len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
     others = (
         (size, segmentation(name, other, b" " + word.encode()))
         for (of, size), other in sorted(sweep.items(), key=lambda entry: entry[0][1])
         if of == name and other is not tokenizer
     )
     elsewhere = ((size, cut) for size, cut in others if cut.tokens != found.tokens)
-    return Cut(found, whole, reason, tuple(elsewhere))
+    return Cut(found, is_whole(tokenizer, found), reason, tuple(elsewhere))

@@ -69,19 +69,32 @@ def _grows(recipe: Recipe) -> bool:
 
 
 def sweep_points(
-    trained: Trained, texts: Sequence[Text], threads: int | None = None
+    trained: Trained,
+    texts: Sequence[Text],
+    threads: int | None = None,
+    *,
+    word_rule: str = "spaces",
 ) -> tuple[SweepPoint, ...]:
-    """The figures of every training over all texts together, by model, then by size."""
+    """The figures of every training over all texts together, by model, then by size; words by
+    `word_rule` (of `tokctl.metrics.WORD_RULES`)."""
     threads = threads or available_threads()
     names = list(dict.fromkeys(name for name, _ in trained))
     order = sorted(trained, key=lambda key: (names.index(key[0]), key[1]))
-    return tuple(_point(name, size, trained[name, size], texts, threads) for name, size in order)
+    return tuple(
+        _point(name, size, trained[name, size], texts, threads, word_rule) for name, size in order
+    )
 
 
 def _point(
-    name: str, size: int, tokenizer: Tokenizer, texts: Sequence[Text], threads: int
+    name: str,
+    size: int,
+    tokenizer: Tokenizer,
+    texts: Sequence[Text],
+    threads: int,
+    word_rule: str,
 ) -> SweepPoint:
-    counts = sum((measuring.measure(tokenizer, text.data, threads) for text in texts), NOTHING)
+    measured = (measuring.measure(tokenizer, text.data, threads, word_rule) for text in texts)
+    counts = sum(measured, NOTHING)
     reach = range_of(tokenizer.model)
     figures = {
         metric.name: metric.figure(reach, counts, counts)

@@ -96,16 +96,16 @@ def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
     ]
 
 
-class TokenUse(NamedTuple):
+class UseCurves(NamedTuple):
     """How a model's tokens are used by texts: see `token_lengths` and `frequencies`."""
 
     lengths: Mapping[int, int]
     frequencies: list[tuple[int, int]]
 
 
-def token_use(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> TokenUse:
+def use_curves(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> UseCurves:
     """Both of them, of the texts that have each id so often."""
-    return TokenUse(token_lengths(tokenizer, id_counts), frequencies(id_counts))
+    return UseCurves(token_lengths(tokenizer, id_counts), frequencies(id_counts))
 
 
 class ModelCurves(NamedTuple):

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from tokctl import _native, byte_level
 from tokctl.errors import TokctlError
 from tokctl.recipe import Recipe
+from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -169,9 +170,8 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     check_merges(tokenizer)
     total = len(tokenizer.merges)
     if not lowest <= step <= total:
-        merges = "1 merge" if total == 1 else f"{total:,} merges"
         raise TokctlError(
-            f"there is no step {step}: this model has {merges}",
+            f"there is no step {step}: this model has {plural(total, 'merge')}",
             f"choose a step from {lowest} to {total}" if total else "0 is before the first merge",
         )
 

@@ -69,6 +69,20 @@ def count_pre_tokens(
     return training.count(documents, tokenizer.recipe, options)[0].items()
 
 
+def as_trained(
+    tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]
+) -> Sequence[tuple[bytes, int]]:
+    """The counted pre-tokens without those too rare for the model's training, where that
+    leaves as many as it had: then the text is surely the one that it read."""
+    record = tokenizer.model.training
+    if record is None or record.min_count <= 1:
+        return counts
+    kept = [(pre_token, count) for pre_token, count in counts if count >= record.min_count]
+    total = sum(count for _, count in kept)
+    same = (len(kept), total) == (record.distinct_pre_tokens, record.pre_tokens)
+    return kept if same else counts
+
+
 def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, int]]:
     """The pre-tokens of a file of `word<TAB>count` lines, as `tokctl train --counts` reads it:
     neither normalizers nor pre-tokenizer are applied.
@@ -142,16 +156,16 @@ def _replayed(
         ids, lengths, _ = replay(pre_token, step - 1)
         before = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
         merge = history.merges[step - 1]
-        places = tuple(_merged_at(ids, (merge.left, merge.right)))
+        places = tuple(merged_places(ids, (merge.left, merge.right)))
         yield latest_first, StateWord(names, count, True, before, places)
 
 
-def _merged_at(ids: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
-    """Where a pair's merged symbols stand after it is merged, left to right."""
-    at = merged = 0
-    while at < len(ids) - 1:
-        if (ids[at], ids[at + 1]) == pair:
-            yield at - merged
-            merged += 1
+def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
+    """Where the merges of a pair, from left to right, stand in what they make of a word."""
+    at = made = 0
+    while at < len(before):
+        if at + 1 < len(before) and (before[at], before[at + 1]) == pair:
+            yield made
             at += 1
         at += 1
+        made += 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tokctl.wording import plural
+
 #: Ids with their tokens.
 Tokens = tuple[tuple[int, str], ...]
 
@@ -72,9 +74,8 @@ class Verification:
     def __str__(self) -> str:
         if self.differences:
             return "\n".join(map(str, self.differences))
-        lines = f"{self.lines:,} line{'' if self.lines == 1 else 's'}"
-        ids = f"{self.ids:,} id{'' if self.ids == 1 else 's'}"
-        return f"the same {ids} in {lines}: {', '.join(self.readers)}"
+        same = f"the same {plural(self.ids, 'id')} in {plural(self.lines, 'line')}"
+        return f"{same}: {', '.join(self.readers)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would hold it."""

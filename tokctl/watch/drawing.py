@@ -77,11 +77,6 @@ def boxes_alone(token: str, place: int) -> tuple[tuple[str, str]]:
     return ((named(token), f"white on {BACKGROUNDS[place]}"),)
 
 
-def plural(count: int, thing: str) -> str:
-    """`1 word`, `2 words`."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def formula(count: int, left: int, right: int) -> str:
     """The likelihood score with its numbers: `3 / (5 * 6) = 1/10 ≈ 0.1`."""
     score = Fraction(count, left * right)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tokctl.explain.replay import Frame
-from tokctl.watch.drawing import named, plural
+from tokctl.watch.drawing import named
+from tokctl.wording import plural
 
 _TIES = {
     "first-seen": "the tie rule takes the first one met, words in the order first seen",

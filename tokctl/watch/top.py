@@ -8,8 +8,9 @@ from textual import events
 from textual.content import Content
 
 from tokctl.explain.replay import Frame, RoundFrame
-from tokctl.watch.drawing import bar, equation, formula, plain, plural, row
+from tokctl.watch.drawing import bar, equation, formula, plain, row
 from tokctl.watch.panel import Panel
+from tokctl.wording import plural
 
 
 class Top(Panel):

@@ -1,9 +1,9 @@
 """Tokens across scripts, and across digits and letters.
 
-A character's script is Unicode's property Script (UAX #24), as the package `regex` has it.
-Common (digits, punctuation, most signs) and Inherited (combining marks) fit with every script, and
-so do characters of scripts newer than Unicode 15.1. Scripts that are written together are one, as
-in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul (Korean).
+A character's script is Unicode's property Script (UAX #24). Common (digits, punctuation, most
+signs) and Inherited (combining marks) fit with every script. Scripts that are written together
+are one, as in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul
+(Korean).
 
 A token has **lookalikes** if Latin, Greek and Cyrillic letters, of two of these at least, stand
 in it with nothing but letters and marks between them; any other mix of scripts is **mixed**.
@@ -14,34 +14,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
+from tokctl import _native
 from tokctl.explain.health.subject import Answer, Subject
 
 #: Digits in a row that are not yet a long number.
 SHORT = 3
-
-#: The scripts of Unicode 15.1 that have characters of their own, the most frequent first.
-SCRIPTS = """
-Latin Greek Cyrillic Han Hiragana Katakana Hangul Bopomofo Arabic Hebrew Thai Devanagari Adlam
-Ahom Anatolian_Hieroglyphs Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki
-Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham
-Cherokee Chorasmian Coptic Cuneiform Cypriot Cypro_Minoan Deseret Dives_Akuru Dogra Duployan
-Egyptian_Hieroglyphs Elbasan Elymaic Ethiopic Georgian Glagolitic Gothic Grantha Gujarati
-Gunjala_Gondi Gurmukhi Hanifi_Rohingya Hanunoo Hatran Imperial_Aramaic Inscriptional_Pahlavi
-Inscriptional_Parthian Javanese Kaithi Kannada Kawi Kayah_Li Kharoshthi Khitan_Small_Script
-Khmer Khojki Khudawadi Lao Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar
-Malayalam Mandaic Manichaean Marchen Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui
-Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mongolian Mro Multani Myanmar Nabataean
-Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki
-Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian
-Old_South_Arabian Old_Turkic Old_Uyghur Oriya Osage Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau
-Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian Siddham
-SignWriting Sinhala Sogdian Sora_Sompeng Soyombo Sundanese Syloti_Nagri Syriac Tagalog
-Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Tibetan Tifinagh
-Tirhuta Toto Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
-""".split()  # noqa: SIM905 (a list of 161 strings would be as many lines)
 
 #: Scripts that are written together.
 _TOGETHER = (
@@ -86,25 +65,9 @@ def _digits(subject: Subject) -> Iterator[Answer]:
     yield subject.found("long-numbers", long, len(texts), detail=detail)
 
 
-@cache
-def _script_of() -> Callable[[str], str | None]:
-    """What tells the script of a character; None for what fits with every script."""
-    import regex  # takes long to import, and few questions need it
-
-    names = "|".join(rf"(?P<{name}>\p{{Script={name}}})" for name in SCRIPTS)
-    match = regex.compile(names).match
-
-    @cache
-    def script_of(char: str) -> str | None:
-        found = match(char)
-        return found.lastgroup if found else None
-
-    return script_of
-
-
 def scripts_of(text: str) -> tuple[str, ...]:
     """The scripts of a text by name, sorted, without what fits with every script."""
-    return tuple(sorted({script for char in set(text) if (script := _script_of()(char))}))
+    return tuple(sorted(_native.scripts_of(text)))
 
 
 def fits(scripts: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from itertools import islice
 from tokctl import _native
 from tokctl.explain.health.report import Example
 from tokctl.explain.health.subject import Answer, Subject, not_made
+from tokctl.wording import times
 
 NAMES = ("unknown-in-text", "never-used", "rarely-used")
 NEEDS_TEXT = "it needs a text"
@@ -63,7 +64,3 @@ def _unknown(subject: Subject) -> Iterator[Example]:
                     if id_ in unknown and piece not in seen:
                         seen.add(piece)
                         yield Example(None, piece.decode("utf-8", "replace"), piece)
-
-
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
 from tokctl.explain.replay.frames import Frame, FrameWord, RoundFrame
+from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -102,9 +103,8 @@ class Replay(ABC):
     def check(self, step: int) -> None:
         """TokctlError where there is no such step."""
         if not self.first <= step <= self.total:
-            steps = f"{self.total:,} {self.unit}{'' if self.total == 1 else 's'}"
             raise TokctlError(
-                f"there is no {self.unit} {step:,}: this model has {steps}",
+                f"there is no {self.unit} {step:,}: this model has {plural(self.total, self.unit)}",
                 f"choose one from {self.first} to {self.total}",
             )
 

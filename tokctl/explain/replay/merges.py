@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from tokctl import byte_level
 from tokctl.errors import TokctlError
+from tokctl.explain.criterion import Criterion, Pair
 from tokctl.explain.history import check_merges, history_of, name_symbols
 from tokctl.explain.replay.base import LONGEST_FOLLOWED, MOST_SYMBOLS, Replay, Stage
 from tokctl.explain.replay.frames import Choice, Frame, FrameWord, LeadingPair
 from tokctl.explain.replay.ranking import Ranked, Ranking
-from tokctl.explain.replay.tally import Pair, Tally
-from tokctl.explain.replay.timeline import Scan, Timeline, merged_places
+from tokctl.explain.replay.tally import Tally
+from tokctl.explain.replay.timeline import Scan, Timeline
+from tokctl.explain.states import as_trained, merged_places
 from tokctl.recipe.symbols import is_initial_symbol
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ class MergeReplay(Replay):
         by_rewriting = tokenizer.recipe.tie_break == "rewritten-last"
         self._scan = Scan(self._timeline, len(self.counts)) if by_rewriting else None
         self._tally = Tally(self._timeline)
-        self._ranking = Ranking(tokenizer, self._timeline, self._tally, self._scan)
+        self._criterion = Criterion(tokenizer)
+        self._ranking = Ranking(self._criterion, self._timeline, self._tally, self._scan)
         self._arranged: tuple[tuple[int, str], list[int] | range] = ((-1, ""), range(0))
         self._sizes = _vocabulary_sizes(tokenizer)
 
@@ -193,9 +196,9 @@ class MergeReplay(Replay):
             count=count,
             left_count=symbols[left],
             right_count=symbols[right],
-            score=self._ranking.score(pair) if self._ranking.by_score else None,
+            score=self._ranking.score(pair) if self._criterion.by_score else None,
             chosen=pair == own,
-            refused=self._ranking.refusal(pair),
+            refused=self._criterion.refusal(pair),
         )
 
     def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> Choice:
@@ -203,20 +206,20 @@ class MergeReplay(Replay):
         here = self._tally.pairs.get(own, 0)
         figures: tuple[int, ...] = (here,)
         recorded: tuple[int, ...] = (merge.count,)
-        if self._ranking.by_score:
+        if self._criterion.by_score:
             symbols = self._tally.symbols
             figures += tuple(symbols.get(symbol, 0) for symbol in own)
             recorded += (merge.left_count, merge.right_count)
         if not present:
             kind = "absent"
-        elif not self._ranking.known:
+        elif not self._criterion.known:
             kind = "unknown"
         elif ranked.best != own:
             kind = "other"
         else:
             kind = "best" if ranked.tied == 1 else "tie"
         same = figures == recorded if merge.count else None
-        return Choice(kind, ranked.tied, self._ranking.tie_break, same)
+        return Choice(kind, ranked.tied, self._criterion.tie_break, same)
 
 
 def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
@@ -228,20 +231,6 @@ def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
         if spelling in tokenizer.vocabulary:
             return {spelling}
     return {token}
-
-
-def as_trained(
-    tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]
-) -> Sequence[tuple[bytes, int]]:
-    """The counted pre-tokens without those too rare for the model's training, where that
-    leaves as many as it had: then the text is surely the one that it read."""
-    record = tokenizer.model.training
-    if record is None or record.min_count <= 1:
-        return counts
-    kept = [(pre_token, count) for pre_token, count in counts if count >= record.min_count]
-    total = sum(count for _, count in kept)
-    same = (len(kept), total) == (record.distinct_pre_tokens, record.pre_tokens)
-    return kept if same else counts
 
 
 def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:

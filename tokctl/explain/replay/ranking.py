@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nlargest
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from tokctl.byte_level import BYTES, unspell
-from tokctl.explain.history import history_of
-from tokctl.explain.replay.tally import Pair, Tally
+from tokctl.explain.criterion import Criterion, Pair
+from tokctl.explain.replay.tally import Tally
 from tokctl.explain.replay.timeline import Scan, Timeline
-from tokctl.recipe.symbols import BYTE_TOKENS
-
-if TYPE_CHECKING:
-    from tokctl.tokenizer import Tokenizer
 
 #: Of so many pairs that tie each is looked up by itself; of more, the words are scanned.
 _FEW = 64
@@ -40,36 +34,15 @@ class Ranked:
 
 
 class Ranking:
-    """Ranks the pairs of a tally.
-
-    Attributes:
-        known: the file says by what its training chose. Where it does not, pairs are ranked
-            by count, and equals by their ids.
-    """
+    """Ranks the pairs of a tally."""
 
     def __init__(
-        self, tokenizer: Tokenizer, timeline: Timeline, tally: Tally, scan: Scan | None
+        self, criterion: Criterion, timeline: Timeline, tally: Tally, scan: Scan | None
     ) -> None:
-        model = tokenizer.model
-        recipe = model.recipe
+        self._criterion = criterion
         self._timeline = timeline
         self._tally = tally
         self._scan = scan
-        self._tokens = model.tokens
-        self.known = model.training is not None
-        self.by_score = self.known and recipe.score == "likelihood"
-        self.tie_break = recipe.tie_break if self.known else "lowest-id"
-        kind, mark = recipe.marker
-        self._marker = kind, mark.encode()
-        self._units = recipe.units
-        self._least = model.training.min_frequency if model.training else 1
-        self._longest = model.training.max_token_length if model.training else None
-        self._never = {model.tokens[id_] for id_ in model.apart}
-        self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
-        if recipe.units == "bytes":
-            spelled = (text for text in recipe.special_tokens if set(text) <= BYTES.keys())
-            self._never |= set(map(unspell, spelled))
-        self._history = history_of(tokenizer)
 
     def leading(self, most: int) -> Ranked:
         """The `most` best pairs, and the best that may be merged."""
@@ -78,7 +51,7 @@ class Ranking:
             pairs: list[Pair] = []
             best, tied = None, 0
             for level in self._levels(wanted):
-                allowed = [pair for pair in level if self.refusal(pair) is None]
+                allowed = [pair for pair in level if self._criterion.refusal(pair) is None]
                 if best is None and allowed:
                     best = self._in_order(allowed, 1)[0]
                     tied = len(allowed)
@@ -93,40 +66,18 @@ class Ranking:
     def score(self, pair: Pair) -> Fraction:
         """What is compared: the count, or the likelihood."""
         count = self._tally.pairs[pair]
-        if not self.by_score:
+        if not self._criterion.by_score:
             return Fraction(count)
         symbols = self._tally.symbols
         return Fraction(count, symbols[pair[0]] * symbols[pair[1]])
 
-    def refusal(self, pair: Pair) -> str | None:
-        """Why training may not merge a pair; see `LeadingPair.refused`."""
-        if self._longest is not None and self._length(pair) > self._longest:
-            return "long"
-        return "special" if self.joined(pair) in self._never else None
-
-    def joined(self, pair: Pair) -> bytes:
-        """The token that merging a pair makes."""
-        left, right = self._tokens[pair[0]], self._tokens[pair[1]]
-        kind, mark = self._marker
-        return left + (right.removeprefix(mark) if kind == "continuation" else right)
-
-    def _length(self, pair: Pair) -> int:
-        """Of the token, in units, without its marker."""
-        text = self.joined(pair)
-        kind, mark = self._marker
-        if kind in ("end", "end-fused"):
-            text = text.removesuffix(mark)
-        elif kind != "none":
-            text = text.removeprefix(mark)
-        return len(text) if self._units == "bytes" else len(text.decode("utf-8", "replace"))
-
     def _levels(self, most: int) -> list[list[Pair]]:
         """The best pairs by score, equals together: at least `most` where there are so many."""
         counts = self._tally.pairs
-        if self.by_score:
+        if self._criterion.by_score:
             return self._score_levels(most)
         found = nlargest(most, counts.values())
-        cut = max(found[-1], self._least) if found else 0
+        cut = max(found[-1], self._criterion.least) if found else 0
         levels: dict[int, list[Pair]] = {}
         for pair, count in counts.items():
             if count >= cut:
@@ -135,8 +86,8 @@ class Ranking:
 
     def _score_levels(self, most: int) -> list[list[Pair]]:
         pairs = self._tally.pairs
-        if self._least > 1:
-            pairs = {pair: count for pair, count in pairs.items() if count >= self._least}
+        if self._criterion.least > 1:
+            pairs = {pair: count for pair, count in pairs.items() if count >= self._criterion.least}
         # Every pair's score, at every step: as floats first, the best of them exactly.
         part = {symbol: 1 / count for symbol, count in self._tally.symbols.items()}
         rough = [count * part[left] * part[right] for (left, right), count in pairs.items()]
@@ -150,7 +101,7 @@ class Ranking:
 
     def _in_order(self, pairs: Sequence[Pair], most: int) -> list[Pair]:
         """The first `most` of pairs of equal score, as the tie rule orders them."""
-        if self.tie_break == "lowest-id":
+        if self._criterion.tie_break == "lowest-id":
             return sorted(pairs)[:most]
         if len(pairs) == 1:
             return list(pairs)
@@ -190,7 +141,7 @@ class Ranking:
 
     def above(self, pair: Pair) -> Iterator[Pair]:
         """The pairs with a higher score than one that is in the text."""
-        if self.by_score:
+        if self._criterion.by_score:
             symbols, score = self._tally.symbols, self.score(pair)
             rough = float(score) * (1 - _CLOSE)
             for other, count in self._tally.pairs.items():

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 from tokctl._native import NO_ID
+from tokctl.explain.criterion import Pair
 from tokctl.explain.replay.timeline import Timeline
 from tokctl.values import no_garbage
 
-Pair = tuple[int, int]
 Key = TypeVar("Key", Pair, int)
 
 

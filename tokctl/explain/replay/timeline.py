@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
@@ -98,14 +98,3 @@ class Scan:
         self._order.sort(key=self._now.__getitem__)
         self._at = merges
         return self._order
-
-
-def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
-    """Where the merges of a pair, from left to right, stand in what they make of a word."""
-    at = made = 0
-    while at < len(before):
-        if at + 1 < len(before) and (before[at], before[at + 1]) == pair:
-            yield made
-            at += 1
-        at += 1
-        made += 1

@@ -58,6 +58,29 @@ def print_rows(head: str, found: list[tuple[int, int, int]]) -> None:
 
 EVERYTHING = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 
+#: The spaces in names of scripts that no name of a character tells, in this Python's Unicode.
+SPACED = {
+    name.replace(" ", ""): name
+    for name in (
+        "ANATOLIAN HIEROGLYPHS",
+        "BERIA ERFE",
+        "CANADIAN ABORIGINAL",
+        "CYPRO MINOAN",
+        "EGYPTIAN HIEROGLYPHS",
+        "GURUNG KHEMA",
+        "KATAKANA OR HIRAGANA",
+        "KIRAT RAI",
+        "MEROITIC HIEROGLYPHS",
+        "NAG MUNDARI",
+        "OL ONAL",
+        "PHAGS PA",
+        "PROTO CUNEIFORM",
+        "TAI YO",
+        "TOLONG SIKI",
+        "TULU TIGALARI",
+    )
+}
+
 #: Scripts that the scanners ask for by name.
 NAMED_SCRIPTS = ("UNKNOWN", "COMMON", "INHERITED", "HAN", "HIRAGANA", "KATAKANA")
 
@@ -94,6 +117,8 @@ def _long_name(numbers: dict[str, int], number: int) -> str:
     """The name that `regex` lists first, the others being abbreviations. It has no spaces, so
     those are taken from the name of a character: `Old Italic`, of `OLD ITALIC LETTER A`."""
     squeezed = next(name for name, other in numbers.items() if other == number)
+    if squeezed in SPACED:
+        return SPACED[squeezed].title()
     for found in regex.finditer(rf"\p{{Script={squeezed}}}", EVERYTHING):
         words = unicodedata.name(found[0], "").split()
         for end in range(1, len(words)):

@@ -47,8 +47,3 @@ def labels(names: Sequence[str]) -> list[str]:
             same, number = f"{name} ({number})", number + 1
         found.append(same)
     return found
-
-
-def share(part: float) -> str:
-    """A share as a percentage: never rounded to nothing."""
-    return "<0.01 %" if 0 < part < 0.0001 else f"{100 * part:.2f} %"

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from tokctl.comparison import Comparison
 from tokctl.explain import Summary
-from tokctl.explain.curves import ModelCurves, TokenUse
+from tokctl.explain.curves import ModelCurves, UseCurves
 from tokctl.metrics import METRICS, Absent
 from tokctl.render.charts import COMPARE, INSPECT, balance, usage, vocabulary
 from tokctl.render.charts.drawing import Drawing, label
 
 
-def compare_drawings(comparison: Comparison, uses: Mapping[str, TokenUse]) -> dict[str, Drawing]:
+def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> dict[str, Drawing]:
     """The charts of a comparison by name, the most useful first.
 
     Args:
@@ -49,7 +49,7 @@ def compare_drawings(comparison: Comparison, uses: Mapping[str, TokenUse]) -> di
 
 
 def inspect_drawings(
-    summary: Summary, curves: ModelCurves, use: TokenUse | None
+    summary: Summary, curves: ModelCurves, use: UseCurves | None
 ) -> dict[str, Drawing]:
     """The charts of a model by name; `use` is how texts use its tokens, where there are any."""
     groups = {
@@ -73,7 +73,7 @@ def inspect_drawings(
     return _ordered(INSPECT, found)
 
 
-def _usage(uses: Mapping[str, TokenUse]) -> list[Drawing]:
+def _usage(uses: Mapping[str, UseCurves]) -> list[Drawing]:
     if not any(use.frequencies for use in uses.values()):
         return []
     names = list(uses)

@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 
 from tokctl.render.charts import marks
-from tokctl.render.charts.drawing import Drawing, labels, share
+from tokctl.render.charts.drawing import Drawing, labels
 from tokctl.render.charts.look import Look
 from tokctl.render.charts.marks import Point
+from tokctl.wording import percent, plural
 
 #: The share of the tokens that are shown length by length; the longer ones stand together.
 _SHOWN = 0.998
@@ -26,7 +27,9 @@ def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawin
 
     def draw(width: int, look: Look) -> Any:
         points = [
-            Point(name, length, 100 * part, f"{name}: {share(part)} have {_said(length, last)}")
+            Point(
+                name, length, 100 * part, f"{name}: {percent(part, 2)} have {_said(length, last)}"
+            )
             for name, parts in zip(names, shares, strict=True)
             for length, part in enumerate(parts)
         ]
@@ -42,7 +45,7 @@ def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawin
     rows = tuple(
         (
             f"{length}{' and more' if length == last else ''}",
-            *(share(parts[length]) for parts in shares),
+            *(percent(parts[length], 2) for parts in shares),
         )
         for length in range(last + 1)
     )
@@ -75,7 +78,7 @@ def _shares(counts: Mapping[int, int], last: int) -> list[float]:
 
 
 def _said(length: int, last: int) -> str:
-    return f"{length} character{'' if length == 1 else 's'}{' or more' if length == last else ''}"
+    return plural(length, "character") + (" or more" if length == last else "")
 
 
 def frequencies(models: Sequence[str], found: Sequence[Sequence[tuple[int, int]]]) -> Drawing:

@@ -58,13 +58,18 @@ def _cell(cell: Cell) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown takes as it is, on one line."""
-    shown = safe(text)
-    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", shown)
+    shown = re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", safe(text))
+    # What GitHub would make a link of, and what begins a list, a ruler or a block of code.
+    shown = re.sub(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", r"\\", shown, flags=re.IGNORECASE)
+    shown = re.sub(r"^(\d+(?=[.)]( |$))|(?=[-=])|(?=\+( |$)))", r"\1\\", shown)
+    return f"&#32;{shown[1:]}" if shown.startswith(" ") else shown
 
 
 def _code(tokens: Sequence[str]) -> str:
     """Tokens as code, a bar between them: the box-drawing one, which ends no cell."""
     text = BAR.join(drawn(token) for token in tokens).replace("|", "\\|")
+    if not text:
+        return ""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""

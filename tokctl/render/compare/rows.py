@@ -8,6 +8,7 @@ from tokctl.comparison.intervals import RESAMPLES, Interval
 from tokctl.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
 from tokctl.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.console import drawn
+from tokctl.wording import plural, times
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
 #: The sign, which is as wide as a plus.
@@ -26,18 +27,14 @@ def headline(comparison: Comparison) -> str:
     names = [text.name for text in comparison.texts]
     what = names[0] if len(names) == 1 else f"{len(names)} texts"
     return (
-        f"{what}: {_plural(total.characters, 'character')}, {_plural(total.words, 'word')}, "
-        f"{_plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
+        f"{what}: {plural(total.characters, 'character')}, {plural(total.words, 'word')}, "
+        f"{plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
     )
 
 
 def safe(text: str) -> str:
     """A sentence that a terminal can show: control characters escaped, spaces left alone."""
     return " ".join(map(drawn, text.split(" ")))
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def metric_rows(comparison: Comparison) -> list[Row]:
@@ -59,7 +56,7 @@ def text_rows(comparison: Comparison) -> list[Row]:
     """Bytes per token, text by text; nothing for a single text."""
     if len(comparison.texts) < 2:
         return []
-    metric = next(metric for metric in METRICS if metric.name == "bytes_per_token")
+    metric = metric_named("bytes_per_token")
     return [
         (
             safe(text.name),
@@ -159,10 +156,10 @@ def speed_words(figure: Figure) -> str:
 def speed_note(comparison: Comparison) -> str:
     """What was measured, and that it is a matter of the moment."""
     speed = next(model.speed for model in comparison.models if model.speed)
-    threads = "1 thread" if speed.threads == 1 else f"{speed.threads} threads"
     return (
         f"measured just now on up to {max(m.speed.bytes for m in comparison.models if m.speed):,} "
-        f"bytes of the texts, encoding with {threads}: other work on the machine changes it"
+        f"bytes of the texts, encoding with {plural(speed.threads, 'thread')}: other work on the "
+        "machine changes it"
     )
 
 
@@ -246,8 +243,7 @@ COUNTED = "counted with punctuation cut off; elsewhere a word is what stands bet
 
 def story_title(story: WordStory) -> str:
     """The word, and how often it is there."""
-    times = {0: "not in the text", 1: "once in the text"}
-    return times.get(story.count, f"{story.count:,} times in the text")
+    return f"{times(story.count)} in the text" if story.count else "not in the text"
 
 
 def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:

@@ -58,13 +58,14 @@ def pairs(found: PairCounts, limit: int | None) -> dict[str, Any]:
         "step": found.step,
         "pairs": [_pair(pair) for pair in found.pairs[:limit]],
         "unknown": found.unknown,
+        "known": found.known,
     }
 
 
 def _pair(pair: PairCount) -> dict[str, Any]:
     data = asdict(pair)
     score = pair.score
-    if data.pop("by_likelihood") and score is not None:
+    if data.pop("by_score") and score is not None:
         data |= {"score": float(score), "exact_score": str(score)}
     return data
 

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from tokctl.explain.health import Example, Finding, Health
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import as_lines, brief, named, readable
+from tokctl.render.inspect.plain import as_lines, brief, readable
+from tokctl.wording import plural
 
 #: Marks and styles; each mark stands beside its word, for those who see no colour.
 _MARKS = {
@@ -58,8 +59,8 @@ def show_health(console: Console, name: str, health: Health) -> None:
     console.print(title)
     if health.texts:
         facts = (
-            f"on {named(len(health.texts.names), 'text')}: {health.texts.bytes:,} bytes, "
-            f"{named(health.texts.tokens, 'token')}"
+            f"on {plural(len(health.texts.names), 'text')}: {health.texts.bytes:,} bytes, "
+            f"{plural(health.texts.tokens, 'token')}"
         )
         console.print(Text(facts, style="dim"))
     table = Table.grid(padding=(0, 2))
@@ -153,12 +154,12 @@ def _note(one: Example) -> str:
 
 def _tally(health: Health) -> str:
     found = [
-        named(sum(one.severity == severity for one in health.findings), *words)
+        plural(sum(one.severity == severity for one in health.findings), *words)
         for severity, words in (
             ("error", ("error",)),
             ("warning", ("warning",)),
             ("info", ("note",)),
         )
     ]
-    passed = f"{named(len(health.passed), 'check')} passed"
+    passed = f"{plural(len(health.passed), 'check')} passed"
     return ", ".join([*found, passed, f"{len(health.not_made):,} not made"])

@@ -9,7 +9,8 @@ from rich.table import Table
 
 from tokctl.explain import Match, MatchedWord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import brief, brief_segmentation, named
+from tokctl.render.inspect.plain import brief, brief_segmentation
+from tokctl.wording import plural
 
 
 def matched_rows(word: MatchedWord) -> Iterator[Iterable[str]]:
@@ -35,7 +36,7 @@ def _failure(word: MatchedWord) -> str:
     assert failure is not None
     if failure.reason == "too-long":
         return (
-            f"{named(failure.characters, 'character')}; words of more than {failure.limit:,} "
+            f"{plural(failure.characters, 'character')}; words of more than {failure.limit:,} "
             "are unknown as a whole"
         )
     where = "nothing fits" if failure.rest == word.data.decode() else "nothing fits the rest"

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from tokctl.explain import HOW, MergeRecord, Wanted
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import as_lines, brief, named, number
+from tokctl.render.inspect.plain import as_lines, brief, number
+from tokctl.wording import plural
 
 
 def merges_lines(merges: Sequence[MergeRecord], name: Callable[[str], str] = visible) -> str:
@@ -46,13 +47,13 @@ def show_merges(
     if shown:
         names = wanted.names if wanted else frozenset()
         console.print(merges_table(shown, console.width, names))
-    facts = [] if len(shown) == total else [f"{named(len(shown), 'step')} of {total:,}"]
+    facts = [] if len(shown) == total else [f"{plural(len(shown), 'step')} of {total:,}"]
     if len(shown) < len(merges):
         facts.append(f"--limit {len(merges)} shows all {len(merges):,} that were asked for")
     if wanted and wanted.how == "is":
         facts.append(f"in which {brief(wanted.text)} is left, right or made")
     elif wanted:
-        known = named(len(wanted.names), "token")
+        known = plural(len(wanted.names), "token")
         facts.append(
             f"of {known} whose {HOW[wanted.how].removeprefix('the ')} {brief(wanted.text)}"
         )

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from tokctl.explain import MergeRecord, PairCount, PairCounts
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import as_lines, brief, named, number
+from tokctl.render.inspect.plain import as_lines, brief, number
+from tokctl.wording import plural
 
-BARS = {
+_REFUSED = {
     "rare": "rarer than the training allows",
     "long": "longer than the training allows",
     "special": "a special token",
@@ -50,21 +51,23 @@ def show_pairs(console: Console, found: PairCounts, merged: MergeRecord | None, 
     shown = found.pairs[:limit]
     if shown:
         console.print(_table(shown, console.width))
-    facts = [named(len(found.pairs), "pair")]
+    facts = [plural(len(found.pairs), "pair")]
     if any(pair.wins for pair in shown):
         facts.append("the one that would be merged next marked *")
     if len(shown) < len(found.pairs):
         facts.append(f"--limit {len(found.pairs)} shows all")
     console.print(Text("; ".join(facts), style="dim"))
     if found.unknown:
-        count = named(found.unknown, "pair")
+        count = plural(found.unknown, "pair")
         line = f"{count} of symbols that the model does not know left out"
         console.print(Text(line, style="dim"))
-    for bar, why in BARS.items():
-        barred = sum(pair.barred == bar for pair in found.pairs)
-        if barred:
-            line = f"{named(barred, 'pair')} not merged: {why}, marked -"
+    for refusal, why in _REFUSED.items():
+        refused = sum(pair.refused == refusal for pair in found.pairs)
+        if refused:
+            line = f"{plural(refused, 'pair')} not merged: {why}, marked -"
             console.print(Text(line, style="dim"))
+    if found.pairs and not found.known:
+        console.print("The file does not say by what its training chose: pairs are shown by count.")
     winner = next((pair for pair in found.pairs if pair.wins), None)
     if winner and merged and winner.step != merged.step:
         other = f"{brief(merged.left)} + {brief(merged.right)}"
@@ -73,7 +76,7 @@ def show_pairs(console: Console, found: PairCounts, merged: MergeRecord | None, 
 
 
 def _table(pairs: tuple[PairCount, ...], width: int) -> Table:
-    by_score = pairs[0].by_likelihood
+    by_score = pairs[0].by_score
     counts = not by_score or width >= _WIDE
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("", no_wrap=True)
@@ -85,7 +88,7 @@ def _table(pairs: tuple[PairCount, ...], width: int) -> Table:
     for name in (*figures, "merged at"):
         table.add_column(name, justify="right", no_wrap=name != "score", overflow="fold")
     for pair in pairs:
-        mark = Text("*", style="bold green") if pair.wins else Text("-" if pair.barred else "")
+        mark = Text("*", style="bold green") if pair.wins else Text("-" if pair.refused else "")
         cells = [f"{pair.count:,}"] if counts else []
         if by_score and counts:
             cells += [f"{pair.left_count:,}", f"{pair.right_count:,}"]

@@ -37,15 +37,6 @@ def scored(score: float) -> str:
     return f"{score:.4f}"
 
 
-def percent(part: float, whole: float, digits: int = 1) -> str:
-    """A share for people; one that would round to nothing shows that it is something."""
-    if not whole:
-        return "none"
-    least = 10**-digits
-    share = 100 * part / whole
-    return f"<{least:.{digits}f}%" if 0 < share < least else f"{share:.{digits}f}%"
-
-
 def brief(token: str) -> str:
     """A token for people: made visible, and cut where it is very long."""
     if len(token) <= LONGEST_NAME:
@@ -60,8 +51,3 @@ def brief_segmentation(tokens: Sequence[str], most: int, marked: Container[int] 
     if len(tokens) > most:
         text.append(f" … {len(tokens) - most:,} more", style="dim")
     return text
-
-
-def named(count: int, thing: str, things: str | None = None) -> str:
-    """`1 word`, `2 words`."""
-    return f"{count:,} {thing if count == 1 else things or thing + 's'}"

@@ -12,7 +12,8 @@ from tokctl.metrics.overlap import space_mark
 from tokctl.pipeline import AddedToken, Part
 from tokctl.recipe import FilledRecipe, Recipe, TrainingRecord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import brief, named, readable
+from tokctl.render.inspect.plain import brief, readable
+from tokctl.wording import plural
 
 #: Characters of an option's value that people are shown; rules out of a SentencePiece
 #: model have some hundred thousand.
@@ -142,20 +143,20 @@ def _unknown(recipe: Recipe) -> str:
     else:
         text = f"a word with a stretch that no token fits is {name}"
     if recipe.max_input_chars is not None and recipe.segmentation == "longest-match":
-        text += f"; a word of over {named(recipe.max_input_chars, 'character')} too"
+        text += f"; a word of over {plural(recipe.max_input_chars, 'character')} too"
     return text
 
 
 def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
     """What the training read, and what it was asked for."""
-    read = f"{named(record.documents, 'document')}, {named(record.bytes, 'byte')}"
+    read = f"{plural(record.documents, 'document')}, {plural(record.bytes, 'byte')}"
     yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
     if record.sample is not None:
         yield "sample", f"{record.sample:g} of the lines, seed {record.seed}"
     if record.weights:
         few = ", ".join(record.weights[:8]) + (", …" if len(record.weights) > 8 else "")
         yield "weights", f"{few}, of the documents in their order"
-    counted = f"{named(record.pre_tokens, 'pre-token')}, {record.distinct_pre_tokens:,} distinct"
+    counted = f"{plural(record.pre_tokens, 'pre-token')}, {record.distinct_pre_tokens:,} distinct"
     if record.count_scale != 1:
         counted += f"; counts are {record.count_scale:,} times the weighted ones"
     yield "counted", counted

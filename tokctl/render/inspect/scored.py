@@ -10,16 +10,9 @@ from rich.text import Text
 
 from tokctl.explain import FoundWord, LookedUpWord, Path, Piece, ScoredWord
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import (
-    brief,
-    brief_segmentation,
-    named,
-    number,
-    percent,
-    scored,
-    shown,
-)
+from tokctl.render.inspect.plain import brief, brief_segmentation, number, scored, shown
 from tokctl.render.inspect.recipe import how_found
+from tokctl.wording import percent, plural
 
 #: Tokens of one path that a terminal is shown.
 TOKENS = 200
@@ -74,7 +67,7 @@ def show_scored(console: Console, word: ScoredWord) -> None:
         table.add_row(scored(taken.score), Text("in all", style="dim"), "")
     console.print(table)
     if taken.probability is not None:
-        share = f"{percent(taken.probability, 1, 2)} of all ways to write it, by probability"
+        share = f"{percent(taken.probability, 2)} of all ways to write it, by probability"
         console.print(Text(share, style="dim"))
     if not others:
         console.print(Text("There is no other way.", style="dim"))
@@ -86,14 +79,14 @@ def show_scored(console: Console, word: ScoredWord) -> None:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for path in others:
-        share = "" if path.probability is None else percent(path.probability, 1, 2)
+        share = "" if path.probability is None else percent(path.probability, 2)
         way = brief_segmentation(path_names(path), TOKENS)
         table.add_row(f"-{scored(path.behind)}", share, way)
     console.print(table)
     if taken.probability is not None:
         rest = 1 - sum(path.probability or 0 for path in word.paths)
         if rest > 1e-6:
-            left = f"All other ways together have {percent(rest, 1, 2)}; --nbest N shows more."
+            left = f"All other ways together have {percent(rest, 2)}; --nbest N shows more."
             console.print(Text(left, style="dim"))
 
 
@@ -107,7 +100,7 @@ def looked_up_rows(word: LookedUpWord) -> Iterator[Iterable[str]]:
 
 
 def _missing(word: LookedUpWord) -> str:
-    return f"none of the {named(word.size, word.unit)} that have a token"
+    return f"none of the {plural(word.size, word.unit)} that have a token"
 
 
 def show_looked_up(console: Console, word: LookedUpWord) -> None:
@@ -118,7 +111,7 @@ def show_looked_up(console: Console, word: LookedUpWord) -> None:
         if lookup.token is None:
             table.add_row(brief(lookup.text), f"unknown: {_missing(word)}")
         else:
-            count = "" if lookup.count is None else f"counted {named(lookup.count, 'time')}"
+            count = "" if lookup.count is None else f"counted {plural(lookup.count, 'time')}"
             table.add_row(brief_segmentation([lookup.token], 1), count)
     console.print(table)
     if len(word.lookups) > TOKENS:

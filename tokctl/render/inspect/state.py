@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.explain import MergeRecord, StateWord
-from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, named, shown
+from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, shown
+from tokctl.wording import plural
 
 #: Tokens of one word that a terminal is shown.
 LONGEST = 60
@@ -42,11 +43,11 @@ def show_state(
     places = _fitting(words, limit)
     for before, place in pairwise([-1, *places, len(words)]):
         if place - before > 1:
-            table.add_row("", "", Text(f"… {named(place - before - 1, 'word')}", style="dim"))
+            table.add_row("", "", Text(f"… {plural(place - before - 1, 'word')}", style="dim"))
         if place < len(words):
             table.add_row(*_row(words[place]))
     console.print(table)
-    facts = [named(len(words), "word")]
+    facts = [plural(len(words), "word")]
     if merge:
         changed = sum(word.changed for word in words)
         marks = ", marked * and [ ]"

@@ -13,7 +13,7 @@ from tokctl.explain import Checks, MergeRecord, Summary
 from tokctl.metrics.overlap import space_mark
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import merges_lines, merges_table
-from tokctl.render.inspect.plain import as_lines, brief, named, readable, scored
+from tokctl.render.inspect.plain import as_lines, brief, readable, scored
 from tokctl.render.inspect.recipe import (
     added_facts,
     facts_table,
@@ -22,6 +22,7 @@ from tokctl.render.inspect.recipe import (
     training_facts,
 )
 from tokctl.render.inspect.rounds import rounds_lines, rounds_table
+from tokctl.wording import plural
 
 ALGORITHM_NAMES = {
     "bpe": "BPE",
@@ -61,7 +62,7 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     recipe = summary.recipe
     yield from source_facts(summary.source)
     yield "algorithm", f"{ALGORITHM_NAMES[recipe.algorithm]}, recipe {visible(recipe.name)}"
-    yield "vocabulary", f"{named(summary.vocab_size, 'id')}{_merges_known(summary)}"
+    yield "vocabulary", f"{plural(summary.vocab_size, 'id')}{_merges_known(summary)}"
     yield from added_facts(summary.special.items(), summary.added)
     yield from recipe_facts(recipe, trained=summary.training is not None)
     refused = f"Hugging Face refuses it: {readable(summary.obstacle or '')}"
@@ -78,7 +79,7 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 def _merges_known(summary: Summary) -> str:
     if summary.merges is not None:
-        return f", {named(summary.merges, 'merge')}"
+        return f", {plural(summary.merges, 'merge')}"
     return ", ranked; merges follow from that" if summary.recipe.segmentation == "ranks" else ""
 
 

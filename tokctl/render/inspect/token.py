@@ -14,18 +14,11 @@ from rich.tree import Tree
 from tokctl.explain import MergeTree, TokenHistory, TokenUse, Worth
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
-from tokctl.render.inspect.plain import (
-    as_lines,
-    brief,
-    brief_segmentation,
-    named,
-    number,
-    scored,
-    shown,
-)
+from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, number, scored, shown
 from tokctl.render.inspect.recipe import how_found
 from tokctl.render.inspect.scored import path_names
 from tokctl.render.inspect.uses import show_token_use, token_use_rows
+from tokctl.wording import plural
 
 #: Nodes of a merge tree that a terminal is shown: an upper part of it, whole levels.
 NODES = 200
@@ -82,7 +75,7 @@ def show_token(
     title = Text(brief(token.token), style="bold")
     title.append(f"  id {token.id:,}, {token.kind}", style="not bold")
     console.print(title)
-    facts = f"{named(len(token.data), 'byte')}: {_hex(token.data)}"
+    facts = f"{plural(len(token.data), 'byte')}: {_hex(token.data)}"
     console.print(Text(facts, style="dim").append(_text(token)))
     if token.kind == "byte":
         console.print("Stands for that byte of characters that have no token.")
@@ -93,7 +86,7 @@ def show_token(
     if token.counted:
         counted = token.counted
         place = f"place {counted.place:,} of {counted.tokens:,}"
-        console.print(f"Counted {named(counted.count, 'time')} in training, {place}.")
+        console.print(f"Counted {plural(counted.count, 'time')} in training, {place}.")
     if use:
         console.print()
         show_token_use(console, use, limit)
@@ -109,7 +102,7 @@ def show_token(
             console.print(Text("No other token is made with it.", style="dim"))
         return
     console.print()
-    console.print(f"{named(len(token.uses), 'token')} made with it:")
+    console.print(f"{plural(len(token.uses), 'token')} made with it:")
     console.print(_uses(token, limit))
     if len(token.uses) > limit:
         more = f"{len(token.uses) - limit:,} more: --limit {len(token.uses)} shows all"
@@ -118,7 +111,7 @@ def show_token(
 
 def _show_worth(console: Console, worth: Worth) -> None:
     facts = f"score {scored(worth.score)}, probability {exp(worth.score):.4g}"
-    console.print(f"{facts}, place {worth.place:,} of {named(worth.pieces, 'piece')}")
+    console.print(f"{facts}, place {worth.place:,} of {plural(worth.pieces, 'piece')}")
     if worth.instead is None or worth.gain is None:
         console.print(Text("There is no other way to write its text.", style="dim"))
         return

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from tokctl.explain import Share, TextUse, TokenUse, WordUse
 from tokctl.render.console import visible
-from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, named, percent, shown
+from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, shown
+from tokctl.wording import percent, plural
 
 #: Tokens of one word that a terminal is shown.
 LONGEST = 60
@@ -33,11 +34,11 @@ def token_use_rows(use: TokenUse | None, limit: int | None) -> Iterator[Iterable
 def show_token_use(console: Console, use: TokenUse, limit: int) -> None:
     """How often a text uses a token, and up to `limit` words that do."""
     if not use.uses:
-        console.print(f"Never used in the text, which has {named(use.tokens, 'token')}.")
+        console.print(f"Never used in the text, which has {plural(use.tokens, 'token')}.")
         return
-    facts = f"Used {named(use.uses, 'time')} in the text, {percent(use.uses, use.tokens)} of its "
-    facts += f"{named(use.tokens, 'token')}: place {use.place:,} of "
-    console.print(facts + f"the {named(use.used, 'token')} that it uses.")
+    facts = f"Used {plural(use.uses, 'time')} in the text, {_share(use.uses, use.tokens)} of its "
+    facts += f"{plural(use.tokens, 'token')}: place {use.place:,} of "
+    console.print(facts + f"the {plural(use.used, 'token')} that it uses.")
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
@@ -48,7 +49,7 @@ def show_token_use(console: Console, use: TokenUse, limit: int) -> None:
         table.add_row(often, brief(_text(word)), brief_segmentation(word.tokens, LONGEST))
     console.print(table)
     if len(use.words) > limit:
-        more = f"{named(len(use.words) - limit, 'more word')}: --limit {len(use.words)} shows all"
+        more = f"{plural(len(use.words) - limit, 'more word')}: --limit {len(use.words)} shows all"
         console.print(Text(more, style="dim"))
 
 
@@ -89,11 +90,11 @@ def _groups(use: TextUse) -> Iterator[tuple[str, str, Mapping[str, Share]]]:
 
 def show_use(console: Console, use: TextUse, limit: int) -> None:
     """What is used of the vocabulary, and which tokens are used most, least and never."""
-    facts = f"{named(use.tokens, 'token')}; the text uses {use.used:,} of the {use.emittable:,} "
-    console.print(Text(facts + f"that it could: {percent(use.used, use.emittable)}.", style="bold"))
+    facts = f"{plural(use.tokens, 'token')}; the text uses {use.used:,} of the {use.emittable:,} "
+    console.print(Text(facts + f"that it could: {_share(use.used, use.emittable)}.", style="bold"))
     if use.unknown:
-        share = percent(use.unknown, use.tokens)
-        console.print(f"{named(use.unknown, 'token')} unknown, {share} of all.")
+        share = _share(use.unknown, use.tokens)
+        console.print(f"{plural(use.unknown, 'token')} unknown, {share} of all.")
     for title, tokens in (
         ("most frequent", use.frequent),
         ("rarest of those used", use.rarest),
@@ -122,7 +123,7 @@ def _counted(tokens: Iterable[tuple[str, int]], total: int) -> Table:
     table.add_column(justify="right", no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for token, uses in tokens:
-        table.add_row(f"{uses:,}", percent(uses, total, 2), brief(token))
+        table.add_row(f"{uses:,}", _share(uses, total, 2), brief(token))
     return table
 
 
@@ -136,8 +137,12 @@ def _shares(groups: Mapping[str, Share], total: int) -> Table:
             group,
             f"{share.tokens:,}",
             f"{share.used:,}",
-            Text(percent(share.used, share.tokens), style="dim"),
+            Text(_share(share.used, share.tokens), style="dim"),
             f"{share.uses:,}",
-            Text(percent(share.uses, total), style="dim"),
+            Text(_share(share.uses, total), style="dim"),
         )
     return table
+
+
+def _share(part: int, whole: int, digits: int = 1) -> str:
+    return percent(part / whole, digits) if whole else "none"

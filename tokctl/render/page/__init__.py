@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokctl.comparison import Comparison
     from tokctl.explain import Summary
     from tokctl.explain.cards import TokenCard
-    from tokctl.explain.curves import ModelCurves, TokenUse
+    from tokctl.explain.curves import ModelCurves, UseCurves
 
 __all__ = ["compare_page", "inspect_page"]
 
@@ -23,7 +23,7 @@ __all__ = ["compare_page", "inspect_page"]
 def compare_page(
     comparison: Comparison,
     cards: Mapping[str, Sequence[TokenCard]],
-    uses: Mapping[str, TokenUse],
+    uses: Mapping[str, UseCurves],
 ) -> str:
     """The page of a comparison. The same results give the same bytes.
 
@@ -49,7 +49,7 @@ def inspect_page(
     curves: ModelCurves,
     cards: Sequence[TokenCard],
     texts: Comparison | None = None,
-    use: TokenUse | None = None,
+    use: UseCurves | None = None,
     walk: Sequence[int] = (),
 ) -> str:
     """The page of a model. The same results give the same bytes.

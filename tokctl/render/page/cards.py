@@ -8,6 +8,7 @@ from typing import Any
 from tokctl.explain.cards import Node, TokenCard
 from tokctl.explain.paths import Path
 from tokctl.render.page import shown
+from tokctl.wording import times
 
 #: Texts whose counts are told one by one.
 _TEXTS = 6
@@ -51,25 +52,21 @@ def _facts(card: TokenCard) -> Iterator[tuple[str, str]]:
     if card.score is not None:
         yield "score", f"{card.score:.4f}"
     if card.counts:
-        yield "in the text" + ("s" if len(card.counts) > 1 else ""), _times(card.count)
+        yield "in the text" + ("s" if len(card.counts) > 1 else ""), times(card.count)
 
 
 def _more(card: TokenCard, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield "kind", card.kind
     if card.merged is not None:
-        yield "its pair occurred", _times(card.merged) + " before the merge"
+        yield "its pair occurred", times(card.merged) + " before the merge"
     if card.trained is not None:
-        yield "in training", _times(card.trained)
+        yield "in training", times(card.trained)
     if card.place is not None:
         by = "score" if card.score is not None else "count"
         yield f"place by {by}", f"{card.place:,} of {card.of:,}"
     if 1 < len(card.counts) <= _TEXTS:
         for name, count in zip(texts, card.counts, strict=True):
-            yield f"in {shown.prose(name)}", _times(count)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else "never" if count == 0 else f"{count:,} times"
+            yield f"in {shown.prose(name)}", times(count)
 
 
 def _notes(card: TokenCard) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.comparison import Comparison, Cut, Segmentation
 from tokctl.explain.cards import TokenCard
-from tokctl.explain.curves import TokenUse
+from tokctl.explain.curves import UseCurves
 from tokctl.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.charts.every import compare_drawings
 from tokctl.render.compare import rows
@@ -39,7 +39,7 @@ class Cell:
 def page(
     comparison: Comparison,
     cards: Mapping[str, Sequence[TokenCard]],
-    uses: Mapping[str, TokenUse],
+    uses: Mapping[str, UseCurves],
 ) -> str:
     """The whole page."""
     names = [model.name for model in comparison.models]
@@ -161,7 +161,7 @@ def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
     """Bytes per token, text by text; nothing for a single text."""
     if len(comparison.texts) < 2:
         return []
-    metric = next(metric for metric in METRICS if metric.name == "bytes_per_token")
+    metric = rows.metric_named("bytes_per_token")
     return [
         (
             text.name,

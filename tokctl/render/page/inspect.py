@@ -8,7 +8,7 @@ from typing import Any
 from tokctl.comparison import Comparison
 from tokctl.explain import MergeRecord, Summary
 from tokctl.explain.cards import TokenCard
-from tokctl.explain.curves import ModelCurves, TokenUse
+from tokctl.explain.curves import ModelCurves, UseCurves
 from tokctl.render.charts.every import inspect_drawings
 from tokctl.render.compare import rows
 from tokctl.render.inspect.summary import ALGORITHM_NAMES, check_rows, summary_facts
@@ -27,7 +27,7 @@ def page(
     curves: ModelCurves,
     cards: Sequence[TokenCard],
     texts: Comparison | None,
-    use: TokenUse | None,
+    use: UseCurves | None,
     walk: Sequence[int],
 ) -> str:
     """The whole page."""
@@ -81,7 +81,7 @@ def _frequent(deck: Deck, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]
 
 def _valued(deck: Deck, values: Sequence[tuple[str, str]]) -> list[tuple[Chips, str]]:
     """Tokens, each beside its number."""
-    return [(deck.tokens([token], token), value) for token, value in values]
+    return [(deck.tokens([token], shown.token(token)), value) for token, value in values]
 
 
 def _chosen(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -1,0 +1,33 @@
+"""Numbers and names in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def plural(count: int, thing: str, things: str | None = None) -> str:
+    """`1 word`, `2 words`; `things` where that is no plain `s`."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def times(count: int) -> str:
+    """How often: `never`, `once`, `twice`, `3 times`."""
+    words = ("never", "once", "twice")
+    return words[count] if count < len(words) else f"{count:,} times"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`. There is one name at the least."""
+    *first, end = names
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share for people, never rounded to nothing or, below 1, to all."""
+    least = 10**-digits
+    rounded = round(100 * share, digits)
+    if share > 0 and not rounded:
+        return f"<{least:.{digits}f}%"
+    if share < 1 and rounded >= 100:
+        return f">{100 - least:.{digits}f}%"
+    return f"{rounded:,.{digits}f}%"
