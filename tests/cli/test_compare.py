@@ -185,12 +185,13 @@ def test_several_texts(call: Call) -> None:
         (["no.txt"], "error: can't read no.txt: No such file or directory\nhint: "),
         (["-m", "no.json", "low.txt"], "error: can't read the model no.json: No such file"),
         (["-m", "low.txt", "low.txt"], "error: low.txt is no model file, or a damaged one"),
-        (["-m", "b.json", "-m", "b.json"], "error: the model b.json is given twice\n"),
+        (["-m", "b.json"] * 2, "error: the model b.json is given twice\nhint: give each once\n"),
+        (["--lang", "a=low.txt"] * 2, "error: the language a is named twice\nhint: give each "),
         (["--fail-if", "nsl"], "error: 'nsl' is no condition\nhint: write METRIC OP NUMBER"),
         (["--fail-if", "nsl > 1 > 2"], "error: 'nsl > 1 > 2' is no condition\n"),
         (["--fail-if", "nsl > nan"], "error: 'nsl > nan' is no condition\n"),
         (["--fail-if", "fertilty > 2"], "error: no metric is called 'fertilty'\nhint: did you "),
-        (["--algo", "bep"], "error: no algorithm is called 'bep'\nhint: choose one of: bpe, "),
+        (["--algo", "bep"], "error: no algorithm or preset is called 'bep'\nhint: choose one"),
         (["-m", "b.json", "--algo", "bpe"], "error: --algo and --vocab are for training"),
         (["--json", "--markdown"], "error: --json and --markdown are two outputs\n"),
         (["--baseline", "x"], "error: the baseline 'x' is no model of this comparison, and no"),
@@ -276,3 +277,9 @@ def test_what_a_metric_is(call: Call) -> None:
     assert call("--explain", "nls").err.startswith(
         "error: no metric is called 'nls'\nhint: did you mean nsl?"
     )
+
+
+def test_a_word_that_was_asked_for(call: Call) -> None:
+    page = call("-m", "b.json", "low.txt", "--word", "longer", "--word", "lower").out
+    assert "\n\nWords, and why they are cut so\nlonger  once in the text\nb  " in page
+    assert "\n\nlower  twice in the text\nb  " in page

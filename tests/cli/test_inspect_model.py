@@ -185,6 +185,7 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
     )
     assert refused(bpe, "--merges", "3:2") == (
         "error: --merges 3:2 is empty: step 2 comes before step 3\n"
+        "hint: give the earlier step first: --merges 2:3\n"
     )
     for wrong in ("a", "1-2", "", "1:2:3", "9" * 5000):
         assert refused(bpe, "--merges", wrong).startswith("error: --merges can't be")
@@ -196,6 +197,10 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
         "error: there is no id 21\nhint: this model's ids are 0 to 20\n"
     )
     assert refused(bpe, toy).startswith(f"error: '{toy}' is one argument too many")
+    assert "--watch, --html or --plot\n" in refused(bpe, toy)
+    assert refused(bpe, "--word", "low", "--nbest", "513") == (
+        "error: --nbest can't be 513\nhint: it is a number from 1 to 512\n"
+    )
     assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
     assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
     assert refused(bpe, "--state", "1", "--errors", "no").startswith("error: --errors can't be")

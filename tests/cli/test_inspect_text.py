@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inspecting import printed, refused
+from tests.cli.inspecting import inspect, printed, refused
 from tests.conftest import shared_file
 from tests.explain import models
 from tokctl import Tokenizer
@@ -225,3 +225,11 @@ def test_lines_fit_the_terminal(
     ):
         out = printed(island, *question, terminal=True)
         assert max(map(len, out.splitlines())) <= int(columns)
+
+
+@pytest.mark.parametrize("question", ["--state", "--pairs"])
+@pytest.mark.parametrize("blank", [b"", b"\n \n"])
+def test_a_text_without_words_is_told(bpe: str, question: str, blank: bytes) -> None:
+    note = "note: the text is empty or blank: it has no words to show\n"
+    assert inspect(bpe, question, "1", stdin=blank) == (0, "", note)
+    assert inspect(bpe, question, "1", "-q", stdin=blank) == (0, "", "")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, document, model
 from tokctl.comparison import WordStory, compare, train_sizes
+from tokctl.comparison.stories import words_in
 from tokctl.comparison.texts import Text
 from tokctl.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
@@ -156,3 +157,36 @@ def test_words_with_punctuation_are_counted() -> None:
     text = "don't, (don't) xdon't don'ts two words\ntwo words\n"
     for word, count in {"don't": 2, "two words": 2, "don": 3, "words": 2, "d.n't": 0}.items():
         assert told(trained("bpe", 270), word, text).count == count
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a low, lower_low 3rd x2", ["low", "lower", "low", "rd"]),
+        # Vowels of Thai and Hindi are marks, and belong to the word.
+        ("มีสิทธิในการ ดำรงชีวิต", ["มีสิทธิในการ", "ดำรงชีวิต"]),
+        ("प्रत्येक व्यक्ति का", ["प्रत्येक", "व्यक्ति"]),
+        ("cafe\u0301 \u0301ab", ["cafe\u0301", "ab"]),
+        ("می\u200cشود\u200c \u200d", ["می\u200cشود"]),
+        ("", []),
+    ],
+)
+def test_words_of_a_sentence(text: str, words: list[str]) -> None:
+    assert words_in(text) == words
+
+
+def test_words_that_are_picked_are_words_of_the_text() -> None:
+    text = "มีสิทธิในการ ดำรงชีวิต เสรีภาพ และความมั่นคงแห่งตัวตน ของทุกคน\n"
+    models = [trained("bpe", 260, text), trained("unigram", 60, text)]
+    found = compare(models, [document(text)])
+    assert found.stories
+    assert all(story.count > 0 for story in found.stories)
+
+
+@pytest.mark.parametrize("letters", [99, 100, 101, 127, 300])
+def test_sentences_with_very_long_words(letters: int) -> None:
+    text = f"the cats {'x' * letters} sat"
+    models = [trained("bpe", 262), trained("unigram", 20)]
+    found = compare(models, [document(TEXT)], sentences=[text])
+    assert found.samples[0].text == text
+    assert ("x" * letters in {story.word for story in found.stories}) == (letters <= 100)

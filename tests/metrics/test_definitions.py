@@ -62,3 +62,10 @@ def test_a_name_that_is_none() -> None:
     with pytest.raises(TokctlError, match="no metric is called 'fertilty'") as raised:
         explain("fertilty")
     assert str(raised.value.hint).startswith("did you mean fertility? these are: tokens, ")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_label_is_a_name_too(name: str) -> None:
+    definition = DEFINITIONS[name]
+    for spelled in (definition.label, definition.label.upper(), name.replace("_", "-")):
+        assert explain(spelled) is definition

@@ -17,6 +17,7 @@ from tokctl.presets import default_recipe
 from tokctl.render.compare import show
 from tokctl.render.compare.latex import latex
 from tokctl.render.compare.markdown import markdown
+from tokctl.render.compare.rows import difference_rows, metric_rows
 from tokctl.render.console import console
 
 HOSTILE = (
@@ -130,3 +131,11 @@ def test_no_text_breaks_markdown_tables(text: str) -> None:
         widths.append(cells)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", written)
     assert not re.search(r"(?<!\\)<", outside)
+
+
+def test_very_many_bytes_per_token() -> None:
+    # One unknown word of a million bytes is one token of WordPiece.
+    found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document("x" * 1_000_000)])
+    rows = dict(metric_rows(found))
+    assert rows["bytes per token ↑"][1] == "1,000,000.000*"
+    assert dict(difference_rows(found)[1])["bytes per token"] == ["+99,999,900.0 % better "]

@@ -234,6 +234,11 @@ def test_the_direction_of_a_sentence(text: str, expected: str) -> None:
     assert shown.direction(text) == expected
 
 
+def test_a_mark_does_not_join_the_token_before() -> None:
+    assert shown.token("\u0301x") == "\u25cc\u0301x"
+    assert shown.token("e\u0301 \u0301") == "e\u0301␣\u25cc\u0301"
+
+
 def test_long_texts_are_cut() -> None:
     assert shown.token("x" * 10_000).endswith("… (10,000 characters)")
     assert len(shown.prose("\x00" * 100_000)) < 9_000

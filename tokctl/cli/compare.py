@@ -181,6 +181,12 @@ def _recipes(values: Sequence[str]) -> dict[str, Recipe]:
     from tokctl.presets.named import PRESETS
 
     names = [name.strip() for value in values for name in value.split(",")]
+    for name in names:
+        if name not in DEFAULTS and name not in PRESETS:
+            raise TokctlError(
+                f"no algorithm or preset is called {name!r}",
+                f"choose one of: {', '.join(DEFAULTS)}; or one of tokctl train --list-presets",
+            )
     return {
         name: preset(name) if name in PRESETS and name not in DEFAULTS else default_recipe(name)
         for name in names
@@ -229,7 +235,7 @@ def _read(
         if not (name and sign and path):
             raise TokctlError(f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt")
         if visible(name) in files:
-            raise TokctlError(f"the language {name} is named twice")
+            raise TokctlError(f"the language {name} is named twice", "give each language one file")
         files[visible(name)] = path
     opened: list[Document] = []
     if paths or files:

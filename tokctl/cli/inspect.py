@@ -136,8 +136,12 @@ def inspect(
 
         documents = streams.documents(world, texts)
         if counts:
-            return read_counts(tokenizer, documents[0])
-        return count_pre_tokens(tokenizer, documents, errors)
+            found = read_counts(tokenizer, documents[0])
+        else:
+            found = count_pre_tokens(tokenizer, documents, errors)
+        if not found:
+            world.say("note: the text is empty or blank: it has no words to show")
+        return found
 
     if recipe:
         forms = render.recipe(tokenizer.model, file_facts(tokenizer))
@@ -163,7 +167,7 @@ def inspect(
 
 
 #: Questions that are about a text, and those whose answer `--limit` shortens.
-_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch", "--html")
+_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch", "--html", "--plot")
 _LIMITED = ("--merges", "--merges-of", "--state", "--pairs", "--use", "--token", "--check")
 
 
@@ -174,6 +178,11 @@ def _check_companions(
         raise TokctlError(f"--limit goes with {listed(_LIMITED, 'or')}", "leave it out")
     if nbest is not None and question != "--word":
         raise TokctlError("--nbest goes with --word", "leave it out")
+    if nbest is not None:
+        from tokctl.sampling import MOST
+
+        if nbest > MOST:
+            raise TokctlError(f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}")
     if errors is not None and question not in _ABOUT_TEXTS:
         raise TokctlError(f"--errors goes with {listed(_ABOUT_TEXTS, 'or')}", "leave it out")
     if errors not in (None, "strict", "replace"):
@@ -231,7 +240,10 @@ def _merges(tokenizer: Tokenizer, asked: str, token: str | None, limit: int | No
     else:
         records, wanted = merge_records(tokenizer, first, last), None
     if last is not None and last < first:
-        raise TokctlError(f"--merges {asked} is empty: step {last} comes before step {first}")
+        raise TokctlError(
+            f"--merges {asked} is empty: step {last} comes before step {first}",
+            f"give the earlier step first: --merges {last}:{first}",
+        )
     return render.merges(records, len(tokenizer.merges), wanted, limit)
 
 

@@ -24,7 +24,7 @@ Texts = Annotated[
         metavar="TEXT",
         help="With --state, --pairs and --use: the text files; - is stdin, which is read "
         "without any, too. With --token: a text whose words use it; with --check, "
-        "--watch and --html: texts for them.",
+        "--watch, --html and --plot: texts for them.",
         show_default=False,
     ),
 ]
@@ -123,7 +123,7 @@ Watch = Annotated[
     typer.Option(
         "--watch",
         help="Replay the training on the texts, step by step, forward and back with the keys; "
-        "without a text, on the bundled sample. Needs the extra: tokctl\\[watch].",
+        "without a text, on the bundled sample. Needs the extra tokctl\\[watch].",
         rich_help_panel=_QUESTIONS,
     ),
 ]
@@ -134,7 +134,8 @@ Limit = Annotated[
         metavar="N",
         min=1,
         help="With --merges, --merges-of, --state, --pairs and --token: lines to show; "
-        "without it all, but 30 on a terminal (of merges all). With --use: tokens of each list.",
+        "without it all, but 30 on a terminal (of merges all). With --use: tokens of each list. "
+        "With --check: examples of each finding.",
         rich_help_panel=_ANSWERS,
         show_default=False,
     ),

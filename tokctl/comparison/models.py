@@ -26,7 +26,7 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
         TokctlError: a file is given twice.
     """
     if twice := [path for path, times in Counter(paths).items() if times > 1]:
-        raise TokctlError(f"the model {twice[0]} is given twice")
+        raise TokctlError(f"the model {twice[0]} is given twice", "give each once")
     short = [_short(path) for path in paths]
     times = Counter([*short, *taken])
     return {

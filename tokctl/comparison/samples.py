@@ -24,7 +24,7 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n")
 DISAGREEMENTS = 10
 #: The most frequent words decide; the rest can hardly outweigh them.
 _WORDS_COMPARED = 20_000
-_LONGEST_WORD = 100  # bytes; longer ones don't fit a table
+LONGEST_WORD = 100  # bytes; longer ones don't fit a table, nor the boundaries of `cuts`
 
 
 def pick_sentences(texts: Sequence[Text]) -> list[str]:
@@ -161,7 +161,7 @@ def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, in
     for text in texts:
         counter.feed(text.data)
         counter.end_document()
-    words = [entry for entry in counter.finish(1).items() if len(entry[0]) <= _LONGEST_WORD]
+    words = [entry for entry in counter.finish(1).items() if len(entry[0]) <= LONGEST_WORD]
     words.sort(key=lambda entry: -entry[1])
     return [entry for entry in words[:_WORDS_COMPARED] if _is_utf8(entry[0])]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
@@ -10,7 +11,7 @@ from itertools import combinations
 from tokctl import _native
 from tokctl.comparison.reasons import Reasons
 from tokctl.comparison.results import Cut, Sample, WordStory
-from tokctl.comparison.samples import inner_cuts, is_whole, segmentation
+from tokctl.comparison.samples import LONGEST_WORD, inner_cuts, is_whole, segmentation
 from tokctl.comparison.sweep import Trained
 from tokctl.comparison.texts import Text
 from tokctl.tokenizer import Tokenizer
@@ -18,7 +19,8 @@ from tokctl.training.counting import digest_of
 
 #: Words that are picked of the sentences.
 STORIES = 6
-_WORD = re.compile(r"[^\W\d_]{2,}")
+#: They stand inside words of Persian and of Indic scripts, and are neither letters nor marks.
+_JOINERS = "\u200c\u200d"
 #: What is a word of its own where text is cut at spaces and punctuation.
 _RUN = re.compile(r"[^\W_]+")
 
@@ -40,12 +42,33 @@ def _count(word: str, texts: Sequence[Text]) -> int:
     return sum(sum(1 for _ in found.finditer(text)) for text in decoded) if word else 0
 
 
+def words_in(text: str) -> list[str]:
+    """Runs of two letters or more, with the marks and joiners that belong to them: without
+    those, words of Thai or Hindi would end at a vowel."""
+    runs = "".join(char if _in_word(char) else " " for char in text).split()
+    found = []
+    for run in runs:
+        letters = [place for place, char in enumerate(run) if char.isalpha()]
+        if len(letters) > 1:
+            found.append(run[letters[0] :].rstrip(_JOINERS))
+    return found
+
+
+def _in_word(char: str) -> bool:
+    return char.isalpha() or char in _JOINERS or unicodedata.category(char)[0] == "M"
+
+
 def pick_words(
     models: Mapping[str, Tokenizer], samples: Sequence[Sample], threads: int
 ) -> list[str]:
     """Words of the sentences that models cut in different places: the most different ones,
-    in the order in which they stand there."""
-    found = dict.fromkeys(word for sample in samples for word in _WORD.findall(sample.text))
+    in the order in which they stand there; none of more than 100 bytes."""
+    found = dict.fromkeys(
+        word
+        for sample in samples
+        for word in words_in(sample.text)
+        if len(word.encode()) <= LONGEST_WORD
+    )
     spaced = [b" " + word.encode() for word in found]
     cuts = [inner_cuts(model, spaced, threads) for model in models.values()]
     weighed = {

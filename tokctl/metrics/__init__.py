@@ -79,7 +79,7 @@ class Metric:
         if self.kind == "count":
             return f"{figure:,.0f}"
         if self.kind == "ratio":
-            return f"{figure:.3f}"
+            return f"{figure:,.3f}"
         if 0 < figure < 0.0001:
             return "<0.0001"
         if 0.9999 < figure < 1:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from dataclasses import dataclass
 
 from tokctl.errors import TokctlError
@@ -231,9 +232,18 @@ DEFINITIONS = {definition.name: definition for definition in _ALL}
 
 
 def explain(name: str) -> Definition:
-    """The definition of a figure; TokctlError where none has the name."""
-    if name in DEFINITIONS:
-        return DEFINITIONS[name]
-    close = difflib.get_close_matches(name, DEFINITIONS, n=1)
+    """The definition of a figure, by its name or as tables label it; TokctlError where none
+    is called so."""
+    plain = _plain(name)
+    for definition in _ALL:
+        if plain in (definition.name, _plain(definition.label)):
+            return definition
+    close = difflib.get_close_matches(plain, DEFINITIONS, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise TokctlError(f"no metric is called {name!r}", f"{hint}these are: {', '.join(DEFINITIONS)}")
+
+
+def _plain(name: str) -> str:
+    """A label as a name: `Rényi efficiency` is `renyi_efficiency`."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return "_".join(letters.lower().replace("-", " ").split())

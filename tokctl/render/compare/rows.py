@@ -94,7 +94,7 @@ def difference_words(comparison: Comparison, model: ModelReport, metric: Metric)
     interval = model.difference_intervals.get(metric.name)
     if isinstance(interval, Interval) and not interval.excludes_zero:
         word = "unclear"
-    return f"{100 * found.amount:+.1f} {unit} {word}".replace("-", MINUS)
+    return f"{100 * found.amount:+,.1f} {unit} {word}".replace("-", MINUS)
 
 
 def difference_notes(comparison: Comparison) -> list[str]:
@@ -234,7 +234,7 @@ def language_notes(comparison: Comparison) -> list[str]:
 
 
 def _ratio(figure: Figure) -> str:
-    return "n/a" if isinstance(figure, Absent) else f"{figure:.3f}"
+    return "n/a" if isinstance(figure, Absent) else f"{figure:,.3f}"
 
 
 #: How the words that are explained are counted.

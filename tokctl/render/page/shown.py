@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 
-from tokctl.render.console import visible
+from tokctl.render.console import drawn, visible
 
 #: Characters of a token; one can be a whole book long.
 LONGEST_TOKEN = 120
@@ -15,8 +15,9 @@ LONGEST_TEXT = 2_000
 
 def token(text: str) -> str:
     """A token: spaces are drawn, and what has no picture is escaped, so that no character of
-    it can turn the page around it (U+202E) or end an element."""
-    return _cut(text, LONGEST_TOKEN, visible)
+    it can turn the page around it (U+202E) or end an element, and a combining mark at its
+    begin stands on a dotted circle, not on the token before."""
+    return _cut(text, LONGEST_TOKEN, drawn)
 
 
 def prose(text: str) -> str:
