@@ -40,10 +40,10 @@ n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
 
 Against b, the baseline
                                      w
-tokens                  −50.0 % better
-bytes per token        +100.0 % better
-characters per token   +100.0 % better
-fertility               −50.0 % better
+tokens                   −50.0% better
+bytes per token         +100.0% better
+characters per token    +100.0% better
+fertility                −50.0% better
 continued words        −58.3 pp better
 STRR                   +58.3 pp better
 round trip              −25.0 pp worse
@@ -160,10 +160,10 @@ n/a: UNK rate of b: nothing is unknown to this model: every byte has a token
 
 | metric | w |
 | --- | ---: |
-| tokens | −50.0 % better |
-| bytes per token | +100.0 % better |
-| characters per token | +100.0 % better |
-| fertility | −50.0 % better |
+| tokens | −50.0% better |
+| bytes per token | +100.0% better |
+| characters per token | +100.0% better |
+| fertility | −50.0% better |
 | continued words | −58.3 pp better |
 | STRR | +58.3 pp better |
 | round trip | −25.0 pp worse |

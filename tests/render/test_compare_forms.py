@@ -138,4 +138,4 @@ def test_very_many_bytes_per_token() -> None:
     found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document("x" * 1_000_000)])
     rows = dict(metric_rows(found))
     assert rows["bytes per token ↑"][1] == "1,000,000.000*"
-    assert dict(difference_rows(found)[1])["bytes per token"] == ["+99,999,900.0 % better "]
+    assert dict(difference_rows(found)[1])["bytes per token"] == ["+99,999,900.0% better "]

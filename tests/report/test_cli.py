@@ -63,7 +63,7 @@ def test_a_page_with_everything_that_can_be_asked_for() -> None:
     ran = tokctl("compare", "-q", "low.txt", *asked, "--html", "p.html")
     assert ran == Result(0, b"p.html\n", "")
     page = Path("p.html").read_text(encoding="utf-8")
-    for title in ("Vocabulary sizes", "Languages", "encodes, MB/s", "In short"):
+    for title in ("Vocabulary sizes", "Languages", "encodes, MB/s", "What the figures say"):
         assert title in page
     assert re.search(r"<small>[\d.,]+ to [\d.,]+</small>", page)
 

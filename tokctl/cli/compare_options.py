@@ -116,7 +116,7 @@ Intervals = Annotated[
     bool,
     typer.Option(
         "--intervals",
-        help="95 % intervals by drawing the lines of the texts anew, so that noise is not read as "
+        help="95% intervals by drawing the lines of the texts anew, so that noise is not read as "
         "a difference.",
         rich_help_panel=_LOOK,
     ),

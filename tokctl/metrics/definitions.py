@@ -205,7 +205,7 @@ _ALL = (
     ),
     Definition(
         "intervals",
-        "95 % intervals",
+        "95% intervals",
         "25th and 975th of the figures of 1,000 resamples, each of as many lines, drawn with "
         "replacement",
         "that of the figure",

@@ -82,7 +82,7 @@ def relative(
         (
             metric.label,
             *(
-                next((f"{c:+.1f} %" for n, m, c in found if (n, m) == (name, metric)), "")
+                next((f"{c:+.1f}%" for n, m, c in found if (n, m) == (name, metric)), "")
                 for number, name in enumerate(names)
                 if number != place
             ),
@@ -103,7 +103,7 @@ def relative(
 def _better(change: float) -> str:
     if not change:
         return "the same as"
-    return f"{abs(change):.1f} % {'better' if change > 0 else 'worse'} than"
+    return f"{abs(change):.1f}% {'better' if change > 0 else 'worse'} than"
 
 
 def places(

@@ -75,7 +75,7 @@ def blocks(comparison: Comparison) -> Iterator[Block]:
         for note in rows.difference_notes(comparison):
             yield Paragraph(note)
     if lines := rows.interval_rows(comparison):
-        yield Heading("95 % intervals over lines")
+        yield Heading("95% intervals over lines")
         yield _of_rows("metric", models, _plain(lines))
         yield Paragraph(rows.RESAMPLED)
     if lines := rows.speed_rows(comparison):

@@ -89,17 +89,20 @@ def difference_words(comparison: Comparison, model: ModelReport, metric: Metric)
         return "n/a"
     if found.better is None:
         return "equal  "
-    unit = "%" if found.relative else "pp"
+    unit = "%" if found.relative else " pp"
     word = "better " if found.better else "worse  "
     interval = model.difference_intervals.get(metric.name)
     if isinstance(interval, Interval) and not interval.excludes_zero:
         word = "unclear"
-    return f"{100 * found.amount:+,.1f} {unit} {word}".replace("-", MINUS)
+    shown = f"{100 * found.amount:+,.1f}"
+    if found.relative and shown == "-100.0" and found.amount > -1:
+        shown = "-99.9"  # something is left
+    return f"{shown}{unit} {word}".replace("-", MINUS)
 
 
 def difference_notes(comparison: Comparison) -> list[str]:
     """What the words and units of the differences mean."""
-    unclear = "unclear: the 95 % interval of the difference, over lines, holds 0"
+    unclear = "unclear: the 95% interval of the difference, over lines, holds 0"
     _, found = difference_rows(comparison)
     some = any(cell.endswith("unclear") for _, cells in found for cell in cells)
     return [POINTS, unclear] if some else [POINTS]
@@ -276,4 +279,24 @@ def notes(comparison: Comparison) -> list[str]:
         every = len(names) == len(comparison.models)
         whose = "" if every else f" of {', '.join(names)}"
         lines.append(f"n/a: {', '.join(labels)}{whose}: {reason}")
-    return lines
+    return [*lines, *_partly(comparison)]
+
+
+def _partly(comparison: Comparison) -> list[str]:
+    """That figures of all texts together hold texts that have none by themselves."""
+    first = comparison.models[0]
+    lacking = {
+        metric.label: names
+        for metric in METRICS
+        if not isinstance(first.total.figures[metric.name], Absent)
+        and (
+            names := tuple(
+                text.text for text in first.texts if isinstance(text.figures[metric.name], Absent)
+            )
+        )
+    }
+    return [
+        f"{', '.join(label for label in lacking if lacking[label] == names)} over all texts "
+        f"hold {', '.join(names)}, which by themselves have none"
+        for names in dict.fromkeys(lacking.values())
+    ]

@@ -29,7 +29,7 @@ def show(comparison: Comparison, console: Console) -> None:
         _section(console, title, tables(list(map(rows.safe, others)), lines, width))
         _notes(console, rows.difference_notes(comparison))
     if lines := rows.interval_rows(comparison):
-        _section(console, "95 % intervals over lines", tables(models, lines, width))
+        _section(console, "95% intervals over lines", tables(models, lines, width))
         _notes(console, [rows.RESAMPLED])
     if lines := rows.speed_rows(comparison):
         _section(console, "Speed here", tables(models, lines, width))
