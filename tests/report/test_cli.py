@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import Result, error, names, process, tokctl
+from tests.conftest import shared_file
 from tests.metrics.models import TEXT, model
+from tokctl import Tokenizer
 from tokctl.render import charts
 from tokctl.render.charts import extra
 
@@ -66,6 +68,16 @@ def test_a_page_with_everything_that_can_be_asked_for() -> None:
     for title in ("Vocabulary sizes", "Languages", "encodes, MB/s", "What the figures say"):
         assert title in page
     assert re.search(r"<small>[\d.,]+ to [\d.,]+</small>", page)
+
+
+def test_the_page_of_a_large_text_is_small(treasure_island: Path) -> None:
+    books = shared_file("corpora/books.txt")
+    models = []
+    for name in ("bpe", "wordpiece", "unigram"):
+        Tokenizer.train([treasure_island], vocab_size=10_000, algorithm=name).save(f"{name}.json")
+        models += ["-m", f"{name}.json"]
+    assert tokctl("compare", *models, str(books), "--html", "p.html").code == 0
+    assert 50_000 < Path("p.html").stat().st_size < 3_000_000
 
 
 def test_the_page_of_a_model() -> None:
