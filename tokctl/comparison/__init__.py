@@ -19,7 +19,6 @@ from tokctl.comparison.models import (
     find_baseline,
     name_files,
     named_models,
-    split_algorithms,
 )
 from tokctl.comparison.reports import reports_of, summary
 from tokctl.comparison.results import (
@@ -63,7 +62,6 @@ __all__ = [
     "find_baseline",
     "name_files",
     "read_texts",
-    "split_algorithms",
     "train_sizes",
 ]
 
@@ -175,7 +173,13 @@ def compare(
         agreement=measuring.agreements(list(measured.values())),
         stories=stories.stories(named, picked, read, threads, sweep or {}),
         languages=_languages(languages, reference, reports),
-        sweep=sweep_points(sweep or {}, read, threads, word_rule=word_rule),
+        sweep=sweep_points(
+            sweep or {},
+            read,
+            threads,
+            word_rule=word_rule,
+            known={named[report.name]: report.total.counts for report in reports},
+        ),
     )
     return replace(comparison, findings=findings_of(comparison, named))
 

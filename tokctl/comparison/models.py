@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokctl.errors import TokctlError
-from tokctl.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 
 #: What can be compared: a tokenizer, alone or with a name, or the path of a model file.
@@ -108,11 +107,3 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
 
 def _same(first: str, second: str) -> bool:
     return first == second or Path(first).resolve() == Path(second).resolve()
-
-
-def split_algorithms(values: Sequence[str]) -> list[str]:
-    """The algorithms of `--algo`, which may be repeated and may hold commas."""
-    names = [name.strip() for value in values for name in value.split(",")]
-    for name in names:
-        default_recipe(name)
-    return list(dict.fromkeys(names))

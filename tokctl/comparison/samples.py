@@ -9,7 +9,7 @@ from itertools import combinations
 
 from tokctl import _native
 from tokctl.comparison.results import Disagreement, Sample, Segmentation
-from tokctl.comparison.texts import Text
+from tokctl.comparison.texts import Text, count_words
 from tokctl.encoding import Encoding
 from tokctl.tokenizer import Tokenizer
 
@@ -134,16 +134,15 @@ def disagreements(
     A word is encoded as it stands behind a space. Ties go to the word seen first. Words
     that are not UTF-8, and those of more than 100 bytes, are left out.
     """
-    pairs = list(combinations(range(len(models)), 2))
-    if not pairs:
+    if len(models) < 2:
         return []
     words = _frequent_words(texts, threads)
-    spaced = [b" " + word for word, _ in words]
-    cuts = [inner_cuts(model, spaced, threads) for model in models.values()]
-    weighed = []
-    for (word, count), *own in zip(words, *cuts, strict=True):
-        if differing := sum((own[i] ^ own[j]).bit_count() for i, j in pairs):
-            weighed.append((count * differing, count, word))
+    differing = boundaries_apart(models, [word for word, _ in words], threads)
+    weighed = [
+        (count * apart, count, word)
+        for (word, count), apart in zip(words, differing, strict=True)
+        if apart
+    ]
     weighed.sort(key=lambda entry: -entry[0])
     return [
         Disagreement(
@@ -157,11 +156,8 @@ def disagreements(
 
 
 def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, int]]:
-    counter = _native.Counter("whitespace", [], threads)
-    for text in texts:
-        counter.feed(text.data)
-        counter.end_document()
-    words = [entry for entry in counter.finish(1).items() if len(entry[0]) <= LONGEST_WORD]
+    counts = count_words(texts, "whitespace", threads)
+    words = [entry for entry in counts.items() if len(entry[0]) <= LONGEST_WORD]
     words.sort(key=lambda entry: -entry[1])
     return [entry for entry in words[:_WORDS_COMPARED] if _is_utf8(entry[0])]
 
@@ -174,7 +170,20 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-def inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
+def boundaries_apart(
+    models: Mapping[str, Tokenizer], words: Sequence[bytes], threads: int
+) -> list[int]:
+    """For each word, behind a space: the boundaries inside it that one model of a pair has and
+    the other lacks, summed over all pairs. Words have at most `LONGEST_WORD` bytes."""
+    spaced = [b" " + word for word in words]
+    cuts = [_inner_cuts(model, spaced, threads) for model in models.values()]
+    return [
+        sum((one ^ other).bit_count() for one, other in combinations(own, 2))
+        for own in zip(*cuts, strict=True)
+    ]
+
+
+def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
     """The boundaries strictly inside words that a space precedes: bit n stands for byte n."""
     cuts = tokenizer.encoder.cuts(texts, tokenizer.special_matcher("none"), threads)
     return [own & ((1 << len(text)) - 4) for own, text in zip(cuts, texts, strict=True)]

@@ -6,14 +6,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from itertools import combinations
 
-from tokctl import _native
 from tokctl.comparison.reasons import Reasons
 from tokctl.comparison.results import Cut, Sample, WordStory
-from tokctl.comparison.samples import LONGEST_WORD, inner_cuts, is_whole, segmentation
+from tokctl.comparison.samples import LONGEST_WORD, boundaries_apart, is_whole, segmentation
 from tokctl.comparison.sweep import Trained
-from tokctl.comparison.texts import Text
+from tokctl.comparison.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
 
@@ -23,15 +21,6 @@ STORIES = 6
 _JOINERS = "\u200c\u200d"
 #: What is a word of its own where text is cut at spaces and punctuation.
 _RUN = re.compile(r"[^\W_]+")
-
-
-def word_counts(texts: Sequence[Text], threads: int) -> dict[bytes, int]:
-    """How often the texts have each word, cut at spaces and punctuation."""
-    counter = _native.Counter([{"kind": "bert"}], [], threads)
-    for text in texts:
-        counter.feed(text.data)
-        counter.end_document()
-    return dict(counter.finish(1).items())
 
 
 def _count(word: str, texts: Sequence[Text]) -> int:
@@ -69,12 +58,8 @@ def pick_words(
         for word in words_in(sample.text)
         if len(word.encode()) <= LONGEST_WORD
     )
-    spaced = [b" " + word.encode() for word in found]
-    cuts = [inner_cuts(model, spaced, threads) for model in models.values()]
-    weighed = {
-        word: sum((one ^ other).bit_count() for one, other in combinations(own, 2))
-        for word, *own in zip(found, *cuts, strict=True)
-    }
+    differing = boundaries_apart(models, [word.encode() for word in found], threads)
+    weighed = dict(zip(found, differing, strict=True))
     ranked = sorted((word for word in found if weighed[word]), key=lambda word: -weighed[word])
     chosen = set(ranked[:STORIES])
     return [word for word in found if word in chosen]
@@ -91,9 +76,10 @@ def stories(
     other sizes do."""
     if not words:
         return ()
-    counted = word_counts(texts, threads)
+    counted = count_words(texts, "bert", threads)  # cut at spaces and punctuation
+    digest = digest_of([sha256(text.data).hexdigest() for text in texts])
     reasons = {
-        name: Reasons(model, texts if _trained_on(model, texts) else None)
+        name: Reasons(model, texts if _trained_on(model, texts, digest) else None)
         for name, model in models.items()
     }
     found = []
@@ -106,8 +92,8 @@ def stories(
     return tuple(found)
 
 
-def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text]) -> bool:
-    """Is it these very texts that the model was trained on?"""
+def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text], digest: str) -> bool:
+    """Is it these very texts that the model was trained on? `digest` is theirs."""
     record = tokenizer.model.training
     if record is None or record.documents != len(texts):
         return False
@@ -115,7 +101,7 @@ def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text]) -> bool:
         return False
     if record.bytes != sum(len(text.data) for text in texts):
         return False
-    return record.sha256 == digest_of([sha256(text.data).hexdigest() for text in texts])
+    return record.sha256 == digest
 
 
 def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tokctl.comparison import measuring
 from tokctl.comparison.results import SweepPoint
 from tokctl.comparison.texts import Text
-from tokctl.metrics import METRICS, NOTHING, range_of
+from tokctl.metrics import METRICS, NOTHING, Counts, range_of
 from tokctl.pruning import prune
 from tokctl.recipe import Recipe
 from tokctl.tokenizer import Tokenizer
@@ -74,27 +74,29 @@ def sweep_points(
     threads: int | None = None,
     *,
     word_rule: str = "spaces",
+    known: Mapping[Tokenizer, Counts] | None = None,
 ) -> tuple[SweepPoint, ...]:
-    """The figures of every training over all texts together, by model, then by size; words by
-    `word_rule` (of `tokctl.metrics.WORD_RULES`)."""
+    """The figures of every training over all texts together, by model, then by size.
+
+    Args:
+        word_rule: what a word is, of `tokctl.metrics.WORD_RULES`.
+        known: counts over all texts that have been measured already, by the same rule.
+    """
     threads = threads or available_threads()
+    # A training that ended early is the same tokenizer at several sizes.
+    counts = dict(known or {})
+    for tokenizer in trained.values():
+        if tokenizer not in counts:
+            measured = (measuring.measure(tokenizer, t.data, threads, word_rule) for t in texts)
+            counts[tokenizer] = sum(measured, NOTHING)
     names = list(dict.fromkeys(name for name, _ in trained))
     order = sorted(trained, key=lambda key: (names.index(key[0]), key[1]))
     return tuple(
-        _point(name, size, trained[name, size], texts, threads, word_rule) for name, size in order
+        _point(name, size, trained[name, size], counts[trained[name, size]]) for name, size in order
     )
 
 
-def _point(
-    name: str,
-    size: int,
-    tokenizer: Tokenizer,
-    texts: Sequence[Text],
-    threads: int,
-    word_rule: str,
-) -> SweepPoint:
-    measured = (measuring.measure(tokenizer, text.data, threads, word_rule) for text in texts)
-    counts = sum(measured, NOTHING)
+def _point(name: str, size: int, tokenizer: Tokenizer, counts: Counts) -> SweepPoint:
     reach = range_of(tokenizer.model)
     figures = {
         metric.name: metric.figure(reach, counts, counts)

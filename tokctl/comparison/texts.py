@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.sources import Document, check_utf8, documents
 
@@ -20,6 +21,16 @@ class Text:
     def document(self) -> Document:
         """The text as a source of training."""
         return Document(self.name, len(self.data), lambda: iter([self.data]))
+
+
+def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict[bytes, int]:
+    """How often the texts have each word, in first-seen order; words are what a named
+    pre-tokenizer makes of them, and end where a text ends."""
+    counter = _native.Counter(pre_tokenizer, [], threads)
+    for text in texts:
+        counter.feed(text.data)
+        counter.end_document()
+    return dict(counter.finish(1).items())
 
 
 def read_texts(

@@ -213,11 +213,11 @@ def language_rows(comparison: Comparison, name: str) -> list[Row]:
     if found is None:
         return []
     rows = [
-        (safe(language.name), [_ratio(figures[name]) for figures in language.figures])
+        (safe(language.name), [ratio_words(figures[name]) for figures in language.figures])
         for language in found.languages
     ]
     if name == "parity":
-        rows.append(("Gini of tokens per line", [_ratio(figure) for figure in found.gini]))
+        rows.append(("Gini of tokens per line", [ratio_words(figure) for figure in found.gini]))
     return rows
 
 
@@ -236,7 +236,8 @@ def language_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-def _ratio(figure: Figure) -> str:
+def ratio_words(figure: Figure) -> str:
+    """A figure of a language, to three digits."""
     return "n/a" if isinstance(figure, Absent) else f"{figure:,.3f}"
 
 

@@ -188,14 +188,13 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
         (
             entry.name,
             entry.lines,
-            [[(_three(one[key]), label) for key, label in _COSTS.items()] for one in entry.figures],
+            [
+                [(rows.ratio_words(one[key]), label) for key, label in _COSTS.items()]
+                for one in entry.figures
+            ],
         )
         for entry in (found.languages if found else ())
     ]
-
-
-def _three(figure: Figure) -> str:
-    return "n/a" if isinstance(figure, Absent) else f"{figure:.3f}"
 
 
 def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
