@@ -7,7 +7,7 @@ from time import perf_counter
 import typer
 
 from tokctl.cli import encode_options as given
-from tokctl.cli import options, streams, texts_out
+from tokctl.cli import options, source_options, streams, texts_out
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -80,6 +80,7 @@ def encode(
     errors: given.Errors = "strict",
     threads: given.Threads = 1,
     output: streams.Output = None,
+    sources: source_options.Sources = source_options.NONE,
 ) -> None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
     a line must fit into memory; with --whole or --as bin, the longest stretch without a space,
@@ -117,7 +118,7 @@ def encode(
         sample=sample,
         seed=seed,
     )
-    texts = streams.documents(world, files)
+    texts = sources.open(world, files)
     forms = Forms(
         tokenizer,
         form="ids" if count else form,

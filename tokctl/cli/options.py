@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -68,9 +69,18 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
 
 
 def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    """The command with the options above added. It is called with the world first."""
+    """The command with the options above added. It is called with the world first.
+
+    A parameter whose type is a dataclass stands for the options that its fields are.
+    """
     signature = inspect.signature(command, eval_str=True)
-    parameters = [p for name, p in signature.parameters.items() if name != "world"]
+    groups = {name: p.annotation for name, p in signature.parameters.items() if _is_group(p)}
+    parameters = [
+        parameter
+        for name, p in signature.parameters.items()
+        for parameter in (_fields(p.annotation) if name in groups else [p])
+        if name != "world"
+    ]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
         for name, (kind, default) in _GLOBALS.items()
@@ -81,6 +91,8 @@ def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None
     def wrapped(*, context: typer.Context, **values: Any) -> int | None:
         world: World = context.obj
         apply(world, **{name: values.pop(name) for name in _GLOBALS})
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         try:
             return command(world, **values)
         except (KeyboardInterrupt, EOFError, OSError) as error:
@@ -92,3 +104,23 @@ def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None
     )
     wrapped.__annotations__ = {p.name: p.annotation for p in [context, *keyword_only, *added]}
     return wrapped
+
+
+def _is_group(parameter: inspect.Parameter) -> bool:
+    return isinstance(parameter.annotation, type) and (
+        is_dataclass(parameter.annotation) and parameter.annotation is not World
+    )
+
+
+def _fields(group: Any) -> list[inspect.Parameter]:
+    """The options that a dataclass is made of."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, recipes, streams, train_report
+from tokctl.cli import options, recipes, source_options, streams, train_report
 from tokctl.cli import recipe_options as described
 from tokctl.cli import train_checks as checks
 from tokctl.cli import train_options as given
@@ -87,6 +87,7 @@ def train(
     max_input_chars: described.MaxInputChars = None,
     template: described.Template = None,
     decoder: described.Decoder = None,
+    sources: source_options.Sources = source_options.NONE,
 ) -> None:
     """Train a tokenizer on texts and write its model file: a tokenizer.json that Hugging Face
     libraries load, where that format can hold the recipe.
