@@ -31,7 +31,7 @@ class Contender:
     @property
     def ours(self) -> bool:
         """Whether it is tokctl, in whatever way."""
-        return self.peer == "tokctl_"
+        return self.peer in ("tokctl_", "memory_")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class Sizes:
     odd: int = 2_000_000
     odd_long: int = 10_000_000
     added: int = 400_000
+    memory: tuple[int, int] = (100_000_000, 1_000_000_000)
 
 
 #: With --quick.
@@ -108,6 +109,7 @@ QUICK = Sizes(
     odd=100_000,
     odd_long=200_000,
     added=20_000,
+    memory=(1_000_000, 3_000_000),
 )
 
 

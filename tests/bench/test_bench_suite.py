@@ -39,6 +39,7 @@ TINY = Sizes(
     odd=2_000,
     odd_long=4_000,
     added=50,
+    memory=(20_000, 40_000),
 )
 ABSENT = "is not installed"
 #: What peers are known to do otherwise, by model or text. All others give the right ids.
@@ -78,7 +79,7 @@ def measured(materials: Materials) -> list[Measured]:
 
 def test_every_kind_of_row_comes_to_the_right_result(measured: list[Measured]) -> None:
     assert {part.row.section for part in measured} == {
-        *("encoding", "decoding", "training", "processes", "growth", "odd")
+        *("encoding", "decoding", "training", "processes", "growth", "odd", "memory")
     }
     for part in measured:
         here = [line for line in part.lines if not line.verdict.endswith(ABSENT)]

@@ -104,7 +104,11 @@ class Materials:
         if kind in made.SHAPES:
             data, about = self._source("books")
             return made.SHAPES[kind](data, int(size)), f"{kind}, made from {about} or a seed"
-        data, about = self._source(kind)
+        if kind == "mixed":
+            parts = [self._source(name) for name in ("books", "code", "multilingual")]
+            data, about = b"".join(part[0] for part in parts), "books, code and multilingual text"
+        else:
+            data, about = self._source(kind)
         return made.varied(data, int(size)), f"{about}, repeated with varied words"
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:

@@ -5,6 +5,7 @@ put off until then are not timed; a training reads its text inside the timed par
 #: The package behind each module, as it is installed.
 PACKAGES = {
     "tokctl_": "tokctl",
+    "memory_": "tokctl",
     "huggingface": "tokenizers",
     "tiktoken_": "tiktoken",
     "gigatoken_": "gigatoken",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.bench.rows import Row, Sizes
-from tests.bench.work import commands, decoding, encoding, growth, training
+from tests.bench.work import commands, decoding, encoding, growth, memory, training
 
 
 def all_rows(sizes: Sizes) -> list[Row]:
@@ -14,4 +14,5 @@ def all_rows(sizes: Sizes) -> list[Row]:
         *commands.rows(sizes),
         *growth.rows(sizes),
         *growth.odd_rows(sizes),
+        *memory.rows(sizes),
     ]
