@@ -1,0 +1,70 @@
+"""Processes that end before they are done, and what they leave."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.cli.run import command
+
+
+class Ended(NamedTuple):
+    """killed: the signal came before the process was done."""
+
+    code: int
+    err: str
+    killed: bool
+
+
+def stopped(
+    arguments: list[str], folder: Path, seconds: float, number: signal.Signals = signal.SIGKILL
+) -> Ended:
+    """Runs a command line in a folder and sends the signal so many seconds after the start."""
+    with subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        deadline = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        killed = process.poll() is None
+        if killed:
+            process.send_signal(number)
+        _, err = process.communicate(timeout=120)
+    return Ended(process.returncode, err.decode(), killed)
+
+
+def timed(arguments: list[str], folder: Path) -> float:
+    """Runs a command line to its end; the seconds that it took."""
+    start = time.monotonic()
+    subprocess.run(
+        command(*arguments), cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL
+    )
+    return time.monotonic() - start
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder, but the hidden ones, by its path there."""
+    found = {}
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(root, name)
+            if not name.startswith("."):
+                key = path.relative_to(folder).as_posix()
+                found[key] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def hidden(folder: Path) -> list[str]:
+    """Files below a folder whose name begins with a dot."""
+    return sorted(path.name for path in folder.rglob(".*") if path.is_file())
