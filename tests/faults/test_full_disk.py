@@ -53,8 +53,10 @@ def on_a_small_disk(folder: Path, first: list[str], then: list[str]) -> tuple[st
         shutil.rmtree(folder / name, ignore_errors=True)
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     done = subprocess.run(
-        ["unshare", *user, "--mount", "sh", "-c", SCRIPT, "sh"]
-        + [shell(first), "full", shell(then), "after"],
+        [
+            *("unshare", *user, "--mount", "sh", "-c", SCRIPT, "sh"),
+            *(shell(first), "full", shell(then), "after"),
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -119,8 +121,7 @@ def test_a_folder_that_may_not_be_written_to(folder: Path) -> None:
     closed.chmod(0o555)
     for arguments in (
         ["encode", "-m", "model.json", "-o", "closed/ids", "text.txt"],
-        ["encode", "-m", "model.json", "--shard-size", "4K", "--as", "bin"]
-        + ["-o", "closed/ids", "text.txt"],
+        [*"encode -m model.json --shard-size 4K --as bin -o closed/ids text.txt".split()],
         ["train", "-q", "--vocab", "300", "-o", "closed/model.json", "text.txt"],
     ):
         done = process(*arguments, cwd=folder)

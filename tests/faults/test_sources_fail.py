@@ -14,7 +14,7 @@ from tests.cli.run import command, names, process
 from tokctl import Tokenizer
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Tokenizer.train_on_counts({"low": 3, "lower": 2}, vocab_size=260).save("model.json")
@@ -44,7 +44,7 @@ def failed(name: str, *sources: str, said: str, stdin: bytes = b"") -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_truncated_gzip(folder: Path, name: str) -> None:
+def test_a_truncated_gzip(name: str) -> None:
     whole = gzip.compress(Path("text.txt").read_bytes())
     for length in (len(whole) - 1, len(whole) - 8, len(whole) // 2, 12):
         Path("cut.gz").write_bytes(whole[:length])
@@ -53,7 +53,7 @@ def test_a_truncated_gzip(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_table_without_the_column(folder: Path, name: str) -> None:
+def test_a_table_without_the_column(name: str) -> None:
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
@@ -66,7 +66,7 @@ def test_a_table_without_the_column(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "count"])
-def test_a_source_that_vanishes(folder: Path, name: str) -> None:
+def test_a_source_that_vanishes(name: str) -> None:
     """A pipe holds the command up, between the check of its sources and the last of them."""
     os.mkfifo("pipe")
     Path("last.txt").write_bytes(b"lower\n")
@@ -84,7 +84,7 @@ def test_a_source_that_vanishes(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_source_that_shrinks(folder: Path, name: str) -> None:
+def test_a_source_that_shrinks(name: str) -> None:
     Path("large.txt").write_bytes(b"low lower lowest\n" * 2_000_000)
     with subprocess.Popen(
         command(*COMMANDS[name], "large.txt"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -110,7 +110,7 @@ def _open_files(pid: int) -> list[str]:
     try:
         for link in folder.iterdir():
             try:
-                found.append(os.readlink(link))
+                found.append(str(link.readlink()))
             except OSError:
                 continue
     except OSError:
@@ -118,7 +118,7 @@ def _open_files(pid: int) -> list[str]:
     return found
 
 
-def test_ten_thousand_small_files(folder: Path) -> None:
+def test_ten_thousand_small_files() -> None:
     texts = Path("texts")
     texts.mkdir()
     for number in range(10_000):
@@ -140,7 +140,7 @@ def test_ten_thousand_small_files(folder: Path) -> None:
     assert trained.code == 0, trained.err
 
 
-def test_names_that_are_not_utf8(folder: Path) -> None:
+def test_names_that_are_not_utf8() -> None:
     name = os.fsdecode(b"caf\xe9.txt")
     try:
         Path(name).write_bytes(b"low lower\n")
@@ -185,7 +185,7 @@ def test_two_writers_of_one_file(folder: Path, arguments: list[str]) -> None:
     assert [name for name in names(folder) if name.startswith(".")] == []
 
 
-def test_two_writers_of_one_folder(folder: Path) -> None:
+def test_two_writers_of_one_folder() -> None:
     def shards(target: str) -> list[str]:
         how = ["--as", "bin", "--shard-size", "500", "--resume", "-o", target]
         return ["encode", "-m", "model.json", *how, *["text.txt"] * 20]
