@@ -119,9 +119,10 @@ def test_a_folder_that_may_not_be_written_to(folder: Path) -> None:
     closed = folder / "closed"
     closed.mkdir()
     closed.chmod(0o555)
+    shards = ["encode", "-m", "model.json", "--as", "bin", "--shard-size", "4K"]
     for arguments in (
         ["encode", "-m", "model.json", "-o", "closed/ids", "text.txt"],
-        [*"encode -m model.json --shard-size 4K --as bin -o closed/ids text.txt".split()],
+        [*shards, "-o", "closed/ids", "text.txt"],
         ["train", "-q", "--vocab", "300", "-o", "closed/model.json", "text.txt"],
     ):
         done = process(*arguments, cwd=folder)
