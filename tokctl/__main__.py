@@ -9,16 +9,29 @@ from typing import NoReturn
 #: objects that stay, and the default of 700 would walk them over and over.
 _BETWEEN_COLLECTIONS = 100_000
 
+#: As `tokctl.errors` has it, which is not imported yet where this is needed.
+_INTERRUPTED = 130
+
 
 def main() -> None:
     """Runs the command line."""
+    _read_arguments_as_utf8()
     gc.set_threshold(_BETWEEN_COLLECTIONS)
-    from tokctl.cli.app import main as run
-
     try:
+        from tokctl.cli.app import main as run
+
         run()
     except SystemExit as end:
         _end(end)
+    except KeyboardInterrupt:  # while all of that was being imported
+        sys.exit(_INTERRUPTED)
+
+
+def _read_arguments_as_utf8() -> None:
+    """Starts Python anew where it takes the locale C at its word (`PYTHONUTF8=0`), and would know
+    no character of an argument, nor of a file's name, beyond ASCII."""
+    if sys.getfilesystemencoding() == "ascii" and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _end(end: SystemExit) -> NoReturn:

@@ -53,7 +53,9 @@ def process(
         check=False,
         **options,
     )
-    return Result(done.returncode, done.stdout or b"", done.stderr.decode())
+    return Result(
+        done.returncode, done.stdout or b"", done.stderr.decode("utf-8", "backslashreplace")
+    )
 
 
 def error(message: str, hint: str | None) -> str:

@@ -1,8 +1,7 @@
-"""Start-up, help, colour, progress bars, and options before and after the command."""
+"""Start-up, help, colour, and options before and after the command."""
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import process, tokctl
-from tokctl.cli import progress
-from tokctl.cli.world import World
 
 Models = dict[str, Path]
 
@@ -77,26 +74,6 @@ def test_colour(world: dict[str, object], arguments: tuple[str, ...], coloured: 
     trained = tokctl("train", "--vocab", "260", *arguments, stdin=b"low lower", **world)
     assert ("\x1b[" in trained.err) == coloured
     assert trained.out == b"stdin.bpe.json\n"
-
-
-def bars(**world: object) -> str:
-    shown = io.StringIO()
-    settings = {"stderr_is_terminal": True, **world}
-    with progress.Bars(World(io.BytesIO(), io.BytesIO(), shown, **settings)) as told:  # type: ignore[arg-type]
-        told("count", 500_000, 1_000_000)
-        told("merge", 300, 10_000)
-        told("merge", 5_000, 10_000)
-    return shown.getvalue()
-
-
-def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bars() == ""  # too fast to be worth one
-    monkeypatch.setattr(progress, "_DELAY", 0)
-    shown = bars()
-    assert "reading" in shown and "merging" in shown and "10000" in shown
-    assert shown.endswith("\r")
-    assert bars(quiet=True) == bars(stderr_is_terminal=False) == ""
-    assert bars(environ={"TERM": "dumb"}) == ""
 
 
 def test_file_names_can_hold_anything(models: Models) -> None:

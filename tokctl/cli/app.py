@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -17,10 +18,18 @@ from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 
 #: Command names in the order of the help; each lives in the module of its name.
-COMMANDS = ("train", "encode", "decode", "inspect", "compare", "convert", "corpora")
+COMMANDS = (
+    *("train", "encode", "decode", "inspect", "compare", "convert", "corpora"),
+    *("completion", "man"),
+)
 
-EPILOG = """Exit codes: 0 done, 1 a comparison failed its condition or a conversion its
-check, 2 bad usage or input, 130 interrupted. Every command has --help with examples."""
+EPILOG = """Every command has --help with examples, and tokctl man COMMAND is its manual page.
+
+Exit codes: 0 done, 1 a comparison or a check failed its condition, or a conversion its check,
+2 bad usage or input, 130 interrupted, 143 ended by SIGTERM.
+
+Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCTL_PROGRESS,
+TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
 
 #: What to do about errors of the core that no command has explained, by their kind.
 _CORE_HINTS = {
@@ -41,19 +50,23 @@ def _callback(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     debug: options.Debug = False,
+    progress: options.Progress = None,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Train, run, open up and compare subword tokenizers."""
-    options.apply(context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug)
+    options.apply(
+        context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress
+    )
 
 
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """The application with these commands."""
     app = typer.Typer(
         no_args_is_help=True,
+        add_completion=False,  # Typer's asks a new Python at each key, and knows no values
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -68,9 +81,17 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
 
 def run(arguments: Sequence[str], world: World) -> int:
     """Runs one command line and returns its exit code; errors are reported to the world."""
+    if options.wants_events(arguments, world.environ):
+        world.speak_events()
     try:
         app = build(_needed(arguments))
-        code = app(list(arguments), prog_name="tokctl", obj=world, standalone_mode=False)
+        code = app(
+            list(arguments),
+            prog_name="tokctl",
+            obj=world,
+            standalone_mode=False,
+            complete_var="",  # no variable of the environment asks for completion
+        )
         world.stdout.flush()
         return int(code or ExitCode.DONE)
     except typer.Exit as stop:
@@ -91,7 +112,7 @@ def _needed(arguments: Sequence[str]) -> Sequence[str]:
         if word in COMMANDS:
             return [word]
         if word in ("-h", "--help") or not (
-            word.startswith("-") or arguments[place - 1 : place] == ["--color"]
+            word.startswith("-") or arguments[place - 1 : place] in (["--color"], ["--progress"])
         ):
             break
     return COMMANDS
@@ -103,8 +124,11 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
     kind = error.args[1] if core and isinstance(error, core.CoreError) else None
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        world.stderr.write("\n" if world.stderr_is_terminal else "")
-        world.say("interrupted")
+        if world.speaks_events:
+            world.report(TokctlError("interrupted", None))
+        else:
+            world.stderr.write("\n" if world.stderr_is_terminal else "")
+            world.say("interrupted")
         return ExitCode.INTERRUPTED
     if isinstance(error, TokctlError):
         world.report(error)
@@ -161,6 +185,9 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminated)
     if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
         del os.environ["COLUMNS"]
+    if isinstance(sys.stdout, TextIOWrapper):
+        # The help goes there as text, and not every encoding has its characters.
+        sys.stdout.reconfigure(errors="replace")
     world = World.real()
     code = run(sys.argv[1:], world)
     try:

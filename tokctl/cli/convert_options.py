@@ -23,13 +23,6 @@ Model = Annotated[
 ]
 
 
-def _formats() -> list[tuple[str, str]]:
-    """The names that `--to` takes, with what they are: for the shell's completion."""
-    from tokctl.formats.known import FORMATS
-
-    return [(known.name, known.title) for known in FORMATS if known.writes]
-
-
 To = Annotated[
     str | None,
     typer.Option(
@@ -38,7 +31,6 @@ To = Annotated[
         metavar="FORMAT",
         help="The format to write, as the list below has it; tokctl by default.",
         show_default=False,
-        autocompletion=_formats,
     ),
 ]
 Output = Annotated[

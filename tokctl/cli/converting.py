@@ -215,7 +215,7 @@ def verified(
             "leave --verify out",
         )
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:
-        path = Path(folder, Path(target).name or "model")
+        path = Path(folder, _name(target, form))
         saving.write(files, path, form)
         around = not (lossy and tokenizer.recipe.post_processors and _puts_nothing(path))
         found = verify(tokenizer, path, texts, format=form.name, around=around)
@@ -249,3 +249,13 @@ def verified(
         "leave --verify out to write it all the same",
         exit_code=ExitCode.CONDITION_FAILED,
     )
+
+
+def _name(target: str, form: Format) -> str:
+    """The file's own name; another where it is not UTF-8, which other libraries can't open."""
+    name = Path(target).name
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        name = ""
+    return name or f"model{form.suffix}"

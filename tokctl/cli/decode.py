@@ -71,9 +71,11 @@ def decode(
     tokenizer = streams.load_model(world, model)
     texts = streams.documents(world, files)
     decoders = {"ids": _from_ids, "jsonl": _from_jsonl, "bin": _from_bin}
-    with streams.output(world, output) as out:
+    from tokctl.cli.progress import Bars, watched
+
+    with streams.output(world, output) as out, Bars(world) as bars:
         write = streams.Writer(out)
-        for text in texts:
+        for text in watched(bars, "decode", texts):
             for block in decoders[form](tokenizer, text.name, text.blocks(), skip_special):
                 write(block)
 

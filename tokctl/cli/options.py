@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
@@ -38,19 +38,63 @@ Debug = Annotated[
     typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL),
 ]
 
+Progress = Annotated[
+    str | None,
+    typer.Option(
+        "--progress",
+        metavar="auto|bar|log|json|none",
+        help="Of long work: a bar, a line now and then, or JSON, an object on each line of "
+        "stderr. auto is a bar on a terminal, else lines; $TOKCTL_PROGRESS is the default.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
 _GLOBALS = {"color": (Color, None), "quiet": (Quiet, False), "verbose": (Verbose, False)}
-_GLOBALS["debug"] = (Debug, False)
+_GLOBALS |= {"debug": (Debug, False), "progress": (Progress, None)}
+
+COLORS = ("auto", "always", "never")
+PROGRESS = ("auto", "bar", "log", "json", "none")
 
 
-def apply(world: World, *, color: str | None, quiet: bool, verbose: bool, debug: bool) -> None:
+def apply(
+    world: World,
+    *,
+    color: str | None,
+    quiet: bool,
+    verbose: bool,
+    debug: bool,
+    progress: str | None,
+) -> None:
     """Puts what was given into the world; what was not given changes nothing."""
     if color is not None:
-        if color not in ("auto", "always", "never"):
+        if color not in COLORS:
             raise TokctlError(f"--color can't be {color!r}", "choose auto, always or never")
         world.color = color
     world.quiet |= quiet
     world.verbose |= verbose
     world.debug |= debug
+    name = "--progress"
+    if progress is None and not world.progress:
+        name, progress = "$TOKCTL_PROGRESS", world.environ.get("TOKCTL_PROGRESS") or "auto"
+    if progress is not None:
+        world.progress = choose(name, progress, PROGRESS)
+    if world.progress == "json":
+        world.speak_events()
+
+
+def wants_events(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Does the command line ask for `--progress json`? For errors in the command line itself,
+    which are found before `apply` is called."""
+    asked = environ.get("TOKCTL_PROGRESS")
+    for place, word in enumerate(arguments):
+        if word == "--":
+            break
+        if word == "--progress":
+            asked = "".join(arguments[place + 1 : place + 2])
+        elif word.startswith("--progress="):
+            asked = word.removeprefix("--progress=")
+    return asked == "json"
 
 
 class PastTyper(BaseException):

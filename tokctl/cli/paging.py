@@ -43,6 +43,15 @@ def show(world: World, text: bytes) -> bool:
     return _run(pager, text, {**_MANNERS, **world.environ})
 
 
+def pipe(world: World, command: str, text: bytes) -> bool:
+    """Gives a text to a program that shows it on the terminal. False where stdout is none, or
+    the program is not there. Nothing has been written then."""
+    there = shutil.which(command.split()[0], path=world.environ.get("PATH"))
+    if there is None or world.environ.get("TERM") == "dumb" or not _is_terminal(world):
+        return False
+    return _run(command, text, {**_MANNERS, **world.environ})
+
+
 def _is_terminal(world: World) -> bool:
     """Is stdout a terminal that another process can write to?"""
     try:

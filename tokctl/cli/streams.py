@@ -136,6 +136,7 @@ def _status(stream: BinaryIO) -> list[os.stat_result]:
 def output(world: World, path: str | None) -> Iterator[BinaryIO]:
     """Where the data goes: the file at `path`, or stdout (`-` or None)."""
     if path is None or path == "-":
+        world.data_on_stdout = True
         yield world.stdout
         return
     from tokctl.files import whole_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
@@ -14,6 +14,8 @@ from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from tokctl.cli.events import EventLines
 
 
 @dataclass
@@ -25,6 +27,10 @@ class World:
             come as input comes.
         stderr: text, for people.
         color: `auto`, `always` or `never`.
+        progress: `auto`, `bar`, `log`, `json` or `none`; empty: not said yet.
+        data_on_stdout: what is written to stdout is data, piece by piece; a bar on the same
+            terminal would be drawn into it.
+        before_message: takes away what a message must not be written into.
     """
 
     stdin: BinaryIO
@@ -38,6 +44,9 @@ class World:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
+    progress: str = ""
+    data_on_stdout: bool = False
+    before_message: Callable[[], None] | None = None
 
     @classmethod
     def real(cls) -> World:
@@ -65,11 +74,19 @@ class World:
     def say(self, text: str) -> None:
         """A line for people, unless `--quiet`."""
         if not self.quiet:
+            if self.before_message:
+                self.before_message()
             self.stderr.write(f"{text}\n")
             self.stderr.flush()
 
     def report(self, error: TokctlError) -> None:
         """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
+        if self.speaks_events:
+            from tokctl.cli.events import line
+
+            hint = visible(error.hint) if error.hint else None
+            self.write_event(line("error", message=visible(error.message), hint=hint))
+            return
         red, cyan, off = "", "", ""
         if self.wants_color(self.stderr_is_terminal):
             red, cyan, off = "\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"
@@ -77,6 +94,23 @@ class World:
         if error.hint:
             self.stderr.write(f"{cyan}hint:{off} {visible(error.hint)}\n")
         self.stderr.flush()
+
+    def speak_events(self) -> None:
+        """From now on every line on stderr is a JSON object."""
+        from tokctl.cli.events import EventLines
+
+        if not self.speaks_events:
+            self.stderr = cast(TextIO, EventLines(self.stderr))
+            self.stderr_is_terminal = False
+
+    def write_event(self, event: str) -> None:
+        """Writes an event, once `speak_events` has been called."""
+        cast("EventLines", self.stderr).emit(event)
+
+    @property
+    def speaks_events(self) -> bool:
+        """Is every line on stderr a JSON object?"""
+        return hasattr(self.stderr, "emit")
 
 
 def _buffered(stream: BinaryIO) -> BinaryIO:

@@ -1,0 +1,83 @@
+"""A process on a terminal of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cli.run import command
+
+
+class Terminal:
+    """What is typed goes in, what is shown comes out."""
+
+    def __init__(self, main: int, process: subprocess.Popen[bytes]) -> None:
+        self._main = main
+        self.process = process
+        self.shown = b""
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._main, keys)
+
+    def read(self, seconds: float = 0.1) -> bytes:
+        """What comes within this time; empty: nothing, or it has ended."""
+        if not select.select([self._main], [], [], seconds)[0]:
+            return b""
+        try:
+            data = os.read(self._main, 1 << 16)
+        except OSError:  # the other end was closed
+            return b""
+        self.shown += data
+        return data
+
+    def until(self, text: bytes, seconds: float = 60) -> None:
+        """Waits until the text is shown."""
+        end = time.monotonic() + seconds
+        while text not in self.shown:
+            assert time.monotonic() < end, (text, self.shown)
+            self.read()
+
+    def end(self, seconds: float = 60) -> int:
+        """Waits for the end of the process: its exit code."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < end, self.shown
+            self.read()
+        while self.read():
+            pass
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def terminal(
+    *arguments: str | Path, columns: int = 80, env: dict[str, str] | None = None
+) -> Iterator[Terminal]:
+    """A command line whose streams are all one terminal, which Ctrl-C comes from, too."""
+    main, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        command(*arguments),
+        stdin=other,
+        stdout=other,
+        stderr=other,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(env or {})},
+    )
+    os.close(other)
+    try:
+        yield Terminal(main, process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(main)

@@ -1,0 +1,106 @@
+"""Closed pipes and signals, for every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import command, process
+
+Models = dict[str, Path]
+
+WRITERS = (
+    *("", "--help", "--version", "corpora", "corpora --help", "corpora list"),
+    *("corpora list --json", "corpora path sample", "man", "man encode"),
+    *("completion bash", "completion zsh", "completion fish"),
+    *("train --help", "train --list-presets", "train -q --vocab 300 -o a.json text.txt"),
+    *("train -q --json --vocab 300 -o a.json text.txt",),
+    *("encode --help", "encode -m {bytes} text.txt", "encode -m {bytes} --count text.txt"),
+    *("encode -m {bytes} --json text.txt", "encode -m {bytes} --as bin text.txt"),
+    *("decode -m {bytes}", "inspect {bytes}", "inspect {bytes} --json"),
+    *("inspect {bytes} --merges 1:9", "inspect {bytes} --word low",),
+    *("inspect {bytes} --check text.txt", "compare -m {bytes} text.txt"),
+    *("compare -m {bytes} --json text.txt", "compare --explain all", "compare --chart list"),
+    *("convert --list-formats", "convert -q {bytes} --to huggingface -o b.json --lossy"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRITERS)
+def test_nobody_reads(line: str, models: Models, text: Path) -> None:
+    """What has nobody to read it ends at once, well, and without a word."""
+    assert text.exists()
+    given = [word.format(bytes=models["bytes"]) for word in line.split()]
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        done = process(*given, stdin=b"258 32\n", stdout=writes)
+    finally:
+        os.close(writes)
+    assert (done.code, done.err) == (0, "")
+
+
+WAITING = (
+    *("train --vocab 300", "encode -m {bytes}", "encode -m {bytes} --count -o ids"),
+    *("encode -m {bytes} --as bin", "decode -m {bytes}", "inspect {bytes} --use -"),
+    *("inspect {bytes} --check -", "compare -m {bytes} -", "convert {bytes} --verify -"),
+    *("--progress json train --vocab 300",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("line", WAITING)
+def test_signals(line: str, number: signal.Signals, code: int, models: Models) -> None:
+    given = [word.format(bytes=models["bytes"]) for word in line.split()]
+    reads, writes = os.pipe()
+    running = subprocess.Popen(
+        command(*given),
+        stdin=reads,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    os.close(reads)
+    try:
+        os.write(writes, b"258 32\n")
+        time.sleep(1.0)
+        running.send_signal(number)
+        _, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        os.close(writes)
+    assert running.returncode == code
+    if "json" in line:
+        events = [json.loads(said) for said in err.splitlines()]
+        interrupted = {"event": "error", "message": "interrupted", "hint": None}
+        assert (interrupted in events) == (number == signal.SIGINT)
+    else:
+        assert err.decode() == ("interrupted\n" if number == signal.SIGINT else "")
+
+
+WHILE_IMPORTING = """
+import sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "tokctl.cli.world":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+from tokctl.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_at_the_start_is_no_traceback() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WHILE_IMPORTING, "corpora", "list"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -1,0 +1,47 @@
+"""`tokctl completion`: what a shell needs to complete command lines of tokctl."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from tokctl.cli import options
+from tokctl.cli.world import World
+
+EXAMPLES = """Examples:
+
+  tokctl completion bash >~/.local/share/bash-completion/completions/tokctl
+  tokctl completion zsh >~/.zfunc/_tokctl
+  tokctl completion fish >~/.config/fish/completions/tokctl.fish
+  source <(tokctl completion bash)
+
+Make the folder first where there is none. The last is for
+one session. A shell that is started afterwards completes
+commands, options, the values of options that have a fixed
+set of them, and names of files. It starts nothing for that.
+bash needs its package bash-completion for the first; zsh
+the folder in its path, in front of compinit in ~/.zshrc:
+
+  fpath=(~/.zfunc $fpath)"""
+
+SHORT = "Write the completion script of a shell."
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("completion", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(completion))
+
+
+def completion(
+    world: World,
+    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="The shell.")],
+) -> None:
+    """Write the script that completes command lines of tokctl in a shell to stdout."""
+    from tokctl.cli.shells import tree
+
+    options.choose("the shell", shell, SHELLS)
+    written = import_module(f"tokctl.cli.shells.{shell}").script(tree.whole())
+    world.stdout.write(written.encode("utf-8"))

@@ -1,0 +1,54 @@
+"""`tokctl man`: the manual page of a command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tokctl.cli import options
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError
+
+EXAMPLES = """Examples:
+
+  tokctl man
+  tokctl man encode
+  tokctl man corpora fetch
+  tokctl man encode >tokctl-encode.1
+
+An installation has the same pages under share/man, where
+man finds them: man tokctl-encode."""
+
+SHORT = "Show the manual page of a command."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("man", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(man))
+
+
+def man(
+    world: World,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[COMMAND]...",
+            help="The command; without it, tokctl as a whole.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show the manual page of a command: on a terminal by man, else as it is written, in roff."""
+    from tokctl import __version__
+    from tokctl.cli import paging
+    from tokctl.cli.shells import manual, tree
+
+    root = tree.whole()
+    asked = ("tokctl", *(command or ()))
+    found = next((each for each in root.every() if each.path == asked), None)
+    if found is None:
+        names = ", ".join(each.path[1] for each in root.commands)
+        raise TokctlError(f"there is no command {' '.join(asked[1:])!r}", f"choose one of: {names}")
+    page = manual.page(found, root, __version__).encode("ascii")
+    if not paging.pipe(world, "man -l -", page):
+        world.stdout.write(page)
