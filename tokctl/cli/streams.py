@@ -63,8 +63,9 @@ def load_model(world: World, path: str | None, hints: Hints | None = None) -> To
     return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
 
 
-def documents(world: World, files: Sequence[str] | None) -> list[Document]:
-    """The texts that the arguments name, checked; stdin where they name none."""
+def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
+    """The texts that the arguments name, checked, decompressed unless they are `raw`; stdin
+    where they name none."""
     from tokctl import sources
 
     if not files and world.stdin_is_terminal:
@@ -72,7 +73,7 @@ def documents(world: World, files: Sequence[str] | None) -> list[Document]:
             "there is no text: stdin is a terminal",
             "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
         )
-    return sources.documents(files or [sources.STDIN], stdin=world.stdin)
+    return sources.documents(files or [sources.STDIN], stdin=world.stdin, raw=raw)
 
 
 def check_output(

@@ -1,0 +1,254 @@
+"""JSON Lines and texts with counts: what was written comes back, and errors name the line."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
+from tokctl.errors import TokctlError
+from tokctl.sources import AUTO, Document, Reading, Records, open_sources
+from tokctl.sources.lines import jsonl
+
+TEXTS = ["one", "", "zwei\n\tdrei", "\ud7ff\ue000\U0010ffff 火", 'quotes " and \\', "\x00\u2028"]
+
+
+def lines(texts: list[str], end: str = "\n", **more: Any) -> bytes:
+    return "".join(json.dumps({"id": 7, "text": text, **more}) + end for text in texts).encode()
+
+
+def stdin(data: bytes, reading: Reading = AUTO) -> Any:
+    (source,) = open_sources(["-"], reading, stdin=io.BytesIO(data))
+    return source
+
+
+JSONL = Reading("jsonl")
+TSV = Reading("tsv")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSONLINES", "a.b.jsonl"])
+@pytest.mark.parametrize("ending", ["", *COMPRESS])
+def test_names_that_say_json_lines(name: str, ending: str, tmp_path: Path) -> None:
+    data = lines(TEXTS)
+    path = tmp_path / (f"{name}.{ending}" if ending else name)
+    path.write_bytes(COMPRESS[ending](data) if ending else data)
+    (source,) = open_sources([path])
+    assert isinstance(source, Records)
+    for _ in range(2):
+        assert records(source) == [text.encode() for text in TEXTS]
+        assert source.tell() == source.size == path.stat().st_size
+    assert (source.name, source.unit, source.prompt) == (str(path), "line", True)
+
+
+def test_what_is_json_lines_and_what_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(["x"]))
+    (plain,) = open_sources([path])
+    assert isinstance(plain, Document)
+    assert records(open_sources([path], JSONL)[0]) == [b"x"]
+    with pytest.raises(TokctlError, match=r"no field text .*a\.json is plain text") as caught:
+        open_sources([path], Reading(text_field="text"))
+    assert "--format jsonl" in str(caught.value.hint)
+    assert isinstance(stdin(lines(["x"])), Document)
+    assert records(stdin(lines(["x"]), Reading(text_field="text"))) == [b"x"]
+
+
+@given(
+    texts=st.lists(st.text(max_size=40), max_size=30),
+    end=st.sampled_from(["\n", "\r\n", "\n\n", "\n \t\r\n"]),
+    whole=st.booleans(),
+    bom=st.booleans(),
+    ascii_only=st.booleans(),
+    cuts=st.lists(st.integers(0, 2000), max_size=20),
+)
+def test_json_lines_come_back(
+    texts: list[str], end: str, whole: bool, bom: bool, ascii_only: bool, cuts: list[int]
+) -> None:
+    rows = [json.dumps({"text": text, "n": [1]}, ensure_ascii=ascii_only) for text in texts]
+    data = (b"\xef\xbb\xbf" if bom else b"") + end.join(rows).encode()
+    data += end.encode() if whole and rows else b""
+    (source,) = open_sources(["-"], JSONL, stdin=trickle(pieces_of(data, cuts)))
+    found = batches(source)
+    assert [text.decode() for batch in found for text in batch.texts] == texts
+    step = 2 if end.count("\n") == 2 else 1
+    row = 0
+    for batch in found:
+        assert batch.first == step * row + 1
+        assert batch.counts is None
+        row += len(batch.texts)
+
+
+def test_fields() -> None:
+    deep = {"a": {"b": {"c": "deep"}, "b.c": "literal below"}, "a.b.c": "literal"}
+    only = {"a": {"b": {"c": "deep"}}}
+    data = json.dumps(deep).encode() + b"\n" + json.dumps(only).encode()
+    assert records(stdin(data, Reading(text_field="a.b.c"))) == [b"literal", b"deep"]
+    assert records(stdin(b'{"": "x", ".": "y"}', Reading("jsonl", "."))) == [b"y"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"text": "a"', "is no JSON"),
+        (b'{"text": "a"} {"text": "b"}', "is no JSON"),
+        (b'{"text": "a"},', "is no JSON"),
+        (b"text", "is no JSON"),
+        (b'{"text": "a\xff"}', "is no JSON"),
+        (b'{"text": "\\ud800"}', "is no JSON"),
+        (b'{"text": "\\udc00x"}', "is no JSON"),
+        (b'{"text": NaN}', "is no JSON"),
+        (b"{}\xef\xbb\xbf", "is no JSON"),
+        (b'["text"]', "is no JSON object"),
+        (b'"text"', "is no JSON object"),
+        (b"7", "is no JSON object"),
+        (b"null", "is no JSON object"),
+        (b'{"body": "a", "id": 1}', "has no field text"),
+        (b"{}", "has no field text"),
+        (b'{"text": null}', "field text is null"),
+        (b'{"text": 7}', "field text is a number"),
+        (b'{"text": true}', "field text is true or false"),
+        (b'{"text": ["a"]}', "field text is an array"),
+        (b'{"text": {"a": 1}}', "field text is an object"),
+        (b"[" * 100_000, "is no JSON"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 3])
+def test_lines_that_are_refused(line: bytes, says: str, before: int) -> None:
+    data = lines(["ok"] * before) + b"\n" * before + line + b"\n" + lines(["ok"])
+    with pytest.raises(TokctlError) as caught:
+        records(stdin(data, JSONL))
+    assert caught.value.message.startswith(f"stdin: line {2 * before + 1}: {says}")
+    assert len(str(caught.value)) < 400
+    if "body" in line.decode("utf-8", "replace"):
+        assert str(caught.value.hint).endswith("there is: body, id")
+
+
+@pytest.mark.parametrize(("document", "field"), [({"a": "x"}, "a.b"), ({"a": []}, "a.b")])
+def test_a_path_that_ends_early(document: Any, field: str) -> None:
+    with pytest.raises(TokctlError, match=r"line 1: has no field a\.b"):
+        records(stdin(json.dumps(document).encode(), Reading("jsonl", field)))
+
+
+def test_a_long_line_takes_linear_time() -> None:
+    seconds = []
+    for size in (4_000_000, 32_000_000):
+        data = lines(["x" * size, "end"])
+        pieces = pieces_of(data, range(0, len(data), 1 << 14))
+        start = time.process_time()
+        sizes = [len(text) for batch in jsonl(iter(pieces), "x", "text") for text in batch.texts]
+        seconds.append(time.process_time() - start)
+        assert sizes == [size, 3]
+    assert seconds[1] < 8 * seconds[0] * 4 + 0.5
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.binary(max_size=30).filter(lambda text: b"\n" not in text),
+            st.integers(0, 2**63 - 1) | st.integers(0, 99),
+            st.integers(0, 3),
+        ),
+        max_size=20,
+    ),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    cuts=st.lists(st.integers(0, 900), max_size=20),
+    last=st.booleans(),
+)
+def test_texts_with_counts_come_back(
+    rows: list[tuple[bytes, int, int]], end: bytes, cuts: list[int], last: bool
+) -> None:
+    data = end.join(
+        text + b"\t" + b"0" * zeros + str(count).encode() for text, count, zeros in rows
+    )
+    data += end if last and rows else b""
+    (source,) = open_sources(["-"], TSV, stdin=trickle(pieces_of(data, cuts)))
+    found = batches(source)
+    assert [text for batch in found for text in batch.texts] == [row[0] for row in rows]
+    assert [count for batch in found for count in batch.counts or ()] == [row[1] for row in rows]
+    number = 1
+    for batch in found:
+        assert batch.first == number
+        number += len(batch.texts)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"no count", "has no tab and no count"),
+        (b"", "has no tab and no count"),
+        (b"a\t", "'' is no count"),
+        (b"a\t-1", "'-1' is no count"),
+        (b"a\t+1", "'+1' is no count"),
+        (b"a\t 1", "' 1' is no count"),
+        (b"a\t1 ", "'1 ' is no count"),
+        (b"a\t1_0", "'1_0' is no count"),
+        (b"a\t1.5", "'1.5' is no count"),
+        (b"a\t3\tb", "'b' is no count"),
+        ("a\t٣".encode(), "'٣' is no count"),
+        (b"a\t9223372036854775808", "'9223372036854775808' is no count"),
+        (b"a\t" + b"9" * 100_000, "'999"),
+    ],
+)
+def test_counts_that_are_refused(line: bytes, says: str) -> None:
+    data = b"one\t1\ntwo\t2\n" + line + b"\nthree\t3\n"
+    with pytest.raises(TokctlError) as caught:
+        records(stdin(data, TSV))
+    assert caught.value.message.startswith(f"stdin: line 3: {says}")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_count_with_thousands_of_zeros() -> None:
+    (batch,) = batches(stdin(b"a\t" + b"0" * 9000 + b"7\nb\t" + b"0" * 9000 + b"\n", TSV))
+    assert batch.counts == [7, 0]
+
+
+def test_fast_enough() -> None:
+    """A line of JSON costs its parsing and little more: read in batches, not one by one."""
+    import orjson
+
+    data = lines(["some words of a text " * 20] * 20_000)
+    rows = data.splitlines()
+    times: list[tuple[float, float]] = []
+    for _ in range(3):
+        start = time.process_time()
+        for row in rows:
+            orjson.loads(row)
+        middle = time.process_time()
+        assert sum(len(batch.texts) for batch in jsonl([data], "x", "text")) == len(rows)
+        times.append((middle - start, time.process_time() - middle))
+    assert min(two for _, two in times) < 6 * min(one for one, _ in times) + 0.05
+
+
+STREAMED = """
+import io, resource
+from tokctl.sources import Reading, open_sources
+class Lines(io.RawIOBase):
+    left = 120
+    def readable(self): return True
+    def read(self, size):
+        Lines.left -= 1
+        return (b'{"text": "%s"}\\n' % (b"some words " * 90)) * 1000 if Lines.left > 0 else b""
+(source,) = open_sources(["-"], Reading("jsonl"), stdin=Lines())
+size, before = 0, 0
+for batch in source.batches():
+    size += sum(map(len, batch.texts))
+    before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(size, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kB, as Linux does")
+def test_memory_is_that_of_a_batch() -> None:
+    command = [sys.executable, "-c", STREAMED]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert int(shown[0]) == 119 * 1000 * 990
+    assert int(shown[1]) < 20_000

@@ -1,0 +1,160 @@
+"""Tar archives, read forwards: ustar, pax and GNU, each member as it would be read alone."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, cast
+
+from tokctl.errors import TokctlError
+from tokctl.sources.document import Archive, Document, Records
+from tokctl.sources.files import BLOCK_SIZE, Place
+from tokctl.sources.streams import Stream
+
+#: An archive in an archive, and so on; one that holds itself must end somewhere.
+_DEEPEST = 8
+#: Bytes that a header can have; and more than a block.
+_LONGEST_HEADER = 1 << 24
+
+Opener = Callable[[Place], Document | Records | Archive]
+
+
+def members(
+    place: Place, blocks: Callable[[], Iterator[bytes]], open_member: Opener, depth: int
+) -> Iterator[Document | Records]:
+    """The regular files of an archive, in its order; those of an archive in it in its place.
+
+    Folders, links and devices are passed over. A member can be read until the next is asked
+    for; what is left of it then is passed over, too.
+
+    Raises:
+        TokctlError: names the archive that is damaged, cut short, or deeper than any is.
+    """
+    name = place.name
+    if depth > _DEEPEST:
+        raise TokctlError(f"{name}: archives in archives, more than {_DEEPEST} deep", "unpack it")
+    with closing(_Forward(blocks(), name)) as stream:
+        if not stream.peek(1):
+            raise _cut(name)
+        tar = _open(stream, name)
+        while (member := _next(tar, name)) is not None:
+            tar.members.clear()  # type: ignore[attr-defined]  # it would grow
+            if not member.isreg():
+                continue
+            place_of_member = _place(tar, stream, member, name)
+            source = open_member(place_of_member)
+            if isinstance(source, Archive):
+                yield from source.members()
+            else:
+                yield source
+            stream.turn += 1
+        if any(block.strip(b"\0") for block in stream.rest()):
+            raise TokctlError(
+                f"{name}: something stands behind the end of the archive",
+                "two archives that were joined are no archive: name each, or tar --concatenate",
+            )
+
+
+def _place(tar: tarfile.TarFile, stream: _Forward, member: tarfile.TarInfo, name: str) -> Place:
+    path = f"{name}/{member.name.removeprefix('./').lstrip('/')}"
+    turn = stream.turn
+
+    def blocks() -> Iterator[bytes]:
+        with _damage(name):
+            sparse = tar.extractfile(member) if member.issparse() else None
+            left = member.size
+            while left:
+                if stream.turn != turn:
+                    raise TokctlError(f"{path}: the archive has been read on since", None)
+                if sparse is not None:
+                    block = sparse.read(min(left, BLOCK_SIZE))
+                else:
+                    stream.seek(member.offset_data + member.size - left)
+                    block = stream.some(min(left, BLOCK_SIZE))
+                if not block:
+                    raise _cut(name)
+                left -= len(block)
+                yield block
+
+    return Place(path, blocks, size=member.size)
+
+
+class _Forward(Stream):
+    """What `tarfile` needs of a file that it does not go back in."""
+
+    def __init__(self, blocks: Iterator[bytes], name: str) -> None:
+        super().__init__(blocks)
+        self.name = name
+        self.turn = 0  # the number of the member whose turn it is
+
+    def read(self, size: int = -1) -> bytes:
+        if size > _LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {size} bytes")
+        return super().read(size)
+
+    def tell(self) -> int:
+        return self.place
+
+    def seek(self, place: int) -> int:
+        if place < self.place:
+            raise TokctlError(f"{self.name}: the archive has been read on since", None)
+        if self.skip(place - self.place) < 0 or self.place < place:
+            raise _cut(self.name)
+        return self.place
+
+
+class _Member(tarfile.TarInfo):
+    """A header; where `tarfile` would take a damaged one for the end, it is an error."""
+
+    @classmethod
+    def fromtarfile(cls, tar: tarfile.TarFile) -> _Member:
+        try:
+            return super().fromtarfile(tar)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise  # blocks of zeros: the end
+        except tarfile.HeaderError as error:
+            # Without the blocks of zeros nobody knows what is missing.
+            kinds = (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError)  # type: ignore[attr-defined]
+            name = cast(_Forward, tar.fileobj).name
+            raise (_cut(name) if isinstance(error, kinds) else _damaged(name, error)) from None
+
+
+def _open(stream: _Forward, name: str) -> tarfile.TarFile:
+    with _damage(name):
+        return tarfile.TarFile(
+            fileobj=cast(Any, stream), tarinfo=_Member, encoding="utf-8", errors="surrogateescape"
+        )
+
+
+def _next(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
+    with _damage(name):
+        return tar.next()
+
+
+class _damage:  # noqa: N801  (a context manager, called like a function)
+    """tarfile's errors as TokctlErrors that name the archive."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, tarfile.ReadError) and "unexpected end" in str(error):
+            raise _cut(self.name) from None
+        if isinstance(error, (tarfile.TarError, OSError, ValueError, LookupError)):
+            raise _damaged(self.name, error) from None
+
+
+def _cut(name: str) -> TokctlError:
+    return TokctlError(
+        f"{name} is cut short: the archive has no end", "fetch or write it again; tar -t lists it"
+    )
+
+
+def _damaged(name: str, error: BaseException) -> TokctlError:
+    return TokctlError(
+        f"{name} is damaged, or no tar: {error}", "fetch or write it again; tar -t lists it"
+    )

@@ -1,0 +1,168 @@
+"""Records that are lines: JSON Lines, and texts with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any, NoReturn
+
+import orjson
+
+from tokctl.errors import TokctlError
+from tokctl.sources.document import Batch
+
+#: So much of a line that can't be read is shown, in characters.
+_SHOWN = 60
+_MOST = (1 << 63) - 1
+#: Fewer digits make no number above that.
+_SURELY = 19
+_COUNTED = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
+_BOM = b"\xef\xbb\xbf"
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks, cut so that each but the last ends behind a line feed.
+
+    A line over many blocks is joined once: the time is linear however long it is.
+    """
+    waiting: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            waiting.append(block)
+            continue
+        yield b"".join((*waiting, block[:end]))
+        waiting = [block[end:]] if end < len(block) else []
+    if waiting:
+        yield b"".join(waiting)
+
+
+def jsonl(blocks: Iterable[bytes], name: str, field: str) -> Iterator[Batch]:
+    """The texts of JSON Lines (https://jsonlines.org): of each line's object, one field.
+
+    `field` is a key, or a path `a.b`; an object that has the key "a.b" itself means that
+    one. Empty lines are passed over.
+
+    Raises:
+        TokctlError: names the line that is no object of UTF-8 with a string in that field.
+    """
+    get: Callable[[Any], Any] = itemgetter(field)
+    if "." in field:
+        parts = field.split(".")
+
+        def get(document: Any) -> Any:
+            return document[field] if field in document else _below(document, parts)
+
+    number = 1
+    for lines in _numbered(blocks):
+        if number == 1 and lines[0].startswith(_BOM):
+            lines[0] = lines[0][len(_BOM) :]
+        try:
+            texts = list(map(str.encode, map(get, map(orjson.loads, filter(None, lines)))))
+            first = number + (0 if lines[0] else next((n for n, e in enumerate(lines) if e), 0))
+        except (orjson.JSONDecodeError, LookupError, TypeError, UnicodeError):
+            texts, first = _one_by_one(lines, number, name, field, get)
+        if texts:
+            yield Batch(texts, first=first)
+        number += len(lines)
+
+
+def tsv(blocks: Iterable[bytes], name: str) -> Iterator[Batch]:
+    """The texts of lines `text<TAB>count`, each for as many times as its count says.
+
+    The last tab of a line separates; the text is taken as it stands.
+
+    Raises:
+        TokctlError: names the line without a count, a whole number from 0 to 2^63 - 1.
+    """
+    number = 1
+    for lines in _numbered(blocks):
+        tabs = [line.rfind(b"\t") for line in lines]
+        texts = [line[:tab] for line, tab in zip(lines, tabs, strict=True)]
+        ends = [line[tab + 1 :] for line, tab in zip(lines, tabs, strict=True)]
+        plain = min(tabs) >= 0 and all(map(bytes.isdigit, ends)) and max(map(len, ends)) < _SURELY
+        counts = list(map(int, ends)) if plain else _counts(lines, number, name)
+        yield Batch(texts, counts, number)
+        number += len(lines)
+
+
+def _numbered(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines of each block; empty ones count."""
+    for block in whole_lines(blocks):
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        yield lines
+
+
+def _counts(lines: list[bytes], number: int, name: str) -> list[int]:
+    """The counts of lines of which one is not so plain: large, with zeros, or before CR."""
+    counts: list[int] = []
+    for at, line in enumerate(lines, number):
+        _, tab, end = line.rpartition(b"\t")
+        digits = end.removesuffix(b"\r")
+        # Python itself refuses numbers of thousands of digits.
+        is_number = tab and digits.isdigit() and len(digits.lstrip(b"0")) < 20
+        count = int(digits.lstrip(b"0") or b"0") if is_number else -1
+        if not 0 <= count <= _MOST:
+            shown = end[:_SHOWN].decode("utf-8", "replace")
+            problem = f"{shown!r} is no count" if tab else "has no tab and no count"
+            _refuse(name, at, problem, _COUNTED)
+        counts.append(count)
+    return counts
+
+
+def _below(document: Any, parts: list[str]) -> Any:
+    for part in parts:
+        if not isinstance(document, dict):
+            raise KeyError(part)
+        document = document[part]
+    return document
+
+
+def _one_by_one(
+    lines: list[bytes], number: int, name: str, field: str, get: Callable[[Any], Any]
+) -> tuple[list[bytes], int]:
+    """The texts of lines of which one can't be read, or is blank; the number of the first."""
+    texts: list[bytes] = []
+    first = number
+    for at, line in enumerate(lines, number):
+        if not line.strip(b" \t\r"):
+            continue
+        first = first if texts else at
+        try:
+            document = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            reason = str(error).partition(": line 1 column")[0]
+            place = f" (character {error.pos + 1})" if error.pos else ""
+            _refuse(name, at, f"is no JSON: {reason}{place}", _shown(line))
+        if not isinstance(document, dict):
+            _refuse(name, at, "is no JSON object", _shown(line))
+        try:
+            text = get(document)
+        except LookupError:
+            keys = ", ".join(list(document)[:20]) or "none"
+            _refuse(name, at, f"has no field {field}", f"--text-field names it; there is: {keys}")
+        if not isinstance(text, str):
+            what = _KINDS.get(type(text), "an object")
+            _refuse(name, at, f"field {field} is {what}, and no string", "leave such lines out")
+        texts.append(text.encode())
+    return texts, first
+
+
+_KINDS = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "an array",
+}
+
+
+def _shown(line: bytes) -> str:
+    text = line.strip()[: 4 * _SHOWN].decode("utf-8", "replace")
+    return f"each line is one JSON object; here: {text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}"
+
+
+def _refuse(name: str, line: int, problem: str, hint: str) -> NoReturn:
+    raise TokctlError(f"{name}: line {line}: {problem}", hint)

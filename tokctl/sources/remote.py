@@ -1,0 +1,163 @@
+"""Addresses (`s3://`, `gs://`, `https://`, …) through fsspec."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tokctl.errors import TokctlError
+from tokctl.sources.content import HEAD
+from tokctl.sources.files import BLOCK_SIZE, Place
+from tokctl.sources.folders import nothing_in, wanted
+from tokctl.sources.patterns import Pattern, has_magic
+from tokctl.sources.reading import Reading
+
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_USER = re.compile(r"(://)[^/?#\s'\"]*@")
+_QUERY = re.compile(r"(://[^\s?#'\"]*)[?#][^\s'\")]*")
+#: Bytes that a store is asked for at a time.
+_REQUEST = 1 << 23
+#: The packages that fsspec needs for a protocol, where it names them in its own way.
+_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
+_PACKAGES |= {"az": "adlfs", "hf": "huggingface_hub"}
+_WEB = ("http", "https")
+
+
+def is_address(name: str) -> bool:
+    """Is it an address, and not the path of a file?"""
+    return _ADDRESS.match(name) is not None
+
+
+def shown(text: str) -> str:
+    """A text with the addresses in it, without users, passwords, and what follows `?`."""
+    return _QUERY.sub(r"\1", _USER.sub(r"\1", text))
+
+
+def places(address: str, reading: Reading) -> list[Place]:
+    """What lies at an address: a file, the files of a folder, or those that a pattern fits, by
+    their paths.
+
+    Raises:
+        TokctlError: it names the address, without what is secret in it.
+    """
+    name = shown(address)
+    system, path = _system(address, name)
+    with _network(name):
+        if _protocol(address) in _WEB:
+            # `?` starts a query there, and a page has no files.
+            pattern = "*" in name or "[" in name
+            if not pattern:
+                return [_place(system, path, name, system.info(path))]
+        elif system.isdir(path):
+            return _named(system, _folder(system, path, name, reading))
+        else:
+            pattern = has_magic(path) and not system.exists(path)
+            if not pattern:
+                return [_place(system, path, name, system.info(path))]
+        found = system.glob(path, detail=True)
+        # With `**` a folder's files come themselves.
+        files = {each: about for each, about in found.items() if about.get("type") != "directory"}
+        if not files:
+            raise TokctlError(f"no file matches {name}", "check the pattern")
+        return _named(system, files)
+
+
+def _folder(system: Any, path: str, name: str, reading: Reading) -> dict[str, Any]:
+    """The files below a path that are wanted, and what is known of each."""
+    include = [Pattern(text) for text in reading.include]
+    exclude = [Pattern(text, dots=True) for text in reading.exclude]
+    base = path.rstrip("/") + "/"
+    every: dict[str, Any] = system.find(path, detail=True)
+    found = {
+        each: about
+        for each, about in every.items()
+        if wanted(each.removeprefix(base).strip("/").split("/"), include, exclude)
+    }
+    if not found:
+        raise nothing_in(name, len(every))
+    return found
+
+
+def _named(system: Any, files: dict[str, Any]) -> list[Place]:
+    return [
+        _place(system, path, shown(system.unstrip_protocol(path)), files[path])
+        for path in sorted(files)
+    ]
+
+
+def _place(system: Any, path: str, name: str, about: dict[str, Any]) -> Place:
+    size = about.get("size")
+    web = not {"http", "https"}.isdisjoint(
+        (system.protocol,) if isinstance(system.protocol, str) else system.protocol
+    )
+
+    def blocks() -> Iterator[bytes]:
+        done = 0
+        with _network(name), _open(system, path, web=web) as file:
+            while block := file.read(BLOCK_SIZE):
+                done += len(block)
+                yield block
+        if size is not None and done < size:
+            raise TokctlError(f"{name} is cut short: {done} of {size} bytes came", _TRY_AGAIN)
+
+    # A web server may answer with everything.
+    head = None if web else system.cat_file(path, start=0, end=HEAD)
+    return Place(name, blocks, size=size, head=head, again=True)
+
+
+def _open(system: Any, path: str, *, web: bool) -> Any:
+    if web:
+        # One answer that is read as it comes; and as it lies there, so that sizes are right.
+        return system.open(path, block_size=0, headers={"Accept-Encoding": "identity"})
+    return system.open(path, "rb", block_size=_REQUEST)
+
+
+def _protocol(address: str) -> str:
+    return address.partition("::")[0].partition("://")[0].lower()
+
+
+def _system(address: str, name: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise TokctlError(
+            f"{name}: reading addresses needs fsspec", "pip install 'tokctl[remote]'"
+        ) from error
+    protocol = _protocol(address)
+    try:
+        system, path = url_to_fs(address)
+    except ImportError:
+        package = _PACKAGES.get(protocol)
+        install = f"pip install {package}" if package else "pip install 'tokctl[remote]'"
+        raise TokctlError(f"{name}: fsspec needs a package for {protocol}://", install) from None
+    except Exception as error:
+        if "not known" in str(error):
+            hint = "a file of that name is named with ./ before it"
+            raise TokctlError(f"{name}: there is no protocol {protocol}", hint) from None
+        raise _failed(name, error) from None
+    return system, path
+
+
+_TRY_AGAIN = "check the address, the network and your rights, and try again"
+
+
+class _network:  # noqa: N801  (a context manager, called like a function)
+    """Whatever a store's library raises, as a TokctlError that names the address."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, TokctlError):
+            raise _failed(self.name, error) from None
+
+
+def _failed(name: str, error: Exception) -> TokctlError:
+    if isinstance(error, FileNotFoundError):
+        return TokctlError(f"can't read {name}: there is no such file", "check the address")
+    said = shown(str(error)).strip().partition("\n")[0]
+    return TokctlError(f"can't read {name}: {said or type(error).__name__}", _TRY_AGAIN)
