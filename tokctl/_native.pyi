@@ -15,6 +15,7 @@ __all__ = [
     "Decoder",
     "Encoder",
     "IdArray",
+    "IdCollector",
     "LineSampler",
     "Matchers",
     "ModelFile",
@@ -22,6 +23,7 @@ __all__ = [
     "Training",
     "UnigramTraining",
     "alphabet_of",
+    "ids_from_bytes",
     "last_cut",
     "normalize",
     "normalize_aligned",
@@ -193,6 +195,10 @@ class IdArray:
     @overload
     def __getitem__(self, index: slice, /) -> IdArray: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __copy__(self) -> IdArray: ...
+    def __deepcopy__(self, _memo: Any) -> IdArray: ...
+
+def ids_from_bytes(data: bytes) -> IdArray: ...
 
 @final
 class Encoder:
@@ -310,6 +316,24 @@ class IdWriter:
     def feed(
         self, block: bytes, last: bool = False, start: int = 0, end: int | None = None
     ) -> tuple[bytes, int, tuple[int, bytes] | None]: ...
+
+@final
+class IdCollector:
+    """Documents that come in blocks, to arrays of their ids."""
+
+    def __new__(
+        cls,
+        encoder: Encoder,
+        matchers: Matchers | None,
+        *,
+        cuts: str,
+        threads: int,
+        separator: int | None = None,
+    ) -> IdCollector: ...
+    def feed(self, block: bytes, last: bool = False) -> tuple[int, bytes] | None: ...
+    def add(self, texts: Iterable[bytes]) -> None: ...
+    def documents(self) -> int: ...
+    def take(self) -> tuple[IdArray, bytes]: ...
 
 @final
 class ModelFile:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from operator import index
+from typing import TYPE_CHECKING, Protocol, overload
 
 from tokctl import _native, byte_level
 from tokctl.described import Described
 from tokctl.encoding import bad_ids_error
 from tokctl.errors import TokctlError
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from tokctl.streaming import DecodeStream
+
+
+class FlatIds(Protocol):
+    """The ids of many texts end to end: a list, an array."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: slice, /) -> Iterable[int]: ...
 
 
 class Decodes(Described):
@@ -53,6 +62,52 @@ class Decodes(Described):
         except (_native.CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self.vocab_size) from None
 
+    @overload
+    def decode_batch(
+        self,
+        ids: Iterable[Iterable[int]],
+        offsets: None = None,
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]: ...
+    @overload
+    def decode_batch(
+        self,
+        ids: FlatIds,
+        offsets: Iterable[int],
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]: ...
+    def decode_batch(
+        self,
+        ids: Iterable[Iterable[int]] | FlatIds,
+        offsets: Iterable[int] | None = None,
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]:
+        """The text of each of many ids.
+
+        Args:
+            ids: the ids of each text: lists, arrays, the rows of an array of two dimensions;
+                or, with `offsets`, all of them end to end, as `encode_batch_array` gives them.
+            offsets: where the ids of each text begin, and behind the last where they end.
+            skip_special, errors: as those of `decode`.
+
+        Raises:
+            TokctlError: as `decode`, with the number of the text, from 0.
+        """
+        rows = ids if offsets is None else _parts(ids, offsets)  # type: ignore[arg-type]
+        texts = []
+        try:
+            for row in rows:  # type: ignore[union-attr]
+                texts.append(self.decode(row, skip_special=skip_special, errors=errors))
+        except TokctlError as error:
+            raise TokctlError(f"text {len(texts)}: {error}", error.hint) from None
+        return texts
+
     def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
         """Decodes ids as they come: each piece of text as soon as no later token can change
         it, and never half a character; see `tokctl.streaming`."""
@@ -82,6 +137,18 @@ class Decodes(Described):
         """The tokens of a byte-level model that are no stand-ins of bytes, with their bytes."""
         ids = self.model.apart | {token.id for token in self.model.added}
         return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
+
+
+def _parts(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
+    places = list(map(index, offsets))
+    if not places or places[0] < 0 or places[-1] > len(ids) or places != sorted(places):
+        raise TokctlError(
+            f"the offsets are not places in {len(ids)} ids, in order",
+            "they are one more than there are texts, the first one 0",
+        )
+    # A slice of our own array is a copy, one of its memory is not.
+    memory = memoryview(ids) if isinstance(ids, _native.IdArray) else ids
+    return (memory[start:end] for start, end in pairwise(places))
 
 
 def _not_utf8(error: UnicodeDecodeError) -> TokctlError:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl.values import cached_property
 
 
 class Described:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from tokctl import _native
 from tokctl._native import IdArray
@@ -12,6 +11,7 @@ from tokctl.described import Described
 from tokctl.encoding import Encoding, character_offsets, no_id_error, token_names
 from tokctl.errors import TokctlError
 from tokctl.texts import as_bytes
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from array import array
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Selections of special tokens whose matchers a tokenizer keeps.
 MOST_MATCHERS = 16
+
+T = TypeVar("T")
 
 #: Which special tokens may be spelled in a text: `none`, `all`, or these.
 Special = str | Sequence[str]
@@ -55,7 +57,8 @@ class Encodes(Described):
                 )
         key = tuple(wanted)
         allowed = set(wanted)
-        if key not in self._matchers:
+        found = self._matchers.get(key)
+        if found is None:
             from tokctl.segmenting import matchers
 
             found = matchers(self.model, self.encoder, allowed)
@@ -64,7 +67,7 @@ class Encodes(Described):
             if len(self._matchers) >= MOST_MATCHERS:
                 self._matchers.clear()
             self._matchers[key] = found
-        return self._matchers[key]
+        return found
 
     def as_bytes(self, text: str | bytes) -> bytes:
         """The bytes of a text, as `tokctl.texts.as_bytes` has them for this recipe's units."""
@@ -120,7 +123,7 @@ class Encodes(Described):
 
     def encode_all(
         self,
-        texts: Sequence[str | bytes | tuple[str | bytes, str | bytes]],
+        texts: Iterable[str | bytes | tuple[str | bytes, str | bytes]],
         *,
         threads: int = 1,
         special: Special = "none",
@@ -134,7 +137,7 @@ class Encodes(Described):
 
         from tokctl.postprocess import Padding, pad_batch
 
-        _check_batch(texts, threads)
+        texts = check_batch(texts, threads)
         self.special_matcher(special)  # made once, before the threads ask for it
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
@@ -180,7 +183,7 @@ class Encodes(Described):
         try:
             return self.encoder.ids(text, matcher, self.as_bytes, self._must_have_ids)
         except _native.CoreError as error:
-            raise _no_id(error) from None
+            raise no_id(error) from None
 
     def encode_array(
         self, text: str | bytes, *, threads: int = 1, special: Special = "none"
@@ -193,12 +196,12 @@ class Encodes(Described):
         Raises:
             TokctlError: as `encode_ids`.
         """
-        _check_threads(threads)
+        check_threads(threads)
         matcher = self.special_matcher(special)
         try:
             return self.encoder.array(text, threads, matcher, self.as_bytes, self._must_have_ids)
         except _native.CoreError as error:
-            raise _no_id(error) from None
+            raise no_id(error) from None
 
     @cached_property
     def _must_have_ids(self) -> bool:
@@ -207,7 +210,7 @@ class Encodes(Described):
 
     def encode_batch(
         self,
-        texts: Sequence[str | bytes],
+        texts: Iterable[str | bytes],
         *,
         threads: int = 1,
         special: Special = "none",
@@ -217,15 +220,20 @@ class Encodes(Described):
     ) -> list[list[int]]:
         """The ids of each text. The result does not depend on the number of threads.
 
+        Args:
+            texts: anything that is walked through once: a list, an array of NumPy's or Arrow's, a
+                column of pandas.
+            threads, special, add_special, truncation, padding: as those of `encode_all`.
+
         Raises:
             TokctlError: as `encode`; also where a character has no id.
         """
-        _check_batch(texts, threads)
+        texts = check_batch(texts, threads)
         matcher = self.special_matcher(special)
         try:
             batch = self.encoder.batch(texts, threads, matcher, self.as_bytes, self._must_have_ids)
         except _native.CoreError as error:
-            raise _no_id(error) from None
+            raise no_id(error) from None
         if not add_special and truncation is None and padding is None:
             return batch
         from tokctl.postprocess import finish_ids
@@ -240,7 +248,7 @@ class Encodes(Described):
         )
 
     def encode_batch_array(
-        self, texts: Sequence[str | bytes], *, threads: int = 1, special: Special = "none"
+        self, texts: Iterable[str | bytes], *, threads: int = 1, special: Special = "none"
     ) -> tuple[IdArray, array[int]]:
         """The ids of many texts end to end, without a Python object for each, and where those of
         each text begin.
@@ -254,13 +262,13 @@ class Encodes(Described):
         """
         from array import array
 
-        _check_batch(texts, threads)
+        texts = check_batch(texts, threads)
         matcher = self.special_matcher(special)
         how = threads, matcher, self.as_bytes, self._must_have_ids
         try:
             ids, offsets = self.encoder.batch_array(texts, *how)
         except _native.CoreError as error:
-            raise _no_id(error) from None
+            raise no_id(error) from None
         return ids, array("q", offsets)
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
@@ -269,19 +277,22 @@ class Encodes(Described):
         return normalized, ranges
 
 
-def _check_batch(texts: Sequence[Any], threads: int) -> None:
+def check_batch(texts: Iterable[T], threads: int) -> Iterable[T]:
+    """The texts as str and bytes. Arrow's arrays are walked through as objects of its own."""
     if isinstance(texts, (str, bytes)):
         raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
-    _check_threads(threads)
+    check_threads(threads)
+    plain: Callable[[], Iterable[T]] | None = getattr(texts, "to_pylist", None)
+    return texts if plain is None else plain()
 
 
-def _check_threads(threads: int) -> None:
+def check_threads(threads: int) -> None:
     if threads < 1:
         raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
 
 
-def _no_id(error: _native.CoreError) -> Exception:
-    """The error to show for one of the native encoder's."""
+def no_id(error: _native.CoreError, first: int = 0) -> Exception:
+    """The error to show for a native one; `first` is the number of the first text."""
     if error.args[1] == "no-id":
-        return no_id_error(f"a character of text {error.args[2][0]}")
+        return no_id_error(f"a character of text {first + error.args[2][0]}")
     return error

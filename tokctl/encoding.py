@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
-from tokctl.values import Value
+from tokctl.values import Value, cached_property
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ class TokctlError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.exit_code = int(exit_code)
+        self.exit_code: int = int(exit_code)
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl.decodes import Decodes
-from tokctl.encodes import Encodes, Special
+from tokctl.encodes import Special
+from tokctl.encodes_bulk import EncodesBulk
 from tokctl.errors import TokctlError
 from tokctl.recipe import FilledRecipe, Recipe
 
@@ -31,8 +32,12 @@ def load(path: str | Path) -> Tokenizer:
     return Tokenizer.load(path)
 
 
-class Tokenizer(Encodes, Decodes):
-    """A filled recipe that encodes and decodes. It never changes and may be shared by threads."""
+class Tokenizer(EncodesBulk, Decodes):
+    """A filled recipe that encodes and decodes.
+
+    It never changes. Threads may share it, a process may fork while they work, and its pickle is
+    the model's file: the same bytes each time.
+    """
 
     def __init__(self, model: FilledRecipe) -> None:
         super().__init__(model)
@@ -152,6 +157,12 @@ class Tokenizer(Encodes, Decodes):
         from tokctl import formats
 
         return _from_bytes, (formats.serialize(self.model),)
+
+    def __copy__(self) -> Tokenizer:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        return self
 
     def __repr__(self) -> str:
         return f"<Tokenizer {self.recipe.name}, {self.vocab_size:,} tokens>"

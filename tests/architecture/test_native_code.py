@@ -17,6 +17,7 @@ UNSAFE: dict[str, str] = {
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
     "core/src/encode/ids_cache/fours.rs": "ids are written into a list's spare room",
     "core/src/large_pages.rs": "tells the system to make large pages; changes no contents",
+    "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
     "core/src/encode/turns_x86.rs": "the same turns at merging, compiled for AVX2",
     "python/src/collector.rs": "Python's collector is paused and started again",

@@ -15,11 +15,11 @@ A module of a format has
 from __future__ import annotations
 
 import io
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from tokctl.formats.scanned import Scanned

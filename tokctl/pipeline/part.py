@@ -34,11 +34,11 @@ class Option:
         one_character: bool = False,
     ) -> None:
         self.type = type
-        self.default = default
-        self.choices = choices
-        self.least = least
-        self.may_be_empty = may_be_empty
-        self.one_character = one_character
+        self.default: Any = default
+        self.choices: tuple[str, ...] = choices
+        self.least: int = least
+        self.may_be_empty: bool = may_be_empty
+        self.one_character: bool = one_character
 
     def check(self, what: str, given: object) -> None:
         """TokctlError unless `given` is a value that the option can have."""
@@ -88,10 +88,10 @@ class Kind:
         main: tuple[str, ...] = (),
         separator: str = "=>",
     ) -> None:
-        self.about = about
+        self.about: str = about
         self.options: Mapping[str, Option] = options or {}
-        self.main = main
-        self.separator = separator
+        self.main: tuple[str, ...] = main
+        self.separator: str = separator
 
 
 class Part:
@@ -190,8 +190,8 @@ class Family:
         kinds: Mapping[str, Kind],
         aliases: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        self.name = name
-        self.kinds = kinds
+        self.name: str = name
+        self.kinds: Mapping[str, Kind] = kinds
         self.aliases: Mapping[str, Mapping[str, Any]] = aliases or {}
 
     def part(self, kind: str, **options: Any) -> Part:

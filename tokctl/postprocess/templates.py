@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from tokctl.encoding import Encoding, Windows, windows_of
 from tokctl.errors import TokctlError
 from tokctl.pipeline import POST_PROCESSORS, Part
 from tokctl.pipeline.post_processors import template_pieces
 from tokctl.postprocess.columns import added, changed, each_window, join
+from tokctl.values import cached_property
 
 
 @dataclass(frozen=True)

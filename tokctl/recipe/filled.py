@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +14,7 @@ from tokctl.pipeline import AddedToken, check_added
 from tokctl.recipe.recipe import Recipe
 from tokctl.recipe.record import Merge, Origin, Round, TrainingRecord
 from tokctl.recipe.symbols import BYTE_TOKENS
-from tokctl.values import Value, no_garbage
+from tokctl.values import Value, cached_property, no_garbage
 
 if TYPE_CHECKING:
     from tokctl._native import StoredModel

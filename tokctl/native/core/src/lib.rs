@@ -12,6 +12,7 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod large_pages;
+mod lock_free;
 pub mod measure;
 pub mod model;
 pub mod normalize;
@@ -27,3 +28,9 @@ pub use error::{Error, Result};
 
 /// More threads than this have never paid, and each costs memory.
 pub const MOST_THREADS: usize = 64;
+
+/// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
+/// forks at that moment would leave its child with it. To be called before there are threads.
+pub fn prepare() {
+    let _ = packed::Seeds::default();
+}

@@ -9,7 +9,7 @@ use tokctl_core::pattern::Search;
 use tokctl_core::Error;
 
 use crate::errors::{invalid, to_python};
-use crate::given_ids::{GivenIds, IdBlocks};
+use crate::given_ids::{GivenIds, IdBlocks, Stopped};
 use crate::interrupt::detached;
 use crate::options;
 use crate::pattern::python_pattern;
@@ -46,22 +46,24 @@ impl Decoder {
             return Ok(PyBytes::new(py, &text));
         }
         let (mut size, mut before) = (0, 0);
-        ids.each(py, |block| {
+        let sized = ids.each(py, |block| {
             let found = unhurried(py, block, || decoder.size(block, skip_special));
             size += found.map_err(|error| behind(error, before))?;
             before += block.len() as u64;
             Ok(())
-        })
-        .map_err(to_python)?;
+        });
+        if let Err(stopped) = sized {
+            return Err(refused(py, ids, stopped));
+        }
         filled_bytes(py, size, |text| {
             let mut rest = text;
-            let filled: Result<(), ()> = ids.each(py, |block| {
+            let filled: Result<(), Stopped<()>> = ids.each(py, |block| {
                 let out = std::mem::take(&mut rest);
                 let filled = unhurried(py, block, || decoder.fill(block, skip_special, out));
                 rest = filled.ok_or(())?;
                 Ok(())
             });
-            filled == Ok(()) && rest.is_empty()
+            filled.is_ok() && rest.is_empty()
         })
     }
 
@@ -69,12 +71,27 @@ impl Decoder {
     fn text<'py>(
         &self,
         py: Python<'py>,
-        ids: GivenIds,
+        ids: IdBlocks,
         skip_special: bool,
         errors: CString,
     ) -> PyResult<Bound<'py, PyString>> {
-        let text = self.decoded(py, ids.as_slice(), skip_special)?;
-        decoded(py, &text, &errors)
+        let decoder = &*self.0;
+        if !decoder.is_flat() {
+            let ids = ids.into_given(py)?;
+            let text = self.decoded(py, ids.as_slice(), skip_special)?;
+            return decoded(py, &text, &errors);
+        }
+        let (mut text, mut before) = (Vec::new(), 0);
+        let made = ids.each(py, |block| {
+            let onto = || decoder.decode_onto(block, skip_special, &mut text);
+            unhurried(py, block, onto).map_err(|error| behind(error, before))?;
+            before += block.len() as u64;
+            Ok(())
+        });
+        match made {
+            Ok(()) => decoded(py, &text, &errors),
+            Err(stopped) => Err(refused(py, ids, stopped)),
+        }
     }
 
     fn decode_tokens<'py>(
@@ -168,6 +185,16 @@ fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Se
     match ids.len() < FEW {
         true => work(),
         false => py.detach(work),
+    }
+}
+
+/// The error that a list of the same ids gives: a number that is no id counts more than an id
+/// outside the vocabulary.
+fn refused(py: Python<'_>, ids: IdBlocks, stopped: Stopped<Error>) -> PyErr {
+    match (ids.into_given(py), stopped) {
+        (Err(error), _) => error,
+        (Ok(_), Stopped::By(error)) => to_python(error),
+        (Ok(_), Stopped::NoId) => invalid("ids were changed while they were read".into()),
     }
 }
 

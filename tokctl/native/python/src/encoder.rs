@@ -31,7 +31,7 @@ pub struct Encoder {
     pub(crate) inner: encode::Encoder,
     /// Does it read characters, so that bytes must be UTF-8?
     characters: bool,
-    numbers: Arc<Numbers>,
+    pub(crate) numbers: Arc<Numbers>,
 }
 
 #[pymethods]
@@ -117,12 +117,7 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
         let Flat { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
-        let offsets = PyBytes::new_with(texts.py(), 8 * (ends.len() + 1), |out| {
-            for (out, end) in out.chunks_exact_mut(8).skip(1).zip(ends) {
-                out.copy_from_slice(&(end as u64).to_ne_bytes());
-            }
-            Ok(())
-        })?;
+        let offsets = offsets(texts.py(), &ends)?;
         let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.numbers));
         Ok((ids, offsets))
     }
@@ -314,7 +309,7 @@ impl Encoder {
         }
     }
 
-    fn flat_of(
+    pub(crate) fn flat_of(
         &self,
         texts: &Bound<'_, PyAny>,
         threads: usize,
@@ -343,4 +338,14 @@ impl Encoder {
             )),
         }
     }
+}
+
+/// Where the ids of each text begin, and the last ones end, of where those of each end.
+pub fn offsets<'py>(py: Python<'py>, ends: &[usize]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * (ends.len() + 1), |out| {
+        for (out, &end) in out.chunks_exact_mut(8).skip(1).zip(ends) {
+            out.copy_from_slice(&(end as u64).to_ne_bytes());
+        }
+        Ok(())
+    })
 }

@@ -38,8 +38,25 @@ impl GivenIds {
 pub enum IdBlocks {
     /// In one block.
     Given(GivenIds),
-    /// In memory that others may write to while Python's lock is not held: so each block is copied.
-    Buffer(PyBuffer<u32>),
+    /// In memory that others may write to while Python's lock is not held: so each block is copied,
+    /// as numbers of 32 bits.
+    Row(Row),
+}
+
+/// A buffer of integers side by side.
+pub enum Row {
+    U16(PyBuffer<u16>),
+    U32(PyBuffer<u32>),
+    U64(PyBuffer<u64>),
+    I32(PyBuffer<i32>),
+    I64(PyBuffer<i64>),
+}
+
+/// Why work on blocks ended.
+pub enum Stopped<E> {
+    /// A number is no id.
+    NoId,
+    By(E),
 }
 
 /// Ids of a block, which fit the processor's cache.
@@ -49,35 +66,67 @@ impl IdBlocks {
     /// Calls `work` for each block, until one fails.
     pub fn each<E>(
         &self,
-        _attached: Python<'_>,
+        attached: Python<'_>,
         mut work: impl FnMut(&[u32]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let ids = match self {
-            IdBlocks::Given(ids) => return work(ids.as_slice()),
-            IdBlocks::Buffer(buffer) => buffer.as_slice_ptr().unwrap_or(NonNull::from_ref(&[])),
-        };
-        let mut block = [0; BLOCK];
-        for start in (0..ids.len()).step_by(BLOCK) {
-            let block = &mut block[..BLOCK.min(ids.len() - start)];
-            // SAFETY: the buffer is held, so that its memory stays where it is, aligned and as
-            // long as the slice, of which this is a part; `block` is our own. It is read as
-            // Python's own copies of buffers are: this thread is attached.
-            unsafe {
-                let from = ids.cast::<u32>().add(start).as_ptr();
-                std::ptr::copy_nonoverlapping(from, block.as_mut_ptr(), block.len());
-            }
-            work(block)?;
+    ) -> Result<(), Stopped<E>> {
+        match self {
+            IdBlocks::Given(ids) => work(ids.as_slice()).map_err(Stopped::By),
+            IdBlocks::Row(Row::U16(row)) => each_of(attached, row, work),
+            IdBlocks::Row(Row::U32(row)) => each_of(attached, row, work),
+            IdBlocks::Row(Row::U64(row)) => each_of(attached, row, work),
+            IdBlocks::Row(Row::I32(row)) => each_of(attached, row, work),
+            IdBlocks::Row(Row::I64(row)) => each_of(attached, row, work),
         }
-        Ok(())
     }
 
     /// All at once.
     pub fn into_given(self, py: Python<'_>) -> PyResult<GivenIds> {
         match self {
             IdBlocks::Given(ids) => Ok(ids),
-            IdBlocks::Buffer(buffer) => buffer.to_vec(py).map(GivenIds::Copied),
+            IdBlocks::Row(Row::U16(row)) => copied(py, &row),
+            IdBlocks::Row(Row::U32(row)) => copied(py, &row),
+            IdBlocks::Row(Row::U64(row)) => copied(py, &row),
+            IdBlocks::Row(Row::I32(row)) => copied(py, &row),
+            IdBlocks::Row(Row::I64(row)) => copied(py, &row),
         }
     }
+}
+
+fn each_of<T: Element + Copy + Default + TryInto<u32>, E>(
+    _attached: Python<'_>,
+    row: &PyBuffer<T>,
+    mut work: impl FnMut(&[u32]) -> Result<(), E>,
+) -> Result<(), Stopped<E>> {
+    let numbers = row.as_slice_ptr().unwrap_or(NonNull::from_ref(&[]));
+    let (mut some, mut ids) = ([T::default(); BLOCK], [0; BLOCK]);
+    for start in (0..numbers.len()).step_by(BLOCK) {
+        let count = BLOCK.min(numbers.len() - start);
+        // SAFETY: the buffer is held, so that its memory stays where it is, aligned and as long as
+        // the slice, of which this is a part; `some` is our own, and has room for a block. It is
+        // read as Python's own copies of buffers are: this thread is attached.
+        unsafe {
+            let from = numbers.cast::<T>().add(start).as_ptr();
+            std::ptr::copy_nonoverlapping(from, some.as_mut_ptr(), count);
+        }
+        let mut fit = true;
+        for (id, number) in ids.iter_mut().zip(&some[..count]) {
+            let converted = (*number).try_into();
+            fit &= converted.is_ok();
+            *id = converted.unwrap_or_default();
+        }
+        if !fit {
+            return Err(Stopped::NoId);
+        }
+        work(&ids[..count]).map_err(Stopped::By)?;
+    }
+    Ok(())
+}
+
+fn copied<T: Element + TryInto<u32>>(py: Python<'_>, row: &PyBuffer<T>) -> PyResult<GivenIds> {
+    let refused = |_| PyOverflowError::new_err("a number is no id");
+    let id = |number: T| number.try_into().map_err(refused);
+    let ids: PyResult<Vec<u32>> = row.to_vec(py)?.into_iter().map(id).collect();
+    ids.map(GivenIds::Copied)
 }
 
 impl<'py> FromPyObject<'_, 'py> for IdBlocks {
@@ -86,10 +135,11 @@ impl<'py> FromPyObject<'_, 'py> for IdBlocks {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if given.cast::<IdArray>().is_err() {
             let buffer = PyUntypedBuffer::get(&given).ok();
-            let row = buffer.filter(|ids| ids.is_c_contiguous() && ids.item_size() == 4);
-            let ids = row.filter(|ids| kind(ids).is_some_and(|kind| kind.is_ascii_uppercase()));
-            if let Some(Ok(ids)) = ids.map(PyUntypedBuffer::into_typed) {
-                return Ok(IdBlocks::Buffer(ids));
+            if let Some(row) = buffer
+                .filter(PyUntypedBuffer::is_c_contiguous)
+                .and_then(row_of)
+            {
+                return Ok(IdBlocks::Row(row));
             }
         }
         given.extract().map(IdBlocks::Given)
@@ -159,6 +209,18 @@ fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
         (false, 2) => converted::<i16>(py, buffer),
         (false, 4) => converted::<i32>(py, buffer),
         (false, 8) => converted::<i64>(py, buffer),
+        _ => None,
+    }
+}
+
+/// A row of the more usual kinds of integers.
+fn row_of(buffer: PyUntypedBuffer) -> Option<Row> {
+    match (kind(&buffer)?.is_ascii_uppercase(), buffer.item_size()) {
+        (true, 2) => buffer.into_typed().ok().map(Row::U16),
+        (true, 4) => buffer.into_typed().ok().map(Row::U32),
+        (true, 8) => buffer.into_typed().ok().map(Row::U64),
+        (false, 4) => buffer.into_typed().ok().map(Row::I32),
+        (false, 8) => buffer.into_typed().ok().map(Row::I64),
         _ => None,
     }
 }

@@ -5,13 +5,14 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyBufferError, PyIndexError};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PySlice, PyType};
+use pyo3::types::{PyBytes, PyIterator, PyList, PySlice};
 use pyo3::{ffi, IntoPyObjectExt};
 
 use tokctl_core::encode::Ids;
 
+use crate::columns::pack;
 use crate::given_ids::GivenIds;
 use crate::numbers::Numbers;
 
@@ -103,11 +104,25 @@ impl IdArray {
         )
     }
 
+    /// Pickles hold four bytes for an id, in the same order on every machine.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyList>,))> {
-        Ok((py.get_type::<IdArray>(), (self.tolist(py)?,)))
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = PyBytes::new_with(py, size_of_val(self.ids()), |out| {
+            pack(&self.ids, size_of::<u32>(), out);
+            Ok(())
+        })?;
+        let make = py.import("tokctl._native")?.getattr("ids_from_bytes")?;
+        Ok((make, (bytes,)))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf // it never changes
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     /// A view of the ids, as `array.array` gives one: format `I`, one dimension, read-only.
@@ -155,4 +170,15 @@ impl IdArray {
         unsafe { view.write(filled) };
         Ok(())
     }
+}
+
+/// The array of ids that are little-endian numbers of 32 bits.
+#[pyfunction]
+pub fn ids_from_bytes(data: &[u8]) -> PyResult<IdArray> {
+    let (ids, rest) = data.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("ids are four bytes each"));
+    }
+    let ids: Vec<u32> = ids.iter().copied().map(u32::from_le_bytes).collect();
+    Ok(IdArray::of(ids, Arc::default()))
 }

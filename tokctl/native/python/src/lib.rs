@@ -1,6 +1,7 @@
 //! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
 //! is in `tokctl-core`.
 
+mod collected_ids;
 mod collector;
 mod columns;
 mod counter;
@@ -33,6 +34,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    tokctl_core::prepare();
     module.add("CoreError", module.py().get_type::<errors::CoreError>())?;
     module.add("NO_ID", tokctl_core::model::NO_ID)?;
     module.add("REGEX_RELEASE", tokctl_core::unicode::tables::REGEX_RELEASE)?;
@@ -47,7 +49,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<matchers::Matchers>()?;
     module.add_class::<written_ids::IdWriter>()?;
+    module.add_class::<collected_ids::IdCollector>()?;
     module.add_class::<id_array::IdArray>()?;
+    module.add_function(wrap_pyfunction!(id_array::ids_from_bytes, module)?)?;
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
     module.add_function(wrap_pyfunction!(ranks::plain_ranks, module)?)?;

@@ -37,12 +37,7 @@ impl IdWriter {
         form: &str,
         threads: usize,
     ) -> PyResult<Self> {
-        let cuts = match cuts {
-            "lines" => Cuts::Lines,
-            "pieces" => Cuts::Pieces,
-            "nowhere" => Cuts::Nowhere,
-            _ => return Err(invalid(format!("a text can't be cut at {cuts}"))),
-        };
+        let cuts = cuts_named(cuts)?;
         let form = match form {
             "decimal" => Form::Decimal,
             "16" => Form::Packed16,
@@ -89,5 +84,14 @@ impl IdWriter {
             (found.line, text)
         });
         Ok((PyBytes::new(py, &self.out), fed.tokens, lacking))
+    }
+}
+
+pub fn cuts_named(name: &str) -> PyResult<Cuts> {
+    match name {
+        "lines" => Ok(Cuts::Lines),
+        "pieces" => Ok(Cuts::Pieces),
+        "nowhere" => Ok(Cuts::Nowhere),
+        _ => Err(invalid(format!("a text can't be cut at {name}"))),
     }
 }

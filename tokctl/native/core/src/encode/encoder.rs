@@ -1,6 +1,6 @@
 //! A text to its ids: normalize, split, segment each pre-token.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use super::batched::Batched;
 use super::cache::Cache;
@@ -10,6 +10,7 @@ use super::spans::{each_span, Watch};
 use super::spares::Spares;
 use super::{gathered, sentences, Interrupt, Matchers};
 use crate::error::{Error, Result};
+use crate::lock_free::{Once, Pool};
 use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
 
@@ -24,9 +25,9 @@ pub struct Encoder {
     tidy: Option<Tidy>,
     /// May the text of these be cut into blocks? A model's own rules are looked through for
     /// that, so it is asked once, and for a long text alone.
-    pub(super) tidy_in_blocks: OnceLock<bool>,
+    pub(super) tidy_in_blocks: Once<bool>,
     /// What no call is using at the moment; each call takes one or makes one.
-    memories: Mutex<Vec<Memory>>,
+    memories: Pool<Memory>,
     pub(super) spares: Arc<Spares>,
 }
 
@@ -50,11 +51,11 @@ impl Encoder {
     pub fn new(normalizers: Chain, pre_tokenizer: PreTokenizer, segmenter: Segmenter) -> Self {
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
-            tidy_in_blocks: OnceLock::new(),
+            tidy_in_blocks: Once::default(),
             normalizers,
             pre_tokenizer,
             segmenter,
-            memories: Mutex::new(Vec::new()),
+            memories: Pool::default(),
             spares: Arc::default(),
         }
     }
@@ -74,16 +75,16 @@ impl Encoder {
 
     /// What is remembered that no call is using: in all caches, and memory for ids.
     pub fn cache_stats(&self) -> CacheStats {
-        let memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = memories.iter().map(|memory| memory.ids.cache.stats());
-        let none = CacheStats {
+        let mut all = CacheStats {
             entries: 0,
             bytes: self.spares.bytes(),
         };
-        all.fold(none, |sum, one| CacheStats {
-            entries: sum.entries + one.entries,
-            bytes: sum.bytes + one.bytes,
-        })
+        self.memories.each(|memory| {
+            let one = memory.ids.cache.stats();
+            all.entries += one.entries;
+            all.bytes += one.bytes;
+        });
+        all
     }
 
     pub(super) fn with_work<T>(
@@ -92,14 +93,13 @@ impl Encoder {
         matchers: Option<&Matchers>,
         run: impl FnOnce(&mut Work) -> T,
     ) -> T {
-        let lock = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut memory = lock().pop().unwrap_or_default();
+        let mut memory = self.memories.take().unwrap_or_default();
         let result = run(&mut Work {
             memory: &mut memory,
             interrupt,
             matchers,
         });
-        lock().push(memory);
+        self.memories.put(memory);
         result
     }
 

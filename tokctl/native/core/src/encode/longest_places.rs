@@ -4,9 +4,8 @@
 //! longest token has bytes, if tokens go on for long and then don't match. Words that turn out so
 //! are finished with the automaton of [`LongestStarts`], which is made when the first one comes.
 
-use std::sync::OnceLock;
-
 use super::longest::{LongestStarts, BLOCK};
+use crate::lock_free::Once;
 
 /// Strings with their ids, and the automaton that finds them.
 #[derive(Default)]
@@ -14,7 +13,7 @@ pub(super) struct Places {
     text: Vec<u8>,
     /// Where each string ends in `text`, and its id.
     strings: Vec<(usize, u32)>,
-    automaton: OnceLock<Option<LongestStarts>>,
+    automaton: Once<Option<LongestStarts>>,
 }
 
 impl Places {

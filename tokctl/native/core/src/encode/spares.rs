@@ -2,16 +2,15 @@
 //! the ids that are written to it take us.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use crate::lock_free::{Pool, Slot};
 
 /// Room for so many ids is kept at most, in the one long vector; 64 MB.
 const MOST: usize = 1 << 24;
 
 /// With room for at least so many, a vector is a long one.
 const LONG: usize = 1 << 16;
-
-/// Short vectors that are kept: as many as threads have at hand.
-const MOST_SHORT: usize = 64;
 
 /// The ids of a text, in memory that goes back to where it came from.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ impl Ids {
         Ids {
             ids: match bytes < LONG {
                 true => Vec::new(),
-                false => spares.with(|kept| kept.long.take()).unwrap_or_default(),
+                false => spares.long.take().map(|ids| *ids).unwrap_or_default(),
             },
             from: Some(Arc::clone(spares)),
         }
@@ -77,22 +76,13 @@ impl Drop for Ids {
 /// Vectors that nobody uses at the moment.
 #[derive(Debug, Default)]
 pub struct Spares {
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
     /// Of a whole text.
-    long: Option<Vec<u32>>,
+    long: Slot<Vec<u32>>,
     /// Of chunks.
-    short: Vec<Vec<u32>>,
+    short: Pool<Vec<u32>>,
 }
 
 impl Spares {
-    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
-        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Takes back a vector that is no longer used.
     fn give(&self, mut ids: Vec<u32>) {
         let room = ids.capacity();
@@ -100,15 +90,17 @@ impl Spares {
             return;
         }
         ids.clear();
-        self.with(|kept| match &kept.long {
-            Some(long) if long.capacity() >= room => {}
-            _ => kept.long = Some(ids),
-        });
+        let longer = match self.long.take() {
+            Some(kept) if kept.capacity() >= room => kept,
+            _ => Box::new(ids),
+        };
+        // Where another thread's has come meanwhile, that one stays.
+        drop(self.long.put(longer));
     }
 
     /// An empty vector for the ids of a chunk.
     pub(super) fn take_short(&self) -> Vec<u32> {
-        self.with(|kept| kept.short.pop()).unwrap_or_default()
+        self.short.take().map(|ids| *ids).unwrap_or_default()
     }
 
     pub(super) fn give_short(&self, mut ids: Vec<u32>) {
@@ -116,23 +108,25 @@ impl Spares {
             return;
         }
         ids.clear();
-        self.with(|kept| {
-            if kept.short.len() < MOST_SHORT {
-                kept.short.push(ids);
-            }
-        });
+        self.short.put(Box::new(ids));
     }
 
     /// What is kept, in bytes.
     pub fn bytes(&self) -> usize {
-        let room = |ids: &Vec<u32>| ids.capacity() * size_of::<u32>();
-        self.with(|kept| kept.short.iter().chain(&kept.long).map(room).sum())
+        let mut room = 0;
+        self.short.each(|ids| room += ids.capacity());
+        if let Some(ids) = self.long.take() {
+            room += ids.capacity();
+            drop(self.long.put(ids));
+        }
+        room * size_of::<u32>()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MOST_THREADS;
 
     #[test]
     fn a_long_vector_comes_back_and_a_short_text_does_not_get_it() {
@@ -176,12 +170,12 @@ mod tests {
     #[test]
     fn short_ones_are_few() {
         let spares = Spares::default();
-        for _ in 0..2 * MOST_SHORT {
+        for _ in 0..2 * MOST_THREADS {
             spares.give_short(Vec::with_capacity(100));
         }
-        assert_eq!(spares.bytes(), MOST_SHORT * 400);
+        assert_eq!(spares.bytes(), MOST_THREADS * 400);
         assert_eq!(spares.take_short().capacity(), 100);
         spares.give_short(Vec::with_capacity(LONG + 1));
-        assert_eq!(spares.bytes(), (MOST_SHORT - 1) * 400);
+        assert_eq!(spares.bytes(), (MOST_THREADS - 1) * 400);
     }
 }

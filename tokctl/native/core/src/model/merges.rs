@@ -1,12 +1,11 @@
 //! Merges and the look-up from a pair of symbols to its rank.
 
-use std::sync::OnceLock;
-
 use hashbrown::HashMap;
 
 use super::pair_ranks::{Asked, PairRanks, NOBODY};
 use super::{Trie, NO_ID};
 use crate::error::Result;
+use crate::lock_free::Once;
 
 /// Stands where a pair has no merge.
 pub const NO_RANK: u32 = u32::MAX;
@@ -40,7 +39,7 @@ pub struct Merges {
     shared: HashMap<u64, u32>,
     later: HashMap<u32, u32>,
     /// See [`Self::come_later`].
-    come_later: OnceLock<bool>,
+    come_later: Once<bool>,
 }
 
 fn key(left: u32, right: u32) -> u64 {

@@ -8,13 +8,13 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
 
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use super::aligned::Bytes;
 use super::{Edges, Normalizer};
 use crate::error::Result;
+use crate::lock_free::Once;
 use crate::unicode::decode;
 
 /// Characters from here on are rare.
@@ -39,7 +39,7 @@ pub(super) struct Steps {
 impl Steps {
     /// The table of all normalizers with these steps. Whoever fills a place writes the same.
     fn table(self) -> &'static [AtomicU32] {
-        static TABLES: [OnceLock<Vec<AtomicU32>>; 16] = [const { OnceLock::new() }; 16];
+        static TABLES: [Once<Vec<AtomicU32>>; 16] = [const { Once::new() }; 16];
         let bits = [
             self.clean_text,
             self.cjk_spacing,

@@ -5,8 +5,8 @@
 //! inserted; putting two together adds up what they replace. The reordering of marks
 //! leaves each with its own, so places follow the new order as the library's do.
 
+use crate::lock_free::Lazy;
 use std::iter::once;
-use std::sync::LazyLock;
 
 use unicode_normalization::char::{
     canonical_combining_class, compose, decompose_canonical, decompose_compatible,
@@ -57,7 +57,7 @@ impl Form {
 const IN_TABLE: usize = 0x3400;
 
 /// Per code point a bit for each form: does it start anew?
-static STARTS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+static STARTS: Lazy<Vec<u8>> = Lazy::new(|| {
     let bits = |character: char| {
         let forms = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
         let bits = forms.map(|form| u8::from(form.starts_anew(character)) << form as u8);

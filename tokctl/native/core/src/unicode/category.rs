@@ -1,6 +1,6 @@
 //! General categories of code points (Unicode, table 4-4).
 
-use std::sync::LazyLock;
+use crate::lock_free::Lazy;
 
 use super::categories::CATEGORIES;
 use super::{LOWER, UPPER};
@@ -56,7 +56,7 @@ pub(super) fn ranges() -> impl Iterator<Item = (u32, u32, Category)> {
     CATEGORIES.iter().map(named)
 }
 
-static TABLE: LazyLock<Box<[Category]>> = LazyLock::new(|| {
+static TABLE: Lazy<Box<[Category]>> = Lazy::new(|| {
     let mut table = vec![Cn; super::CODE_POINTS].into_boxed_slice();
     for (first, last, category) in ranges() {
         table[first as usize..=last as usize].fill(category);

@@ -17,8 +17,8 @@ pub use word::WordCharacters;
 
 use category::ranges;
 
+use crate::lock_free::Lazy;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 pub const OTHER: u8 = 0;
 pub const LETTER: u8 = 1;
@@ -49,7 +49,7 @@ struct Table {
     classes: Box<[u8; 1 << 16]>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: Lazy<Table> = Lazy::new(|| {
     let mut flat = vec![OTHER; CODE_POINTS];
     let mut mark = |ranges: &[(u32, u32)], class: u8| {
         for &(first, last) in ranges {

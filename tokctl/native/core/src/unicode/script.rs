@@ -1,10 +1,10 @@
 //! Scripts of code points (Unicode, annex 24).
 
-use std::sync::LazyLock;
+use crate::lock_free::Lazy;
 
 use super::scripts::{COMMON, INHERITED, NAMES, SCRIPTS, UNKNOWN};
 
-static TABLE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+static TABLE: Lazy<Box<[u8]>> = Lazy::new(|| {
     let mut table = vec![UNKNOWN; super::CODE_POINTS].into_boxed_slice();
     for &(first, last, number) in &SCRIPTS {
         table[first as usize..=last as usize].fill(number);

@@ -77,8 +77,9 @@ pub struct Unigram {
     byte_ids: Option<Box<[u32; 256]>>,
     fuse_unknown: bool,
     precision: Precision,
-    /// Where words can be searched apart.
-    words: Option<words::Pool>,
+    /// Can words be searched apart?
+    has_words: bool,
+    words: words::Pool,
     /// And in SentencePiece's arithmetic.
     told: Option<told::Told>,
 }
@@ -148,7 +149,8 @@ impl Unigram {
             .then(|| told::Told::new(ids, (unknown_id, unknown_score), byte_ids));
         Ok(Unigram {
             told,
-            words: has_words.then(words::Pool::default),
+            has_words,
+            words: words::Pool::default(),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
             first_user_defined,
@@ -169,8 +171,8 @@ impl Unigram {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        match &self.words {
-            Some(_) if Cuts::of(pre_token).next().is_some() => {
+        match self.has_words {
+            true if Cuts::of(pre_token).next().is_some() => {
                 check_length(pre_token)?;
                 self.word_by_word(pre_token, out, interrupt)
             }

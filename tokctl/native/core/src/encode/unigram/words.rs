@@ -5,14 +5,13 @@
 //! else of what lies before it decides what comes behind. So words are searched apart, and
 //! those that were met before are known (see `margin`).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use super::emit::Emitter;
 use super::known::{Known, Step, Word, LONGEST};
 use super::margin::{Ways, STEP};
 use super::{Interrupt, Precision, Segment, Unigram};
 use crate::encode::parts::{Cuts, MARK};
 use crate::error::{Error, Result};
+use crate::lock_free::{self, Lent};
 use crate::normalize::rewrite_spaced;
 
 /// Words between two questions whether to go on.
@@ -20,11 +19,10 @@ const PATIENCE: usize = 1 << 14;
 
 /// What calls remember, where sentences can be taken word by word; each call takes one or makes
 /// one.
-#[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<Memory>>);
+pub(super) type Pool = lock_free::Pool<Memory>;
 
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     known: Known,
     /// A word with its `▁`.
     written: Vec<u8>,
@@ -49,7 +47,7 @@ impl Unigram {
 
     /// Can sentences be taken word by word?
     pub fn has_word_by_word(&self) -> bool {
-        self.words.is_some()
+        self.has_words
     }
 
     /// Appends the best segmentation of a text of several words.
@@ -76,10 +74,9 @@ impl Unigram {
 
     /// A sentence whose words are still to come.
     pub fn sentence<'s>(&'s self, interrupt: Interrupt<'s>) -> Sentence<'s> {
-        let taken = self.words.as_ref().and_then(|pool| pool.lock().pop());
         Sentence {
             model: self,
-            memory: taken.unwrap_or_default(),
+            memory: self.words.lend(),
             sum: 0.0,
             done: 0,
             interrupt,
@@ -87,28 +84,14 @@ impl Unigram {
     }
 }
 
-impl Pool {
-    fn lock(&self) -> MutexGuard<'_, Vec<Memory>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The words of a sentence that is segmented.
 pub struct Sentence<'s> {
     model: &'s Unigram,
-    memory: Memory,
+    memory: Lent<'s, Memory>,
     /// The best sum so far, taken down as the search takes it down.
     sum: f64,
     done: usize,
     interrupt: Interrupt<'s>,
-}
-
-impl Drop for Sentence<'_> {
-    fn drop(&mut self) {
-        if let Some(pool) = &self.model.words {
-            pool.lock().push(std::mem::take(&mut self.memory));
-        }
-    }
 }
 
 impl Sentence<'_> {
@@ -141,7 +124,7 @@ impl Sentence<'_> {
         if self.done.is_multiple_of(PATIENCE) && (self.interrupt)() {
             return Err(Error::Interrupted);
         }
-        let memory = &mut self.memory;
+        let memory = &mut *self.memory;
         if !found.holds_behind(self.sum) {
             return self.search(word, spaced, emit);
         }
@@ -169,7 +152,7 @@ impl Sentence<'_> {
         let Some(told) = &model.told else {
             return false;
         };
-        let memory = &mut self.memory;
+        let memory = &mut *self.memory;
         let word = as_written(word, true, &mut memory.written);
         if word.len() > LONGEST || !model.clear_best(word, STEP, &mut memory.ways).anywhere() {
             return false;
@@ -224,7 +207,7 @@ impl Sentence<'_> {
     ) -> Result<()> {
         let Memory {
             segments, written, ..
-        } = &mut self.memory;
+        } = &mut *self.memory;
         segments.clear();
         let word = as_written(word, spaced, written);
         let (sum, _) = self

@@ -15,11 +15,12 @@ mod kept;
 mod sections;
 mod tails;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::aligned::Sink;
 use super::chars::leading;
 use crate::error::{Error, Result};
+use crate::lock_free::Once;
 use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Found};
@@ -67,7 +68,7 @@ impl CharsMap {
     /// SentencePiece's rules of this name: `nfkc`, `nmt_nfkc`, `nfkc_cf` or `nmt_nfkc_cf`.
     /// With `graphemes` they are applied as Hugging Face does.
     pub fn named(name: &str, graphemes: bool) -> Option<Self> {
-        static RULES: [OnceLock<Arc<Rules>>; 4] = [const { OnceLock::new() }; 4];
+        static RULES: [Once<Arc<Rules>>; 4] = [const { Once::new() }; 4];
         let number = NAMES.iter().position(|known| known.0 == name)?;
         let (_, nmt, cf) = NAMES[number];
         let make = || Arc::new(Rules::new(Source::Builtin(Builtin::new(nmt, cf))));

@@ -1,6 +1,6 @@
 //! Which of the processor's instructions are used.
 
-use std::sync::LazyLock;
+use crate::lock_free::Lazy;
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -22,8 +22,8 @@ impl Level {
     /// `avx512`. It is read once; what is not known or not there is passed over. The results
     /// are the same for each, so it is of use for tests and measurements alone.
     pub fn get() -> Self {
-        static LEVEL: LazyLock<Level> =
-            LazyLock::new(|| Level::chosen(&std::env::var("TOKCTL_SIMD").unwrap_or_default()));
+        static LEVEL: Lazy<Level> =
+            Lazy::new(|| Level::chosen(&std::env::var("TOKCTL_SIMD").unwrap_or_default()));
         *LEVEL
     }
 

@@ -1,0 +1,82 @@
+"""One tokenizer in many threads of Python's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.formats.models import RECIPES, filled
+from tokctl import Tokenizer, preset
+from tokctl.encodes import MOST_MATCHERS
+
+TEXTS = [f"abc ab {'cab ' * (number % 50)} a{number} b" for number in range(300)]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "unigram", "wordpiece", "word", "llama2"])
+def test_eight_threads_get_the_ids_of_one(name: str) -> None:
+    model = filled(RECIPES[name])
+    wanted = everything(Tokenizer(model))
+    shared = Tokenizer(model)  # nothing of it is made yet
+    start = threading.Barrier(8)
+
+    def work(_: int) -> Any:
+        start.wait()
+        return everything(shared)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == wanted for found in pool.map(work, range(8)))
+
+
+def everything(tokenizer: Tokenizer) -> Any:
+    ways: list[Callable[[], Any]] = [
+        lambda: tokenizer.encode_batch(TEXTS),
+        lambda: tokenizer.encode_batch(TEXTS, threads=2),
+        lambda: list(tokenizer.encode_iter(TEXTS, threads=2, batch_size=50)),
+        lambda: [tokenizer.encode_array(text, threads=2).tolist() for text in TEXTS[:30]],
+        lambda: [tokenizer.encode(text).tokens for text in TEXTS[:20]],
+        lambda: tokenizer.encode_array(" ".join(TEXTS) * 30, threads=2).tolist(),
+        lambda: tokenizer.decode_batch(tokenizer.encode_batch(TEXTS), errors="replace"),
+        lambda: tokenizer.encoder.cache_stats()[0] >= 0,
+    ]
+    return [way() for way in ways]
+
+
+def test_threads_with_special_tokens_of_their_own() -> None:
+    """More selections than are kept, so that they are made again and again."""
+    tokens = [f"<{number}>" for number in range(MOST_MATCHERS + 4)]
+    recipe = replace(preset("gpt2"), special_tokens=tuple(tokens))
+    tokenizer = Tokenizer.train_on_counts({"a": 1}, recipe=recipe, vocab_size=300)
+
+    def work(first: int) -> None:
+        for turn in range(60):
+            token = tokens[(first + turn) % len(tokens)]
+            assert tokenizer.encode_ids(token, special=[token]) == [tokenizer.special_ids[token]]
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+def test_another_thread_runs_while_one_encodes() -> None:
+    """The lock of Python's is not held: a long text does not stop the others."""
+    tokenizer = Tokenizer(filled(RECIPES["gpt2"]))
+    text = "abc ab cab " * 3_000_000
+    tokenizer.encode_ids("abc")
+    done = threading.Event()
+
+    def work() -> None:
+        tokenizer.encode_array(text)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    steps = 0
+    while not done.is_set():
+        steps += 1
+        done.wait(0.001)
+    thread.join()
+    assert steps > 5
