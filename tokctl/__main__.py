@@ -21,10 +21,10 @@ def main() -> None:
         from tokctl.cli.app import main as run
 
         run()
+    except KeyboardInterrupt:  # while all of that was being imported
+        _end(SystemExit(_INTERRUPTED))
     except SystemExit as end:
         _end(end)
-    except KeyboardInterrupt:  # while all of that was being imported
-        sys.exit(_INTERRUPTED)
 
 
 def _read_arguments_as_utf8() -> None:

@@ -3,7 +3,8 @@ r"""Word counts: pre-tokens with how often each was seen, and their files.
 A file has one `word<TAB>count` per line, in UTF-8, in the order in which the pre-tokens were
 first seen. In a word, `\n`, `\r`, `\t` and `\\` are escapes, and so is `\xff` for the byte
 FF where the bytes are not UTF-8, so that any pre-token comes back as it was. Counts of a word
-that comes more than once add up; a count is a whole number below 2^63.
+that comes more than once add up; a count is a whole number below 2^63. A file whose name ends in
+`.gz` is written compressed.
 
     from tokctl import Tokenizer, counts
 
@@ -13,20 +14,24 @@ that comes more than once add up; a count is a whole number below 2^63.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.files import whole_file
-from tokctl.sources import Document, documents
+from tokctl.sources import AUTO, Document, Reading, Source, documents
 from tokctl.training.counting import check_count, counted_lines, counts_to_lines, finish
 
 if TYPE_CHECKING:
     from tokctl.recipe import Recipe
 
 __all__ = ["count", "read", "write"]
+
+#: Pre-tokens whose lines are made at a time.
+_AT_ONCE = 1 << 16
 
 
 def read(source: str | Path | Document) -> dict[bytes, int]:
@@ -57,26 +62,46 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
 
 
 def save(path: str | Path, lines: bytes | _native.Counts) -> None:
-    """Writes counted pre-tokens, or the lines of some."""
-    data = lines if isinstance(lines, bytes) else lines.to_lines()
-    with whole_file(path) as file:
-        file.write(data)
+    """Writes counted pre-tokens, or the lines of some, whole or not at all; compressed where
+    the name ends in `.gz`. The same counts give the same bytes."""
+    with whole_file(path) as file, _packed(file, path) as packed:
+        if isinstance(lines, bytes):
+            packed.write(lines)
+            return
+        for start in range(0, len(lines), _AT_ONCE):
+            packed.write(lines.to_lines(start, start + _AT_ONCE))
+
+
+@contextlib.contextmanager
+def _packed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    if Path(path).suffix.lower() != ".gz":
+        yield file
+        return
+    import gzip
+
+    # Neither the name nor the time: what is written depends on the counts alone.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        yield cast("BinaryIO", packed)
 
 
 def count(
-    sources: Sequence[str | Path | Document], recipe: Recipe, **options: Any
+    sources: str | Path | Source | Sequence[str | Path | Source],
+    recipe: Recipe,
+    *,
+    reading: Reading = AUTO,
+    **options: Any,
 ) -> dict[bytes, int]:
     """The pre-tokens of texts, split as the recipe says, with their counts, in the order in
     which they are first seen.
 
-    options: `min_count`, `threads`, `errors`, `sample`, `seed`: see `tokctl.training.Options`.
+    Args:
+        sources: as `Tokenizer.train` takes them.
+        reading: how paths are read; see `tokctl.sources.Reading`.
+        options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`: see
+            `tokctl.training.Options`.
     """
-    from tokctl.training import Options
-    from tokctl.training import count as counted
+    from tokctl import training
 
-    if isinstance(sources, (str, Path, Document)):
-        sources = [sources]
-    opened = iter(documents([s for s in sources if not isinstance(s, Document)]))
-    texts = [s if isinstance(s, Document) else next(opened) for s in sources]
-    found, _ = counted(texts, recipe, Options(vocab_size=1, **options))
+    asked = training.Options(vocab_size=1, **options)
+    found, _ = training.count(training.opened(sources, reading), recipe, asked)
     return dict(found.items())

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from tokctl.explain import Explanation, TokenHistory
     from tokctl.formats import Loss
     from tokctl.sampling import Segmentation
-    from tokctl.sources import Document
+    from tokctl.sources import Reading, Source
     from tokctl.training import Progress, Timing
 
 __all__ = ["Special", "Tokenizer", "load", "train"]
 
 
-def train(sources: Sequence[str | Path | Document], **options: Any) -> Tokenizer:
+def train(
+    sources: str | Path | Source | Sequence[str | Path | Source], **options: Any
+) -> Tokenizer:
     """`Tokenizer.train`, as a function."""
     return Tokenizer.train(sources, **options)
 
@@ -49,33 +51,38 @@ class Tokenizer(EncodesBulk, Decodes):
     @classmethod
     def train(
         cls,
-        sources: Sequence[str | Path | Document],
+        sources: str | Path | Source | Sequence[str | Path | Source],
         *,
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
+        reading: Reading | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
         **options: Any,
     ) -> Tokenizer:
-        """Trains on files; `-` is stdin.
+        """Trains on files, folders, archives, tables; `-` is stdin.
 
         Args:
-            sources: paths, each one text; documents of `tokctl.sources` are taken, too.
+            sources: paths, or sources of `tokctl.sources`; one, or several.
             vocab_size: ids wanted in all.
             algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
                 default recipe.
             recipe: takes the place of `algorithm`.
+            reading: how the paths are read (`tokctl.sources.Reading`: the form, the field that
+                holds the text, the files of a folder); None: as names and first bytes say.
             progress, timing, options: see `tokctl.training`.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
         """
         from tokctl import training
+        from tokctl.sources import AUTO
 
         recipe = _recipe(algorithm, recipe)
         asked = training.Options(vocab_size=vocab_size, **options)
-        return cls(training.train(sources, recipe, asked, progress, timing))
+        reading = reading or AUTO
+        return cls(training.train(sources, recipe, asked, progress, timing, reading))
 
     @classmethod
     def train_on_counts(

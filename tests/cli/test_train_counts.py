@@ -107,13 +107,6 @@ def test_places_that_are_none(place: str, what: str) -> None:
     assert sorted(map(str, Path().iterdir())) == ["a"]
 
 
-def test_nothing_is_left_of_a_training_that_fails() -> None:
-    Path("a").write_bytes("a b c d e é\n".encode())
-    done = tokctl("train", "-q", "--chars", "--vocab", "4", "--save-counts", "w.tsv", "a")
-    assert done.code == 2 and "too small" in done.err
-    assert sorted(map(str, Path().iterdir())) == ["a"]
-
-
 def test_counts_are_no_model() -> None:
     Path("w.tsv").write_bytes(b"the\t3\n")
     done = tokctl("encode", "-m", "w.tsv", stdin=b"the")

@@ -33,7 +33,7 @@ CASES = [
      "there is no such file in . or at that path; check the spelling"),
     ("text.txt nosuch", "can't read nosuch: No such file or directory",
      "there is no such file in . or at that path; check the spelling"),
-    ("folder", "folder is a folder", "name the files in it: folder/*.txt"),
+    ("folder", "folder has no files", "name a folder with texts in it"),
     ("- -", "stdin (-) is named twice", "it can be read only once"),
     ("", "there is no text: stdin is a terminal",
      "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type"),

@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import typer
 
-from tokctl.cli import options, recipes, source_options, streams, train_report
+from tokctl.cli import options, recipes, source_options, streams, train_output, train_report
 from tokctl.cli import recipe_options as described
 from tokctl.cli import train_checks as checks
 from tokctl.cli import train_options as given
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
-if TYPE_CHECKING:
-    from tokctl.recipe import Recipe
-
 EXAMPLES = """Examples:
 
   tokctl train book.txt
   tokctl train --algo wordpiece --vocab 20000 book.txt
-  tokctl train --preset gpt2 --vocab 50257 corpus/*.txt
+  tokctl train --preset gpt2 --vocab 50257 corpus/
+  tokctl train --text-field body corpus.jsonl.zst
   cat book.txt | tokctl train --vocab 5000 -
   tokctl train --vocab 300 --show-steps 5 book.txt
   tokctl train -a unigram --coverage 0.9995 book.txt
   tokctl train --normalize nfc --pretokenize digits,gpt2 a
   tokctl train --special '<s>' --template '<s> $A' a.txt
   tokctl train --weight small=3 --sample 0.5 small large
-  tokctl train --save-counts words.tsv large.txt
-  tokctl train --counts words.tsv --algo unigram
+  tokctl train --memory 2G --min-count 2 huge.txt.zst
+  tokctl train --save-counts words.tsv.gz large.txt
+  tokctl train --counts words.tsv.gz --algo unigram
   tokctl train --extend a.bpe.json --vocab 12000 b.txt
   M=$(tokctl train -q book.txt)
 
 The path of the file that was written goes to stdout,
 alone on a line; everything else goes to stderr. Ctrl-C
-stops it, and nothing is written. The same texts and
-options give the same file, on any number of threads."""
+stops it, and no model is written. The same texts and
+options give the same file, on any number of threads
+and with any --memory."""
 
 
 SHORT = "Train a tokenizer on texts and write its model file."
@@ -58,6 +57,7 @@ def train(
     special: described.Special = None,
     show_steps: given.ShowSteps = 0,
     threads: given.Threads = None,
+    memory: given.Memory = None,
     json: given.Json = False,
     counts: given.Counts = False,
     save_counts: given.SaveCounts = None,
@@ -126,6 +126,7 @@ def train(
     if seed is not None and sample is None:
         raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
     asked = training.Options(
+        memory=checks.memory(memory),
         vocab_size=vocab,
         min_count=min_count,
         min_frequency=min_frequency,
@@ -140,12 +141,17 @@ def train(
         seed=seed or 0,
         extend=old,
     )
-    checks.check_before(recipe, asked, counts, files)
-    texts = streams.documents(world, files)
-    path = _path(output, files, recipe)
-    streams.check_output(world, path, files, extend)
+    checks.check_before(recipe, asked, counts, files, sources)
+    # Lines of counts would pass for a table of texts.
+    lines = streams.documents(world, files) if counts else []
+    texts = lines or sources.open(world, files)
+    path = train_output.model_path(output, files or [], texts, recipe)
+    read = [*(files or ["-"]), *(source.name for source in texts)]
+    streams.check_output(world, path, read, extend)
     if save_counts is not None:
-        checks.check_save_counts(world, save_counts, path, texts, asked, files, extend)
+        checks.check_save_counts(world, save_counts, path, texts, asked, read, extend)
+    if asked.memory is not None:
+        asked = replace(asked, temporary=train_output.temporary_folder(world, path))
     for note in notes:
         world.say(f"note: {visible(note)}")
 
@@ -156,16 +162,19 @@ def train(
     with Bars(world, rounds=recipe.algorithm == "unigram") as bars:
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
         if counts:
-            counted, read = training.count_lines(texts[0], recipe, asked, bars)
+            counted, text = training.count_lines(lines[0], recipe, asked, bars)
         else:
-            counted, read = training.count(texts, recipe, asked, bars)
-        timing.lap("count")
-        model = training.fill(counted, read, recipe, asked, bars, timing)
-    tokenizer = Tokenizer(model)
-    if save_counts is not None:
-        from tokctl.counts import save
+            counted, text = training.count(texts, recipe, asked, bars)
+        if save_counts is not None:
+            from tokctl.counts import save
 
-        save(save_counts, counted)
+            # Before the training: whatever becomes of it, the counts are there.
+            save(save_counts, counted)
+        timing.lap("count")
+        model = training.fill(counted, text, recipe, asked, bars, timing)
+    if why := checks.more_than_memory(counted, asked):
+        world.say(f"note: {why}")
+    tokenizer = Tokenizer(model)
     tokenizer.save(path)
     timing.lap("write")
     train_report.report(world, tokenizer, timing, counted if show_steps else None, show_steps)
@@ -180,11 +189,3 @@ def train(
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
-
-
-def _path(output: str | None, files: list[str] | None, recipe: Recipe) -> str:
-    if output == "-":
-        raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
-    first = files[0] if files else "-"
-    stem = "stdin" if first == "-" else Path(first).stem
-    return f"{stem}.{recipe.algorithm}.json" if output is None else output

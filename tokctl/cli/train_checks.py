@@ -6,15 +6,16 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokctl.cli import streams
+from tokctl.cli import sizes, source_options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from tokctl._native import Counts
     from tokctl.recipe import Recipe
-    from tokctl.sources import Document
+    from tokctl.sources import Source
     from tokctl.training import Options
 
 
@@ -53,7 +54,33 @@ def weights(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def check_before(recipe: Recipe, asked: Options, counts: bool, files: list[str] | None) -> None:
+#: Below this, counting would write more than it counts.
+LEAST_MEMORY = 16 << 20
+
+
+def memory(text: str | None) -> int | None:
+    """Bytes; TokctlError where it is no number of them, or so few that nothing is won."""
+    return None if text is None else sizes.size_of("--memory", text, LEAST_MEMORY)
+
+
+def more_than_memory(counted: Counts, asked: Options) -> str | None:
+    """A note where what is left to train on takes more than counting was allowed."""
+    if asked.memory is None or (bytes_ := counted.memory()) <= asked.memory:
+        return None
+    return (
+        f"the {len(counted):,} pre-tokens that are left take {sizes.spoken(bytes_)}, more than "
+        f"--memory {sizes.spoken(asked.memory)}, and training takes more than that: --memory "
+        "limits the counting; a higher --min-count leaves fewer"
+    )
+
+
+def check_before(
+    recipe: Recipe,
+    asked: Options,
+    counts: bool,
+    files: list[str] | None,
+    sources: source_options.Sources,
+) -> None:
     """What is known not to go together, or to be too small, before a text is read."""
     from tokctl.training import extending
 
@@ -77,6 +104,11 @@ def check_before(recipe: Recipe, asked: Options, counts: bool, files: list[str] 
             "counted already",
             "leave them out, or change the counts",
         )
+    if counts and sources != source_options.NONE:
+        raise TokctlError(
+            "--counts reads lines of words and counts, and options of texts mean nothing there",
+            "leave --format, --text-field, --include, --exclude and --files-from out",
+        )
     least = 256 + len(recipe.special_tokens)
     if recipe.alphabet == "bytes" and asked.vocab_size < least:
         raise TokctlError(
@@ -90,9 +122,9 @@ def check_save_counts(
     world: World,
     save_counts: str,
     path: str,
-    texts: Sequence[Document],
+    texts: Sequence[Source],
     asked: Options,
-    files: list[str] | None,
+    files: list[str],
     extend: str | None,
 ) -> None:
     """TokctlError where the counts can't be written, before a text is read."""

@@ -47,7 +47,8 @@ Weight = Annotated[
     typer.Option(
         "--weight",
         metavar="FILE=2.0",
-        help="What an occurrence in this text counts; 1 without it. Can be repeated.",
+        help="What an occurrence in this text counts (or in this archive, or this file of a "
+        "folder); 1 without it. Can be repeated.",
         rich_help_panel=_READ,
         show_default=False,
     ),
@@ -66,7 +67,8 @@ SaveCounts = Annotated[
     typer.Option(
         "--save-counts",
         metavar="PATH",
-        help="Write the pre-tokens with their counts, too: a file for --counts.",
+        help="Write the pre-tokens with their counts, too, before the training starts: a file for "
+        "--counts. A name that ends in .gz is written compressed.",
         rich_help_panel=_OUT,
         show_default=False,
     ),
@@ -76,7 +78,8 @@ Sample = Annotated[
     typer.Option(
         "--sample",
         metavar="SHARE",
-        help="Read this share of the lines only, chosen at random: 0.1, say.",
+        help="Read this share of the lines only, or of the documents of JSON Lines and tables, "
+        "chosen at random: 0.1, say.",
         rich_help_panel=_READ,
         show_default=False,
     ),
@@ -107,7 +110,7 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE]...",
-        help="Texts, each one document; - is stdin, as is no file.",
+        help="Texts: files of any form, folders, archives, addresses; - is stdin, as is no file.",
         show_default=False,
     ),
 ]
@@ -152,6 +155,16 @@ Threads = Annotated[
         min=1,
         metavar="N",
         help="By default, as many as there are processors.",
+        show_default=False,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Count within so much memory: 500M, 2G (powers of 1024). What does not fit goes to "
+        "temporary files in $TMPDIR, or beside the model; the result is the same.",
         show_default=False,
     ),
 ]

@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokctl.recipe import FilledRecipe, Recipe
-from tokctl.sources import Document, documents
+from tokctl.sources import AUTO, Document, Reading, Source, documents
 from tokctl.training.counting import (
     Progress,
     Read,
-    count,
     count_lines,
     count_mapping,
     counts_to_lines,
 )
 from tokctl.training.filling import fill
+from tokctl.training.opening import opened
 from tokctl.training.options import Options, Timing, available_threads
+from tokctl.training.texts import count
 
 __all__ = [
     "Options",
@@ -28,6 +29,7 @@ __all__ = [
     "count_lines",
     "counts_to_lines",
     "fill",
+    "opened",
     "train",
     "train_on_counts",
     "train_on_counts_file",
@@ -35,16 +37,18 @@ __all__ = [
 
 
 def train(
-    sources: Sequence[str | Path | Document],
+    sources: str | Path | Source | Sequence[str | Path | Source],
     recipe: Recipe,
     options: Options,
     progress: Progress | None = None,
     timing: Timing | None = None,
+    reading: Reading = AUTO,
 ) -> FilledRecipe:
-    """Trains on files (`-` is stdin) or documents; each is one text.
+    """Trains on files, folders, archives, tables (`-` is stdin), or on sources that are open.
 
     A document is read block by block, but with a pattern (`regex:`), which can match
-    anything, it is read whole.
+    anything, it is read whole. `reading` is how paths are read, where their names and their
+    bytes don't say it.
 
     Raises:
         TokctlError: unreadable or empty sources, text that is not UTF-8 for a character
@@ -53,11 +57,7 @@ def train(
     """
     timing = timing or Timing()
     options.check_against(recipe)
-    if isinstance(sources, (str, Path, Document)):
-        sources = [sources]
-    opened = iter(documents([s for s in sources if not isinstance(s, Document)]))
-    texts = [s if isinstance(s, Document) else next(opened) for s in sources]
-    counts, read = count(texts, recipe, options, progress)
+    counts, read = count(opened(sources, reading), recipe, options, progress)
     timing.lap("count")
     return fill(counts, read, recipe, options, progress, timing)
 

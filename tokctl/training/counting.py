@@ -1,28 +1,26 @@
-"""From sources to counted pre-tokens."""
+"""Counted pre-tokens: what is kept of a counting, weights, and counts that are there already."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.pipeline import native_parts
 from tokctl.recipe import Recipe
-from tokctl.sources import BLOCK_SIZE, STDIN, Document, check_utf8
-from tokctl.sources.ahead import read_ahead
-from tokctl.training.options import MOST, Options, available_threads, exact, share
+from tokctl.sources import STDIN, Document
+from tokctl.training.options import MOST, Options, exact
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: Told (phase, done, total): `count` in bytes, `merge` in ids of the vocabulary. The
-#: total is None where it is not known. What it raises ends the training.
+#: Told (phase, done, total): `count` in bytes of the sources, `sort` in bytes of counts that did
+#: not fit the memory and are merged, `merge` in ids of the vocabulary. The total is None where
+#: it is not known. What it raises ends the training.
 Progress = Callable[[str, int, int | None], None]
 
 
@@ -30,7 +28,13 @@ Progress = Callable[[str, int, int | None], None]
 class Read:
     """What went through the counter.
 
-    weights: of the documents, in their order; empty: all alike.
+    documents, bytes: how many texts, and how long they are together, uncompressed.
+    digest: SHA-256 in hexadecimal: of a single document that of its bytes; of a source of
+        records that of its texts in their order, each behind its length and how often it
+        counts, as numbers of eight bytes, the least byte first; of several of either that of
+        their list (`digest_of`). So it depends on the texts alone: not on how they are batched,
+        compressed, or written (JSON Lines, a table).
+    weights: of the sources, in their order; empty: all alike.
     scale: every count is that many times the weighted one, so that it is a whole number.
     """
 
@@ -41,57 +45,14 @@ class Read:
     scale: int = 1
 
 
-def count(
-    texts: Sequence[Document],
-    recipe: Recipe,
-    options: Options,
-    progress: Progress | None = None,
-) -> tuple[_native.Counts, Read]:
-    """Counts the pre-tokens of all documents, in first-seen order."""
-    weights, scale = weigh([text.name for text in texts], options.weights)
-    least = scaled(options.min_count, scale)
-    threads = options.threads or available_threads()
-    counter = _counter(recipe, threads)
-    sampled = share("sample", options.sample)
-    sampler = _native.LineSampler(sampled, options.seed) if sampled else None
-    sizes = [text.size for text in texts]
-    total = sum(size for size in sizes if size is not None) if None not in sizes else None
-    digests = []
-    done = 0
+def memory_limit(options: Options) -> dict[str, Any]:
+    """What a counter takes beside its parts: the memory that it may have, and where it goes
+    with what does not fit."""
+    if options.memory is None:
+        return {}
+    from tokctl.training.spilling import Spill
 
-    def prepared(text: Document, digest: hashlib._Hash) -> Generator[tuple[bytes, int], None, None]:
-        """The blocks to be counted, and how much has been read of all texts by then."""
-
-        def hashed() -> Generator[bytes, None, None]:
-            nonlocal done
-            for block in text.blocks():
-                digest.update(block)
-                done += len(block)
-                yield block
-
-        watched = Document(text.name, text.size, hashed)
-        blocks = hashed() if recipe.units == "bytes" else check_utf8(watched, options.errors)
-        for block in blocks:
-            yield sampler.keep(block) if sampler else block, done
-
-    for number, text in enumerate(texts):
-        digest = hashlib.sha256()
-        blocks = prepared(text, digest)
-        if threads > 1 and text.prompt and text.size and text.size > BLOCK_SIZE:
-            blocks = read_ahead(blocks)
-        counter.set_weight(int(weights[number] * scale) if weights else 1)
-        with closing(blocks):
-            for block, read_so_far in blocks:
-                counter.feed(block)
-                if progress:
-                    progress("count", read_so_far, total)
-        counter.end_document()
-        if sampler:
-            sampler.end_document()
-        digests.append(digest.hexdigest())
-    counts = finish(counter, least)
-    read = Read(len(texts), done, digest_of(digests), tuple(weights), scale)
-    return counts, read
+    return {"memory": options.memory, "store": Spill(options.temporary)}
 
 
 def digest_of(digests: Sequence[str]) -> str:
@@ -102,27 +63,24 @@ def digest_of(digests: Sequence[str]) -> str:
     return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
-def _counter(recipe: Recipe, threads: int) -> _native.Counter:
-    splitting, normalizers = native_parts(recipe.pre_tokenizers), native_parts(recipe.normalizers)
-    return _native.Counter(splitting, normalizers, threads)
-
-
 def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fraction], int]:
-    """Each document's weight, and what all counts are multiplied with to be whole numbers:
+    """Each source's weight, and what all counts are multiplied with to be whole numbers:
     the least common multiple of the weights' denominators. No weights: ([], 1)."""
     if not given:
         return [], 1
     from fractions import Fraction
 
+    known = set(names)
     weights = {}
     for name, value in given.items():
-        known = "stdin" if name == STDIN else str(Path(name))
-        if known not in names:
+        spellings = ("stdin" if name == STDIN else name, str(Path(name)))
+        found = next((spelling for spelling in spellings if spelling in known), None)
+        if found is None:
             raise TokctlError(
                 f"there is a weight for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
             )
-        weights[known] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
+        weights[found] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
     scale = math.lcm(*(weight.denominator for weight in weights.values()))
     if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
         raise TokctlError(
@@ -138,10 +96,13 @@ def scaled(threshold: int, scale: int) -> int:
     return min(threshold * scale, MOST) if threshold > 1 else 1
 
 
-def finish(counter: _native.Counter, least: int) -> _native.Counts:
+def finish(
+    counter: _native.Counter, least: int, progress: Progress | None = None
+) -> _native.Counts:
     """The counts of at least `least`; TokctlError where one does not fit."""
+    tell = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     try:
-        return counter.finish(least)
+        return counter.finish(least, tell)
     except _native.CoreError as error:
         raise TokctlError(
             error.args[0], "train on less text, or give smaller weights or counts"
@@ -194,15 +155,22 @@ def count_lines(
     """
     refuse_text_options(options)
     characters = recipe.units == "characters"
-    counter, read = counted_lines(document, characters=characters, progress=progress)
-    return finish(counter, options.min_count), read
+    counter, read = counted_lines(
+        document, characters=characters, progress=progress, limit=memory_limit(options)
+    )
+    return finish(counter, options.min_count, progress), read
 
 
 def counted_lines(
-    document: Document, *, characters: bool, progress: Progress | None = None
+    document: Document,
+    *,
+    characters: bool,
+    progress: Progress | None = None,
+    limit: Mapping[str, Any] | None = None,
 ) -> tuple[_native.Counter, Read]:
-    """The counts of a file's lines; its words must be UTF-8 where they are to be `characters`."""
-    counter = _native.Counter("none", [], 1)
+    """The counts of a file's lines; its words must be UTF-8 where they are to be `characters`.
+    `limit`: see `memory_limit`."""
+    counter = _native.Counter("none", [], 1, **(limit or {}))
     lines = _native.CountLines(characters)
     digest = hashlib.sha256()
     done = 0
@@ -212,7 +180,7 @@ def counted_lines(
             digest.update(block)
             done += len(block)
             if progress:
-                progress("count", done, document.size)
+                progress("count", document.tell() if document.tell else done, document.size)
         lines.end(counter)
     except _native.CoreError as error:
         raise TokctlError(

@@ -15,6 +15,7 @@ from tokctl.values import Value
 if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
+    from pathlib import Path
 
 #: A share or a weight. A float stands for the decimal that Python prints for it.
 Number: TypeAlias = "int | float | str | Decimal | Fraction"
@@ -32,6 +33,7 @@ _NUMBERS = {
     "max_token_length": "the greatest token length",
     "threads": "the number of threads",
     "alphabet_limit": "the alphabet limit",
+    "memory": "the memory",
 }
 
 
@@ -53,11 +55,18 @@ class Options(Value):
         alphabet_limit: the most characters that get an id, the most frequent ones.
         initial_alphabet: characters that get an id though they are not seen; the limits
             count them, and never drop them.
-        weights: what an occurrence in a document counts, by the document's name (`-` for
-            stdin); 1 where none is given.
-        sample: the share of the lines that are read; which ones is up to `seed` alone.
+        weights: what an occurrence in a source counts, by the source's name (`-` for stdin;
+            an archive as a whole, a file of a folder by its path); 1 where none is given.
+        sample: the share of the lines that are read, or of the documents of a source of
+            records; which ones is up to `seed` alone.
         seed: of the sample.
         extend: a model to go on from; it keeps its ids and its merges.
+        memory: bytes that counting may take for its tables; what does not fit goes to
+            temporary files and is merged. None: no limit. The result does not depend on it. A
+            block of text for each reader comes on top, and so does what training needs: the
+            counts that are left.
+        temporary: the folder of those files; None: the system's (`$TMPDIR`). They have no
+            names, and nothing of them is left however the process ends.
     """
 
     vocab_size: int
@@ -73,6 +82,8 @@ class Options(Value):
     sample: Number | None = None
     seed: int = 0
     extend: FilledRecipe | None = None
+    memory: int | None = None
+    temporary: str | Path | None = None
 
     def __post_init__(self) -> None:
         for name, what in _NUMBERS.items():

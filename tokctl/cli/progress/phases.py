@@ -22,7 +22,6 @@ class Phase:
 
 _ALL = (
     Phase("count", "read", "bytes"),
-    Phase("spill", "sort", "bytes"),
     Phase("merge-runs", "merge sorted runs", "bytes"),
     Phase("merge", "merge", "ids"),
     Phase("seed", "find pieces", ""),

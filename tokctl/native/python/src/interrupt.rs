@@ -53,19 +53,29 @@ pub fn watched<T: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    let tell = move |py: Python<'_>, size| match &progress {
+        Some(progress) => progress.call1(py, (size,)).map(drop),
+        None => Ok(()),
+    };
+    watched_by(py, tell, work)
+}
+
+/// The same; `tell` is given what is reported.
+pub fn watched_by<T: Send, R>(
+    py: Python<'_>,
+    tell: impl Fn(Python<'_>, R) -> PyResult<()> + Sync,
+    work: impl FnOnce(&mut dyn FnMut(R) -> bool) -> Result<T, Error> + Send,
+) -> PyResult<T> {
     let raised = Mutex::new(None);
     let result = py.detach(|| {
         let mut reported = Instant::now();
-        let mut report = |size: u64| {
+        let mut report = |how_far: R| {
             if reported.elapsed() < REPORT {
                 return true;
             }
             reported = Instant::now();
             Python::attach(|py| {
-                let told = py.check_signals().and_then(|()| match &progress {
-                    Some(progress) => progress.call1(py, (size,)).map(drop),
-                    None => Ok(()),
-                });
+                let told = py.check_signals().and_then(|()| tell(py, how_far));
                 told.map_err(|error| keep(&raised, error)).is_ok()
             })
         };

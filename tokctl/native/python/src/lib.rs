@@ -19,6 +19,7 @@ mod options;
 mod pattern;
 mod pretokenizers;
 mod ranks;
+mod scratch;
 mod segmenters;
 mod stored;
 mod text;
@@ -43,6 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::CountLines>()?;
     module.add_class::<counter::LineSampler>()?;
     module.add_class::<counter::Utf8Check>()?;
+    module.add_function(wrap_pyfunction!(counter::framed, module)?)?;
     module.add_class::<trainer::Training>()?;
     module.add_class::<unigram_trainer::UnigramTraining>()?;
     module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;

@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
-use hashbrown::DefaultHashBuilder;
-
 use super::counts::Counts;
 use super::pieces::{ends_of_pieces, in_threads};
-use super::table::{Adder, Table};
+use super::table::Adder;
+use super::tally::{self, Limit, Tally};
 use crate::error::Result;
 use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, PreTokenizer};
 use crate::MOST_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
-const PIECE: usize = 64 * 1024;
+pub(super) const PIECE: usize = 64 * 1024;
 
 /// Bytes of a character, at most.
 const LONGEST_CHARACTER: usize = 4;
@@ -24,9 +23,10 @@ const LONGEST_CHARACTER: usize = 4;
 /// holds one block plus the longest stretch without a space; or, where normalizers or
 /// pre-tokenizers look further than that, the document.
 pub struct Counter {
-    pre_tokenizer: PreTokenizer,
-    normalizers: Chain,
-    tables: Vec<Table>,
+    pub(super) pre_tokenizer: PreTokenizer,
+    pub(super) normalizers: Chain,
+    pub(super) tallies: Vec<Tally>,
+    limit: Option<Limit>,
     /// Text that is not yet normalized.
     raw: Vec<u8>,
     /// Has a part of the document been normalized?
@@ -36,26 +36,33 @@ pub struct Counter {
     /// Has a part of the document been split?
     split: bool,
     /// Bytes counted so far, of normalized text; a pre-token that is added takes one.
-    counted: u64,
+    pub(super) counted: u64,
     /// What one occurrence counts, in the document at hand.
-    weight: u64,
+    pub(super) weight: u64,
 }
 
 impl Counter {
     pub fn new(pre_tokenizer: PreTokenizer, normalizers: Chain, threads: usize) -> Self {
-        let hasher = DefaultHashBuilder::default();
         Counter {
             pre_tokenizer,
             normalizers,
-            tables: (0..threads.clamp(1, MOST_THREADS))
-                .map(|_| Table::with_hasher(hasher.clone()))
-                .collect(),
+            tallies: Tally::some(threads.clamp(1, MOST_THREADS), None),
+            limit: None,
             raw: Vec::new(),
             begun: false,
             waiting: Vec::new(),
             split: false,
             counted: 0,
             weight: 1,
+        }
+    }
+
+    /// The same, within a limit of memory: what is counted is the same, whatever the limit.
+    pub fn within(self, limit: Limit) -> Self {
+        Counter {
+            tallies: Tally::some(self.tallies.len(), Some(&limit)),
+            limit: Some(limit),
+            ..self
         }
     }
 
@@ -97,7 +104,7 @@ impl Counter {
             };
             normalizers.apply(&raw[start..ends[piece]], edges)
         };
-        let mut threads = vec![(); self.tables.len()];
+        let mut threads = vec![(); self.tallies.len()];
         let normalized: Vec<Cow<[u8]>> = in_threads(&mut threads, ends.len(), normalize)?;
         match &normalized[..] {
             [one] => self.feed_normalized(one),
@@ -141,16 +148,17 @@ impl Counter {
     }
 
     /// Adds a pre-token that the caller has split off and counted itself.
-    pub fn add(&mut self, pre_token: &[u8], count: u64) {
+    pub fn add(&mut self, pre_token: &[u8], count: u64) -> Result<()> {
         let first = self.counted << self.room();
-        self.tables[0].add(pre_token, count, first);
+        self.tallies[0].table.add(pre_token, count, first);
         self.counted += 1;
+        self.tallies[0].check()
     }
 
     /// First places are in rewritten text, which is longer: a byte becomes up to four, and
     /// each step can put one more character in front of each. So every byte has this many
     /// bits of room, and the order of places is that of the text.
-    fn room(&self) -> u32 {
+    pub(super) fn room(&self) -> u32 {
         let steps = self.pre_tokenizer.steps().iter();
         match steps.filter(|step| step.rewrite.is_some()).count() {
             0 => 0,
@@ -166,39 +174,67 @@ impl Counter {
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
         let (begun, room) = (self.split, self.room());
-        let count = |table: &mut Table, piece: usize| -> Result<()> {
+        let count = |tally: &mut Tally, piece: usize| {
             let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
-            let first = (base + start as u64) << room;
-            let text = &text[start..pieces[piece]];
-            if pre_tokenizer.rewrites() {
-                let splits = pre_tokenizer.run(text, piece == 0 && !begun)?;
-                let mut adder = Adder::new(table, &splits.text, first, weight);
-                for &(from, to) in &splits.ranges {
-                    adder.add(from, to);
-                }
-                adder.flush();
-            } else {
-                let mut adder = Adder::new(table, text, first, weight);
-                pre_tokenizer.split(text, |from, to| adder.add(from, to))?;
-                adder.flush();
-            }
-            Ok(())
+            let stretch = Stretch {
+                text: &text[start..pieces[piece]],
+                first: (base + start as u64) << room,
+                weight,
+                opens: piece == 0 && !begun,
+            };
+            stretch.count(pre_tokenizer, tally)
         };
-        let result = in_threads(&mut self.tables, pieces.len(), count);
+        let result = in_threads(&mut self.tallies, pieces.len(), count);
         self.counted += text.len() as u64;
         self.split = true;
         result.map(drop)
     }
 
+    /// Is a document at hand that has not ended?
+    pub(super) fn is_open(&self) -> bool {
+        self.begun || self.split || !self.raw.is_empty() || !self.waiting.is_empty()
+    }
+
     /// All counts of at least `min_count`, in first-seen order.
-    pub fn finish(mut self, min_count: u64) -> Result<Counts> {
+    pub fn finish(self, min_count: u64) -> Result<Counts> {
+        self.finish_watched(min_count, &mut |_, _| true)
+    }
+
+    /// The same. `tell` gets how many bytes of sorted runs have been merged, and how many
+    /// there are; where its answer is false, the work stops.
+    pub fn finish_watched(
+        mut self,
+        min_count: u64,
+        tell: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<Counts> {
         self.end_document()?;
-        let mut tables = self.tables.into_iter();
-        let mut table = tables.next().expect("a counter has a table");
-        for other in tables {
-            table.absorb(&other);
+        tally::finish(self.tallies, self.limit.as_ref(), min_count, tell)
+    }
+}
+
+/// A text where no pre-token reaches over its ends.
+pub(super) struct Stretch<'t> {
+    pub text: &'t [u8],
+    /// The place of its first byte.
+    pub first: u64,
+    pub weight: u64,
+    /// Does a document start with it?
+    pub opens: bool,
+}
+
+impl Stretch<'_> {
+    pub fn count(&self, pre_tokenizer: &PreTokenizer, tally: &mut Tally) -> Result<()> {
+        if pre_tokenizer.rewrites() {
+            let splits = pre_tokenizer.run(self.text, self.opens)?;
+            let mut adder = Adder::new(tally, &splits.text, self.first, self.weight);
+            for &(from, to) in &splits.ranges {
+                adder.add(from, to);
+            }
+            return adder.finish();
         }
-        Ok(table.into_counts(min_count))
+        let mut adder = Adder::new(tally, self.text, self.first, self.weight);
+        pre_tokenizer.split(self.text, |from, to| adder.add(from, to))?;
+        adder.finish()
     }
 }
 
@@ -255,12 +291,12 @@ mod tests {
         };
         for steps in [vec![Scanner::Whitespace.into()], vec![metaspace]] {
             let mut counter = Counter::new(PreTokenizer::new(steps), Chain::default(), 1);
-            counter.add(b"x", 1);
+            counter.add(b"x", 1).unwrap();
             counter.counted += 1 << 50;
             counter.feed(b"b c").unwrap();
             counter.end_document().unwrap();
             counter.counted += 1 << 50;
-            counter.add(b"a", 1);
+            counter.add(b"a", 1).unwrap();
             counter.feed(b"d").unwrap();
             let counts = counter.finish(1).unwrap();
             let found = counts.iter().map(|(text, _)| text.to_vec());

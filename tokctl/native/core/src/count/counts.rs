@@ -1,5 +1,7 @@
 //! What a counter has counted.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
 /// No pre-token may be counted so often.
@@ -72,10 +74,25 @@ impl Counts {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        self.range(0..self.len())
+    }
+
+    /// Some of the pre-tokens, by their numbers.
+    pub fn range(&self, numbers: Range<usize>) -> impl Iterator<Item = (&[u8], u64)> {
+        let start = numbers
+            .start
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before]);
+        let ends = &self.ends[numbers.clone()];
+        let starts = std::iter::once(start).chain(ends.iter().copied());
         starts
-            .zip(&self.ends)
-            .zip(&self.counts)
+            .zip(ends)
+            .zip(&self.counts[numbers])
             .map(|((start, &end), &count)| (&self.text[start..end], count))
+    }
+
+    /// Bytes that the counts take.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + size_of_val(&self.ends[..]) + size_of_val(&self.counts[..])
     }
 }

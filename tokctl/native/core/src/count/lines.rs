@@ -8,6 +8,7 @@
 //! of a word that comes more than once add up.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::{memchr, memchr2, memrchr};
 
@@ -84,8 +85,7 @@ impl CountLines {
         if self.characters && std::str::from_utf8(&word).is_err() {
             return wrong("the word is not UTF-8, which this recipe needs".into());
         }
-        counter.add(&word, count);
-        Ok(())
+        counter.add(&word, count)
     }
 }
 
@@ -149,9 +149,14 @@ fn escape(word: &[u8], line: &mut Vec<u8>) {
 impl Counts {
     /// The lines that [`CountLines`] reads, in first-seen order.
     pub fn to_lines(&self) -> Vec<u8> {
+        self.lines_of(0..self.len())
+    }
+
+    /// The lines of some of the pre-tokens.
+    pub fn lines_of(&self, pre_tokens: Range<usize>) -> Vec<u8> {
         let mut lines = Vec::new();
         let mut digits = itoa::Buffer::new();
-        for (word, count) in self.iter() {
+        for (word, count) in self.range(pre_tokens) {
             let plain = memchr2(b'\\', b'\t', word).is_none()
                 && memchr2(b'\n', b'\r', word).is_none()
                 && std::str::from_utf8(word).is_ok();

@@ -42,6 +42,25 @@ impl Long {
         &self.arena[entry.start..entry.start + entry.length]
     }
 
+    /// Bytes that the table takes.
+    pub fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+            + self.arena.capacity()
+            + self.index.allocation_size()
+    }
+
+    /// Sorts the entries by their bytes; nothing can be added until the table is reset.
+    pub fn sort(&mut self) {
+        let (entries, arena) = (&mut self.entries, &self.arena);
+        let text = |entry: &Entry| &arena[entry.start..entry.start + entry.length];
+        entries.sort_unstable_by(|one, other| text(one).cmp(text(other)));
+    }
+
+    /// Takes all entries out, and gives the memory back.
+    pub fn reset(&mut self) {
+        *self = Long::with_hasher(self.hasher.clone());
+    }
+
     pub fn add(&mut self, pre_token: &[u8], count: u64, first: u64) {
         let hash = self.hasher.hash_one(pre_token);
         self.add_hashed(pre_token, hash, count, first);

@@ -3,7 +3,7 @@
 //! Line number n of all that is read (from 0, documents one after the other) is kept if
 //! the n-th number of SplitMix64, started with the seed, is below `share * 2^64`. That
 //! generator is a counter that is hashed, so neither blocks nor threads have a part in the
-//! answer.
+//! answer. A document of a source of records is kept or dropped whole, as if it were a line.
 
 use memchr::memchr;
 
@@ -35,7 +35,7 @@ impl LineSampler {
         while !rest.is_empty() {
             let keep = match self.keeping {
                 Some(keep) => keep,
-                None => u128::from(self.numbers.next_u64()) < self.threshold,
+                None => self.choose(),
             };
             let end = memchr(b'\n', rest);
             let (line, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
@@ -46,6 +46,11 @@ impl LineSampler {
             rest = after;
         }
         kept
+    }
+
+    /// Is the next line kept, or the next document that is sampled as a whole?
+    pub fn choose(&mut self) -> bool {
+        u128::from(self.numbers.next_u64()) < self.threshold
     }
 
     /// The next block starts a line, whatever the last one ended with.

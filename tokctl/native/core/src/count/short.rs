@@ -29,6 +29,16 @@ impl Slot {
     pub fn length(&self) -> usize {
         self.key.length()
     }
+
+    /// The pre-token, and its length.
+    pub fn text(&self) -> ([u8; 16], usize) {
+        self.key.text()
+    }
+
+    /// Sorts as the bytes do: where one pre-token begins another, its length tells.
+    fn order(&self) -> (u64, u64) {
+        (self.key.low.swap_bytes(), self.key.high.swap_bytes())
+    }
 }
 
 pub struct Short {
@@ -110,6 +120,52 @@ impl Short {
         self.slots.len()
     }
 
+    /// Bytes of the table.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.slots[..])
+    }
+
+    /// The same; and where it will grow before long, of the old table and the new one.
+    pub fn bytes_soon(&self) -> usize {
+        match self.used * 8 > self.slots.len() * 5 {
+            true => 3 * self.bytes(),
+            false => self.bytes(),
+        }
+    }
+
+    /// Bytes that a table grows to on its way to so many entries, with those of the one before.
+    pub fn bytes_of(entries: usize) -> usize {
+        let slots = (entries / 3 * 4).next_power_of_two().max(LEAST);
+        slots * size_of::<Slot>() / 2 * 3
+    }
+
+    /// Sorts the entries by their bytes, for [`Self::sorted`]; nothing else can be done with
+    /// them until the table is reset.
+    pub fn sort(&mut self) {
+        let mut used = 0;
+        for at in 0..self.slots.len() {
+            if self.slots[at].key != FREE {
+                self.slots.swap(used, at);
+                used += 1;
+            }
+        }
+        self.slots[..used].sort_unstable_by_key(Slot::order);
+    }
+
+    pub fn sorted(&self) -> &[Slot] {
+        &self.slots[..self.used]
+    }
+
+    /// Takes all entries out; a table of more than `most` bytes starts small again.
+    pub fn reset(&mut self, most: usize) {
+        if self.bytes() > most {
+            self.slots = free(LEAST);
+        } else {
+            self.slots.fill(NONE);
+        }
+        self.used = 0;
+    }
+
     pub fn slot(&self, at: usize) -> &Slot {
         &self.slots[at]
     }
@@ -128,13 +184,14 @@ impl Short {
     }
 }
 
+const NONE: Slot = Slot {
+    key: FREE,
+    count: 0,
+    first: 0,
+};
+
 fn free(size: usize) -> Vec<Slot> {
-    let none = Slot {
-        key: FREE,
-        count: 0,
-        first: 0,
-    };
-    vec![none; size]
+    vec![NONE; size]
 }
 
 #[cfg(test)]

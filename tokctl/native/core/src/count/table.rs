@@ -4,7 +4,10 @@ use hashbrown::DefaultHashBuilder;
 
 use super::counts::Counts;
 use super::long::Long;
+use super::runs::Record;
 use super::short::Short;
+use super::tally::Tally;
+use crate::error::{Error, Result};
 use crate::packed::{Key, LONGEST};
 
 /// Order of insertion is not kept: entries are sorted by their first places in the end. So
@@ -33,6 +36,61 @@ impl Table {
     pub fn absorb(&mut self, other: &Table) {
         self.short.absorb(&other.short);
         self.long.absorb(&other.long);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.short.len() == 0 && self.long.entries().is_empty()
+    }
+
+    /// Does the table take more than `most` bytes, or will it soon, when it grows?
+    pub fn is_full(&self, most: usize) -> bool {
+        self.short.bytes_soon() + self.long.bytes() > most
+    }
+
+    /// Bytes that it takes to join such tables, about.
+    pub fn bytes_together<'t>(tables: impl Iterator<Item = &'t Table> + Clone) -> usize {
+        let bytes = tables.clone().map(|t| t.short.bytes() + t.long.bytes());
+        let entries = tables.clone().map(|t| t.short.len()).sum();
+        let long = tables.map(|t| t.long.bytes());
+        bytes.sum::<usize>() + Short::bytes_of(entries) + long.sum::<usize>()
+    }
+
+    /// Sorts the entries by the bytes of the pre-tokens, for [`Self::sorted`]; nothing else can
+    /// be done with them until the table is reset.
+    pub fn sort(&mut self) {
+        self.short.sort();
+        self.long.sort();
+    }
+
+    /// Gives all entries, sorted by the bytes of the pre-tokens.
+    pub fn sorted(&self, mut each: impl FnMut(Record) -> Result<()>) -> Result<()> {
+        let mut long = self.long.entries().iter().peekable();
+        let mut give_long_before = |bound: Option<&[u8]>, each: &mut dyn FnMut(Record) -> _| {
+            while let Some(entry) =
+                long.next_if(|entry| bound.is_none_or(|bound| self.long.text(entry) < bound))
+            {
+                each(Record {
+                    text: self.long.text(entry),
+                    count: entry.count,
+                    first: entry.first,
+                })?;
+            }
+            Ok::<_, Error>(())
+        };
+        for slot in self.short.sorted() {
+            let (bytes, length) = slot.text();
+            let text = &bytes[..length];
+            give_long_before(Some(text), &mut each)?;
+            let (count, first) = (slot.count, slot.first);
+            each(Record { text, count, first })?;
+        }
+        give_long_before(None, &mut each)
+    }
+
+    /// Takes all entries out; room of more than `most` bytes is given back.
+    pub fn reset(&mut self, most: usize) {
+        self.short.reset(most);
+        self.long.reset();
     }
 
     /// All counts of at least `min_count`, by first places.
@@ -71,10 +129,13 @@ impl Table {
 /// So many pre-tokens are looked up together.
 const TOGETHER: usize = 32;
 
+/// A table is looked at after so many rounds of these: is it full?
+const ROUNDS: u32 = 512;
+
 /// Adds the pre-tokens of a text, several at a time: the table is far larger than the
 /// processor's cache, and looks at memory that don't wait for one another take the time of one.
 pub struct Adder<'t> {
-    table: &'t mut Table,
+    tally: &'t mut Tally,
     text: &'t [u8],
     /// The place of the text.
     base: u64,
@@ -85,18 +146,23 @@ pub struct Adder<'t> {
     length: usize,
     /// Where each of them belongs, and the key that stands there.
     found: [(Key, usize); TOGETHER],
+    /// Rounds until the table is looked at, and what went wrong then.
+    rounds: u32,
+    failed: Result<()>,
 }
 
 impl<'t> Adder<'t> {
-    pub fn new(table: &'t mut Table, text: &'t [u8], base: u64, weight: u64) -> Self {
+    pub fn new(tally: &'t mut Tally, text: &'t [u8], base: u64, weight: u64) -> Self {
         Adder {
-            table,
+            tally,
             text,
             base,
             weight,
             waiting: [(Key::default(), 0); TOGETHER],
             length: 0,
             found: [(Key::default(), 0); TOGETHER],
+            rounds: ROUNDS,
+            failed: Ok(()),
         }
     }
 
@@ -106,19 +172,32 @@ impl<'t> Adder<'t> {
         if !(1..=LONGEST).contains(&(end - start)) {
             let first = self.base + start as u64;
             let pre_token = &self.text[start..end];
-            return self.table.long.add(pre_token, self.weight, first);
+            return self.tally.table.long.add(pre_token, self.weight, first);
         }
         self.waiting[self.length] = (Key::of_range(self.text, start, end), start);
         self.length += 1;
         if self.length == TOGETHER {
             self.flush();
+            self.rounds -= 1;
+            if self.rounds == 0 {
+                self.rounds = ROUNDS;
+                if self.failed.is_ok() {
+                    self.failed = self.tally.check();
+                }
+            }
         }
     }
 
-    /// Adds what waits.
-    pub fn flush(&mut self) {
+    /// Adds what waits. Within a limit of memory the table may be written to a run.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush();
+        self.failed?;
+        self.tally.check()
+    }
+
+    fn flush(&mut self) {
         let waiting = &self.waiting[..std::mem::take(&mut self.length)];
-        let short = &mut self.table.short;
+        let short = &mut self.tally.table.short;
         for (found, &(key, _)) in self.found.iter_mut().zip(waiting) {
             let home = short.home(key);
             *found = (short.key_at(home), home);
