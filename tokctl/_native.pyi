@@ -270,6 +270,14 @@ class Encoder:
         otherwise: _Otherwise | None = None,
         strict: bool = False,
     ) -> tuple[IdArray, bytes]: ...
+    def rows(
+        self,
+        texts: Iterable[bytes],
+        threads: int,
+        matchers: Matchers | None,
+        form: str,
+        last_id: int | None = None,
+    ) -> tuple[bytes, bytes, int | None]: ...
     def packed(
         self, text: str | bytes, width: int, matchers: Matchers | None
     ) -> tuple[bytes, int]: ...
@@ -337,10 +345,14 @@ class IdWriter:
         cuts: str,
         form: str,
         threads: int,
+        last_id: int | None = None,
     ) -> IdWriter: ...
     def feed(
         self, block: bytes, last: bool = False, start: int = 0, end: int | None = None
     ) -> tuple[bytes, int, tuple[int, bytes] | None]: ...
+    def ends(self) -> bytes: ...
+    @property
+    def waiting(self) -> int: ...
 
 @final
 class IdCollector:

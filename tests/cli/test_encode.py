@@ -206,7 +206,11 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("--as", "npy"), "--as can't be 'npy'", "choose one of: ids, tokens, pieces, jsonl, bin"),
+        (
+            ("--as", "npz"),
+            "--as can't be 'npz'",
+            "choose one of: ids, tokens, pieces, jsonl, bin, npy, parquet, megatron, safetensors",
+        ),
         (("--offsets",), "--offsets needs --as jsonl", "add --as jsonl"),
         (
             ("--json", "--as", "ids"),

@@ -11,6 +11,7 @@ from tests.cli.run import error, tokctl
 from tokctl import Tokenizer, sources
 from tokctl.cli import forms
 from tokctl.cli.written import decimal, packed
+from tokctl.idfiles import encoding
 
 Models = dict[str, Path]
 
@@ -137,6 +138,7 @@ def test_parts_of_a_block(models: Models, monkeypatch: pytest.MonkeyPatch) -> No
         given = tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text)
         for part in (1, 3, 10):
             monkeypatch.setattr(forms, "_PART", part)
+            monkeypatch.setattr(encoding, "PART", part)
             assert tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text) == given
 
 

@@ -80,12 +80,14 @@ class Around:
             tokenizer.sample(b"", alpha=sample, seed=seed or 0)  # an error before all else
         return cls(add_special, truncation, stride is not None, padding, sample, seed or 0)
 
-    def ids(self, tokenizer: Tokenizer, ids: list[int]) -> list[int]:
-        """The ids of a row: cut, wrapped, padded."""
+    def ids(self, tokenizer: Tokenizer, ids: list[int], last_id: int | None = None) -> list[int]:
+        """The ids of a row: cut, wrapped, ended by `last_id`, padded."""
         if self.add_special or self.truncation:
             ids = tokenizer.post_processor.process_ids(
                 ids, add_special=self.add_special, truncation=self.truncation
             )
+        if last_id is not None:
+            ids = [*ids, last_id]
         self.longest = max(self.longest, len(ids))
         if self.padding and self.padding.length is not None:
             ids = self.padding.pad_ids(ids, self.padding.length)

@@ -7,7 +7,7 @@ from time import perf_counter
 import typer
 
 from tokctl.cli import encode_options as given
-from tokctl.cli import options, source_options, streams, texts_out
+from tokctl.cli import files_out, options, source_options, streams, texts_out
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -17,6 +17,8 @@ EXAMPLES = """Examples:
   tokctl encode -m book.json --count *.md
   tokctl encode -m book.json --json --offsets a.txt
   tokctl encode -m book.json --as bin -o ids.bin a.txt
+  tokctl encode -m book.json --as npy --eos '</s>' -o a.npy a.jsonl
+  tokctl encode -m book.json --as bin --shard-size 100M -o ids/ a/
   tokctl encode -m bert.json --add-special --pad 128 a.txt
   tokctl encode -m bert.json --max-length 64 --stride 8 a
   tokctl encode -m t5.json --sample 0.1 --seed 7 a.txt
@@ -39,14 +41,27 @@ What is written:
           attention_mask (0: padding)
           window: from 0 for each text (with --stride)
 
-  bin     each file as one text, its line feeds too:
-          little-endian numbers of 16 bits, or of 32
-          with more than 65,536 tokens
+  bin     little-endian numbers of 16 bits, or of 32 with
+          more than 65,536 tokens, and nothing else
+  npy     the same as an array of NumPy
+  parquet one row for each document: input_ids, a list
+  megatron  -o P gives P.bin and P.idx, for Megatron-LM
+  safetensors  input_ids, and where documents end: offsets
+
+Each file is one document in the last five, its line feeds
+too, and each line one text in the others; --lines and
+--whole change that. A record (a line of JSON Lines, a row
+of a table) is always one document, and one line.
 
 A line ends at a line feed and nowhere else. Where a
 file ends without one and another follows, one is put
 between. With --stride, a text of more than --max-length
 tokens has a line for each of its windows.
+
+--shard-size N: bin and npy files have exactly N ids, and
+where documents begin beside them; the others end with the
+document that reaches N. Each is whole or absent. After a
+stop, the same command with --resume goes on.
 
 With --verbose, a line on stderr ends the work: tokens,
 bytes, MB/s, threads, pre-tokens in the cache."""
@@ -80,11 +95,12 @@ def encode(
     errors: given.Errors = "strict",
     threads: given.Threads = 1,
     output: streams.Output = None,
+    id_files: given.IdFiles = given.NO_FILES,
     sources: source_options.Sources = source_options.NONE,
 ) -> None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
-    a line must fit into memory; with --whole or --as bin, the longest stretch without a space,
-    or the whole text where the model normalizes it or splits it by a pattern of its own.
+    a line must fit into memory; with --whole or in a file of ids, the longest stretch without a
+    space, or the whole text where the model normalizes it or splits it by a pattern of its own.
     """
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
     asked = next((option for option, wanted in more.items() if wanted), None)
@@ -98,11 +114,12 @@ def encode(
     if sample is not None:
         _check_sample(form, special=bool(allowed), asked=asked)
     to_stdout = output is None or output == "-"
-    if form == "bin" and to_stdout and world.stdout_is_terminal:
+    wanted = files_out.Wanted.of(form, id_files, output, whole=whole, count=count)
+    if wanted.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
-    if output is not None and not to_stdout:
+    if not to_stdout or wanted.given.index:
         model = streams.model_path(world, model)
-        streams.check_output(world, output, files, model)
+        wanted.check_outputs(world, files, model)
     tokenizer = streams.load_model(world, model)
 
     from tokctl.cli.around import Around
@@ -118,6 +135,7 @@ def encode(
         sample=sample,
         seed=seed,
     )
+    dtype, last_id = wanted.fitting(tokenizer, around)
     texts = sources.open(world, files)
     forms = Forms(
         tokenizer,
@@ -129,20 +147,29 @@ def encode(
         full=full,
         around=around,
         threads=min(threads, 64),
+        width=dtype.width if dtype else 2,
+        last_id=last_id,
     )
     tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
+    if dtype is not None:
+        model = streams.model_path(world, model)
+        files_out.write(world, wanted, forms, texts, dtype, model=model, reading=sources.reading)
+        return
     with streams.output(world, output) as out:
         start = perf_counter()
-        whole = whole or form == "bin"
         if count:
             named = bool(files)
             out.write(texts_out.count_report(forms, texts, whole=whole, json=json, named=named))
         else:
             if around.padding and around.padding.length is None:
                 texts = texts_out.measured(forms, texts, whole=whole)
-            texts_out.write_all(forms, texts, streams.Writer(out), whole=whole)
+            from tokctl.cli.progress import Bars
+
+            with Bars(world) as progress:
+                write = streams.Writer(out)
+                texts_out.write_all(forms, texts, write, whole=whole, progress=progress)
     if world.verbose:
         world.say(texts_out.summary(forms, perf_counter() - start))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 _FORM = "What is written"
 _TEXT = "What is read"
 _AROUND = "What is put around, and how long it gets"
+_FILES = "Files of ids: bin, npy, parquet, megatron, safetensors"
 
 Files = Annotated[
     list[str] | None,
@@ -21,7 +23,8 @@ Form = Annotated[
     typer.Option(
         "--as",
         metavar="FORM",
-        help="ids (default), tokens, pieces, jsonl or bin; see below.",
+        help="ids (default), tokens, pieces, jsonl, bin, npy, parquet, megatron or safetensors; "
+        "see below.",
         rich_help_panel=_FORM,
         show_default=False,
     ),
@@ -166,7 +169,75 @@ Threads = Annotated[
         "--threads",
         min=1,
         metavar="N",
-        help="For ids, bin and --count; the output is the same with any number.",
+        help="For ids, files of ids and --count; the output is the same with any number.",
         rich_help_panel=_TEXT,
     ),
 ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IdFiles:
+    """How files of ids are made; `encode` takes these options as one argument."""
+
+    eos: Annotated[
+        str | None,
+        typer.Option(
+            "--eos",
+            metavar="TOKEN",
+            help="Put this token of the vocabulary behind each text.",
+            rich_help_panel=_AROUND,
+            show_default=False,
+        ),
+    ] = None
+    lines: Annotated[
+        bool,
+        typer.Option(
+            "--lines",
+            help="Each line is a document, not each file; so it is anyway without --as.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            "--dtype",
+            metavar="uint16|uint32|int32",
+            help="How wide an id is; without it as the vocabulary needs.",
+            rich_help_panel=_FILES,
+            show_default=False,
+        ),
+    ] = None
+    index: Annotated[
+        str | None,
+        typer.Option(
+            "--index",
+            metavar="PATH",
+            help="Write here where documents end (bin, npy): an .npy of 64-bit numbers, one more "
+            "than there are documents, 0 first.",
+            rich_help_panel=_FILES,
+            show_default=False,
+        ),
+    ] = None
+    shard_size: Annotated[
+        str | None,
+        typer.Option(
+            "--shard-size",
+            metavar="N",
+            help="Write files of N ids (100M: a hundred million; K, M, G) into a folder, -o "
+            "FOLDER, and a manifest; for jsonl, too.",
+            rich_help_panel=_FILES,
+            show_default=False,
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with the shards of a run that stopped: the same bytes come out.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False
+
+
+#: Where nothing is given.
+NO_FILES = IdFiles()

@@ -1,7 +1,8 @@
-"""The forms in which `encode` writes a text: ids, tokens, pieces, jsonl, bin."""
+"""The forms in which `encode` writes a text: ids, tokens, pieces, jsonl; and ids for files."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import written
 from tokctl.cli.around import Around
-from tokctl.errors import TokctlError
+from tokctl.idfiles import FORMS as FILE_FORMS
 
 if TYPE_CHECKING:
     from tokctl._native import IdWriter, Matchers
     from tokctl.encoding import Encoding
-    from tokctl.sources import Document
+    from tokctl.errors import TokctlError
+    from tokctl.sources import Document, Records
     from tokctl.tokenizer import Special, Tokenizer
 
 #: One text, or one line, per line.
 LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
-FORMS = (*LINE_FORMS, "bin")
+FORMS = (*LINE_FORMS, *FILE_FORMS)
 
 #: Bytes of text that one thread encodes at a time: what is written for them fits into the
 #: processor's cache, and the system has no new memory to clear.
@@ -38,6 +40,8 @@ class Forms:
         full: adds all there is to jsonl.
         around: what is done with the tokens of each text.
         threads: share out each block.
+        width: bytes of an id in the forms of files.
+        last_id: stands behind the ids of each text; None: nothing does.
         bytes_read: of all documents so far, as they were before any replacement.
         tokens: of all documents so far.
         line_is_open: the last byte read is no line feed.
@@ -53,6 +57,8 @@ class Forms:
     full: bool = False
     around: Around = field(default_factory=Around)
     threads: int = 1
+    width: int = 2
+    last_id: int | None = None
     bytes_read: int = 0
     tokens: int = 0
     line_is_open: bool = False
@@ -76,7 +82,7 @@ class Forms:
     @property
     def is_native(self) -> bool:
         """Are ids written by the native encoder itself?"""
-        return self.form in ("ids", "bin") and not self.around
+        return self.form in ("ids", *FILE_FORMS) and not self.around
 
     def written(
         self, document: Document, *, whole: bool, counted: bool = False
@@ -91,13 +97,15 @@ class Forms:
         if whole:
             at_once = self.tokenizer.recipe.normalizers or self._matcher
             cuts = "nowhere" if at_once else "pieces"
-        form = "counted" if counted else "decimal"
-        if self.form == "bin" and not counted:
-            form = str(8 * written.bin_width(self.tokenizer))
         from tokctl._native import IdWriter
 
         writer = IdWriter(
-            self.tokenizer.encoder, self._matcher, cuts=cuts, form=form, threads=self.threads
+            self.tokenizer.encoder,
+            self._matcher,
+            cuts=cuts,
+            form="counted" if counted else "decimal",
+            threads=self.threads,
+            last_id=None if whole else self.last_id,
         )
         blocks = self.blocks(document)
         if cuts == "nowhere":
@@ -108,6 +116,28 @@ class Forms:
             for start in range(0, len(block), part or 1):
                 yield self._fed(writer, block, document.name, start=start, end=start + part)
         yield self._fed(writer, b"", document.name, last=True)
+
+    def batches(self, source: Records) -> Iterator[tuple[bytes, int]]:
+        """What is written for the texts of a source of records, each on a line of its own, and
+        how many tokens these are."""
+        from tokctl.idfiles.encoding import no_id, readable
+
+        for batch in source.batches():
+            self.bytes_read += sum(map(len, batch.texts))
+            batch = readable(self.tokenizer, batch, source, self.errors)
+            if not self.is_native:
+                rows = self.rows(batch.texts, source.name, batch.first, source.unit)
+                shown = [row for rows_of_text in rows for row in rows_of_text]
+                data = b"".join([text + b"\n" for text, _ in shown])
+                yield data, sum(count for _, count in shown)
+                continue
+            data, ends, lacking = self.tokenizer.encoder.rows(
+                batch.texts, self.threads, self._matcher, "decimal", self.last_id
+            )
+            if lacking is not None:
+                where = f"{source.name}: {source.unit} {batch.first + lacking}"
+                raise no_id(self.tokenizer, batch.texts[lacking], self.special, where)
+            yield data, int.from_bytes(ends[-8:], sys.byteorder)
 
     def _fed(
         self, writer: IdWriter, block: bytes, name: str, *, last: bool = False, **part: int
@@ -126,36 +156,57 @@ class Forms:
         """
         ended = block.endswith(b"\n")
         lines = block[: -1 if ended else None].split(b"\n")
-        if self.form == "ids" and not self.around.windows and self.around.sample is None:
-            results = self._batch(lines, name, first_line)
-        else:
-            numbers = range(first_line, first_line + len(lines))
-            results = [
-                self.text(line, name, number) for line, number in zip(lines, numbers, strict=True)
-            ]
-        written = b"\n".join(text for text, _ in results) + b"\n" * ended
-        return written, sum(count for _, count in results)
+        rows = [row for rows in self.rows(lines, name, first_line) for row in rows]
+        written = b"\n".join(shown for shown, _ in rows) + b"\n" * ended
+        return written, sum(count for _, count in rows)
 
-    def _batch(self, lines: list[bytes], name: str, first_line: int) -> list[tuple[bytes, int]]:
-        found = []
-        batch = self.tokenizer.encoder.batch(lines, self.threads, self._matcher)
-        for number, ids in enumerate(batch):
-            if self._lacks_ids(ids):
-                raise self._no_id(lines[number], name, first_line + number)
-            row = self.around.ids(self.tokenizer, ids)
-            found.append((written.decimal(row), len(row)))
-        return found
+    def rows(
+        self, texts: Sequence[bytes], name: str, first: int, unit: str | None = None
+    ) -> list[list[tuple[bytes, int]]]:
+        """What is written for each of some texts: its row, and one for each of its windows, with
+        the number of tokens.
+
+        The texts begin in lines of a document, from `first` on; or are lines or rows (`unit`) of
+        a source of records.
+        """
+        numbers = range(first, first + len(texts))
+        around = self.around
+        if self._writes_ids and not around.windows and around.sample is None:
+            batch = self.tokenizer.encoder.batch(texts, self.threads, self._matcher)
+            return [
+                [self._numbers(self._finished(ids, text, name, number, unit))]
+                for text, ids, number in zip(texts, batch, numbers, strict=True)
+            ]
+        return [
+            self._rows(text, name, number, unit)
+            for text, number in zip(texts, numbers, strict=True)
+        ]
 
     def text(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
         """What is written for one text, without a line feed, and the number of tokens.
 
         `line` is that of the text's start, for errors.
         """
+        rows = self.rows([text], name, line)[0]
+        return b"\n".join(shown for shown, _ in rows), sum(count for _, count in rows)
+
+    @property
+    def _writes_ids(self) -> bool:
+        return self.form == "ids" or self.form in FILE_FORMS
+
+    def _finished(
+        self, ids: list[int], text: bytes, name: str, number: int, unit: str | None
+    ) -> list[int]:
+        """The ids of a row, with what is put around them."""
+        if self._lacks_ids(ids):
+            raise self._no_id(text, name, number, unit)
+        return self.around.ids(self.tokenizer, ids, self.last_id)
+
+    def _rows(
+        self, text: bytes, name: str, number: int, unit: str | None
+    ) -> list[tuple[bytes, int]]:
         if self.around.sample is not None:
-            return self._sampled(text, name, line)
-        if self.form in ("ids", "bin") and not self.around.windows:
-            ids = self.around.ids(self.tokenizer, self._ids(text, name, line))
-            return self._numbers([ids]), len(ids)
+            return [self._sampled(text, name, number, unit)]
         # Offsets count characters where the text is given as str.
         given = text.decode("utf-8", "surrogateescape") if self.offsets or self.full else text
         around = self.around
@@ -167,19 +218,20 @@ class Forms:
             padding=around.ready_padding,
         )
         rows = around.rows(encoding)
-        if self.form in ("ids", "bin", "jsonl") and any(
-            self._lacks_ids(row.raw_ids) for row in rows
-        ):
-            raise self._no_id(text, name, line)
-        if self.form in ("ids", "bin"):
-            shown = self._numbers([row.ids for row in rows])
-        elif self.form == "tokens":
-            shown = b"\n".join(written.names(row.tokens) for row in rows)
+        needs_ids = self._writes_ids or self.form == "jsonl"
+        if needs_ids and any(self._lacks_ids(row.raw_ids) for row in rows):
+            raise self._no_id(text, name, number, unit)
+        if self.last_id is not None:
+            rows = [ended(row, self.last_id, self.tokenizer) for row in rows]
+        if self._writes_ids:
+            return [self._numbers(row.ids) for row in rows]
+        if self.form == "tokens":
+            shown = [written.names(row.tokens) for row in rows]
         elif self.form == "pieces":
-            shown = b"\n".join(written.pieces(row, text) for row in rows)
+            shown = [written.pieces(row, text) for row in rows]
         else:
-            shown = b"\n".join(self._object(row, window) for window, row in enumerate(rows))
-        return shown, sum(map(len, rows))
+            shown = [self._object(row, window) for window, row in enumerate(rows)]
+        return list(zip(shown, map(len, rows), strict=True))
 
     def _object(self, row: Encoding, window: int) -> bytes:
         around = self.around
@@ -197,37 +249,27 @@ class Forms:
             answer["window"] = window
         return written.json(answer)
 
-    def _sampled(self, text: bytes, name: str, line: int) -> tuple[bytes, int]:
+    def _sampled(self, text: bytes, name: str, number: int, unit: str | None) -> tuple[bytes, int]:
         """One segmentation of the text, drawn at random."""
         around = self.around
         seed = (around.seed + self.texts_done) % 2**64
         self.texts_done += 1
         ids = self.tokenizer.sample(text, alpha=around.sample or 0.0, seed=seed)
-        if self._lacks_ids(ids):
-            raise self._no_id(text, name, line)
-        ids = around.ids(self.tokenizer, ids)
-        if self.form in ("ids", "bin"):
-            return self._numbers([ids]), len(ids)
+        ids = self._finished(ids, text, name, number, unit)
+        if self._writes_ids:
+            return self._numbers(ids)
         names = [self.tokenizer.tokens[id_] for id_ in ids]
         if self.form == "tokens":
             return written.names(names), len(ids)
         return written.json({"ids": ids, "tokens": names}), len(ids)
 
-    def _numbers(self, rows: Sequence[Sequence[int]]) -> bytes:
-        if self.form == "bin":
-            width = written.bin_width(self.tokenizer)
-            return b"".join(written.packed(row, width) for row in rows)
-        return b"\n".join(map(written.decimal, rows))
+    def _numbers(self, ids: Sequence[int]) -> tuple[bytes, int]:
+        shown = written.decimal(ids) if self.form == "ids" else written.packed(ids, self.width)
+        return shown, len(ids)
 
     @cached_property
     def _matcher(self) -> Matchers | None:
         return self.tokenizer.special_matcher(self.special)
-
-    def _ids(self, text: bytes, name: str, line: int) -> list[int]:
-        ids = self.tokenizer.encoder.ids(text, self._matcher)
-        if self._lacks_ids(ids):
-            raise self._no_id(text, name, line)
-        return ids
 
     def _lacks_ids(self, ids: list[int]) -> bool:
         from tokctl._native import NO_ID
@@ -235,12 +277,28 @@ class Forms:
         recipe = self.tokenizer.recipe
         return self.tokenizer.unk_id is None and recipe.alphabet != "bytes" and NO_ID in ids
 
-    def _no_id(self, text: bytes, name: str, line: int) -> TokctlError:
+    def _no_id(self, text: bytes, name: str, number: int, unit: str | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id."""
-        from tokctl._native import NO_ID
-        from tokctl.encoding import no_id_error
+        from tokctl.idfiles import encoding
 
-        encoding = self.tokenizer.encode(text, special=self.special)
-        place = encoding.raw_ids.index(NO_ID)
-        line += text.count(b"\n", 0, encoding.offsets[place][0])
-        return no_id_error(f"{name}: line {line}: {encoding.pieces[place]!r}")
+        if unit is None:
+            return encoding.no_id_in_lines(self.tokenizer, text, self.special, name, number)
+        return encoding.no_id(self.tokenizer, text, self.special, f"{name}: {unit} {number}")
+
+
+def ended(row: Encoding, last_id: int, tokenizer: Tokenizer) -> Encoding:
+    """The row with one more token, which covers no text."""
+    from tokctl.encoding import Encoding
+
+    return Encoding(
+        [*row.raw_ids, last_id],
+        [*row.tokens, tokenizer.tokens[last_id]],
+        [*row.pieces, ""],
+        [*row.offsets, (0, 0)],
+        [*row.word_ids, None],
+        byte_offsets=[*row.byte_offsets, (0, 0)],
+        type_ids=[*row.type_ids, 0],
+        special_mask=[*row.special_mask, 1],
+        attention_mask=[*row.attention_mask, 1],
+        sequence_ids=[*row.sequence_ids, None],
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
@@ -10,63 +10,99 @@ from tokctl.cli.world import visible
 
 if TYPE_CHECKING:
     from tokctl.cli.forms import Forms
-    from tokctl.sources import Document
+    from tokctl.idfiles.encoding import NativeEncoder
+    from tokctl.idfiles.tracking import Progress
+    from tokctl.sources import Document, Records, Source
 
 #: Bytes of text after which output is written, where Python makes it line by line.
 _PORTION = 1 << 16
 
 
-def write_all(forms: Forms, texts: list[Document], write: streams.Writer, *, whole: bool) -> None:
-    """Encodes the texts and writes them, each as one text or line by line."""
-    for text in texts:
-        if whole:
-            _whole(forms, text, write)
+def write_all(
+    forms: Forms,
+    texts: Sequence[Source],
+    write: streams.Writer,
+    *,
+    whole: bool,
+    progress: Progress | None = None,
+) -> None:
+    """Encodes the texts and writes them: a document as one text or line by line, a record on a
+    line of its own."""
+    from tokctl.idfiles.tracking import Tracked
+    from tokctl.sources import Records
+
+    tracked = Tracked(texts, progress)
+    for _, _, text in tracked.each():
+        if isinstance(text, Records):
+            shown = _records(forms, text, write)
+        elif whole:
+            shown = _whole(forms, text)
         else:
-            _lines(forms, text, write)
+            shown = _lines(forms, text, write)
+        for part in shown:
+            write(part)
+            tracked.tell()
 
 
-def measured(forms: Forms, texts: list[Document], *, whole: bool) -> list[Document]:
+def measured(forms: Forms, texts: Sequence[Source], *, whole: bool) -> list[Source]:
     """The texts, kept in memory, when the longest row that they give is known as the length
     that all are padded to. The text is kept and encoded twice, being smaller than its rows."""
     import os
     from dataclasses import replace
     from pathlib import Path
 
-    from tokctl.sources import Document
+    from tokctl.sources import Records, flat
 
-    read: list[Document] = []
-    for text in texts:
-        blocks = list(text.blocks())
-        read.append(Document(text.name, text.size, lambda blocks=blocks: iter(blocks)))  # type: ignore[misc]
+    read: list[Source] = []
+    for text in flat(texts):
+        if isinstance(text, Records):
+            batches = list(text.batches())
+            read.append(replace(text, batches=lambda batches=batches: iter(batches)))  # type: ignore[misc]
+        else:
+            blocks = list(text.blocks())
+            read.append(replace(text, blocks=lambda blocks=blocks: iter(blocks)))  # type: ignore[misc]
     with Path(os.devnull).open("wb") as nowhere:
         write_all(forms, read, streams.Writer(nowhere), whole=whole)
     around = forms.around
     around.padding = replace(around.padding, length=around.longest)  # type: ignore[type-var]
-    forms.texts_done = 0
+    forms.texts_done = forms.bytes_read = forms.tokens = 0
     return read
 
 
-def _whole(forms: Forms, text: Document, write: streams.Writer) -> None:
-    if forms.is_native:
-        for shown, tokens in forms.written(text, whole=True):
-            forms.tokens += tokens
-            write(shown)
-    else:
+def _records(forms: Forms, source: Records, write: streams.Writer) -> Iterator[bytes]:
+    for shown, tokens in forms.batches(source):
+        forms.tokens += tokens
+        if shown and write.line_is_open:
+            yield b"\n"
+            write.line_is_open = False
+        yield shown
+
+
+def _whole(forms: Forms, text: Document) -> Iterator[bytes]:
+    if not forms.is_native:
         shown, tokens = forms.text(b"".join(forms.blocks(text)), text.name, 1)
         forms.tokens += tokens
-        write(shown)
-    if forms.form != "bin":
-        write(b"\n")
+        yield shown + b"\n"
+        return
+    some = 0
+    for shown, tokens in forms.written(text, whole=True):
+        some += tokens
+        yield shown
+    if forms.last_id is not None:
+        yield b"%s%d" % (b" " if some else b"", forms.last_id)
+        some += 1
+    forms.tokens += some
+    yield b"\n"
 
 
-def _lines(forms: Forms, text: Document, write: streams.Writer) -> None:
+def _lines(forms: Forms, text: Document, write: streams.Writer) -> Iterator[bytes]:
     open_before, some = write.line_is_open, forms.bytes_read
     shown_lines = forms.written(text, whole=False) if forms.is_native else _by_lines(forms, text)
     for shown, tokens in shown_lines:
         if open_before and forms.bytes_read > some:
-            write(b"\n")
+            yield b"\n"
             open_before = False
-        write(shown)
+        yield shown
         forms.tokens += tokens
     if forms.bytes_read > some:
         write.line_is_open = forms.line_is_open
@@ -75,12 +111,12 @@ def _lines(forms: Forms, text: Document, write: streams.Writer) -> None:
 def _by_lines(forms: Forms, text: Document) -> Iterator[tuple[bytes, int]]:
     """What Python writes for some lines, and their tokens."""
     line = 1
-    for block in _portions(forms, text):
+    for block in portions(forms, text):
         yield forms.lines(block, text.name, line)
         line += block.count(b"\n")
 
 
-def _portions(forms: Forms, text: Document) -> Iterator[bytes]:
+def portions(forms: Forms, text: Document) -> Iterator[bytes]:
     """Whole lines, so many that what is written for them does not keep people waiting."""
     for block in streams.whole_lines(forms.blocks(text)):
         yield from streams.shares(block, len(block) // _PORTION + 1)
@@ -131,7 +167,7 @@ def count_report(
     return "".join(lines).encode()
 
 
-def summary(forms: Forms, seconds: float) -> str:
+def summary(forms: Forms | NativeEncoder, seconds: float) -> str:
     """How much was encoded, how fast, and what the encoder remembers of it."""
     speed = forms.bytes_read / 1e6 / max(seconds, 1e-9)
     entries, size = forms.tokenizer.encoder.cache_stats()

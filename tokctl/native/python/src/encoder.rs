@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, Flat, Ids, Rng, Segmenter, Unigram, CHUNK};
+use tokctl_core::encode::{self, Flat, Ids, Rng, Rows, Segmenter, Unigram, CHUNK};
 use tokctl_core::model::{Units, NO_ID};
 use tokctl_core::Error;
 
@@ -14,12 +14,15 @@ use crate::matchers::Matchers;
 use crate::numbers::Numbers;
 use crate::segmenters::{Learned, Settings};
 use crate::texts::Reader;
+use crate::written_ids::{form_named, numbers};
 use crate::{normalizers, options, pretokenizers, segmenters};
 
 /// Starts and ends.
 type Ranges = Vec<(usize, usize)>;
 /// Text, ranges, places, ids of added tokens.
 type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
+/// Bytes, ends, the first that lacks an id.
+type WrittenRows<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<usize>);
 /// Ids, lengths, score.
 type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
@@ -120,6 +123,27 @@ impl Encoder {
         let offsets = offsets(texts.py(), &ends)?;
         let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.numbers));
         Ok((ids, offsets))
+    }
+
+    /// Documents as they are written (`form` as in `IdWriter`; in decimal, each is a line), with
+    /// `last_id` behind each; how many ids stand before the end of each document, as 64-bit
+    /// numbers in the processor's order; and which is the first with a character that has no id.
+    #[pyo3(signature = (texts, threads, matchers, form, last_id=None))]
+    fn rows<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threads: usize,
+        matchers: Option<&Matchers>,
+        form: &str,
+        last_id: Option<u32>,
+    ) -> PyResult<WrittenRows<'py>> {
+        let form = form_named(form)?;
+        let py = texts.py();
+        let flat = self.flat_of(texts, threads, matchers, None, false)?;
+        let rows = Rows { form, last_id };
+        let made = py.detach(|| rows.write(&flat)).map_err(to_python)?;
+        let ends = numbers(py, &made.ends)?;
+        Ok((PyBytes::new(py, &made.bytes), ends, made.lacking))
     }
 
     /// Ids as little-endian numbers of `width` bytes (2 or 4), and how many there are.

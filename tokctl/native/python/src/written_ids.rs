@@ -22,35 +22,32 @@ pub struct IdWriter {
     blocks: Blocks,
     /// What was written last; its memory is there for what comes next.
     out: Vec<u8>,
+    ends: Vec<u64>,
 }
 
 #[pymethods]
 impl IdWriter {
     /// `cuts`: `lines`, `pieces` or `nowhere`. `form`: `decimal`, `16` and `32` (bits), or
-    /// `counted`.
+    /// `counted`. `last_id` is put behind each line.
     #[new]
-    #[pyo3(signature = (encoder, matchers, *, cuts, form, threads))]
+    #[pyo3(signature = (encoder, matchers, *, cuts, form, threads, last_id=None))]
     fn new(
         encoder: Py<Encoder>,
         matchers: Option<Py<Matchers>>,
         cuts: &str,
         form: &str,
         threads: usize,
+        last_id: Option<u32>,
     ) -> PyResult<Self> {
         let cuts = cuts_named(cuts)?;
-        let form = match form {
-            "decimal" => Form::Decimal,
-            "16" => Form::Packed16,
-            "32" => Form::Packed32,
-            "counted" => Form::Counted,
-            _ => return Err(invalid(format!("ids can't be written as {form}"))),
-        };
+        let form = form_named(form)?;
         Ok(IdWriter {
             encoder,
             matchers,
             threads,
-            blocks: Blocks::new(cuts, form),
+            blocks: Blocks::new(cuts, form).ending_with(last_id),
             out: Vec::new(),
+            ends: Vec::new(),
         })
     }
 
@@ -79,12 +76,45 @@ impl IdWriter {
             };
             blocks.feed(&encoding, block, last, out)
         })?;
+        self.ends = fed.ends;
         let lacking = fed.lacking.map(|found| {
             let text = PyBytes::new(py, &found.text);
             (found.line, text)
         });
         Ok((PyBytes::new(py, &self.out), fed.tokens, lacking))
     }
+    /// Of lines in a packed form: how many ids stand before the end of each line, of those that
+    /// `feed` gave last; 64-bit numbers in the processor's order.
+    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        numbers(py, &self.ends)
+    }
+
+    /// Bytes that were fed and not yet encoded.
+    #[getter]
+    fn waiting(&self) -> usize {
+        self.blocks.waiting()
+    }
+}
+
+/// `decimal`, `16` and `32` (bits), or `counted`.
+pub fn form_named(form: &str) -> PyResult<Form> {
+    match form {
+        "decimal" => Ok(Form::Decimal),
+        "16" => Ok(Form::Packed16),
+        "32" => Ok(Form::Packed32),
+        "counted" => Ok(Form::Counted),
+        _ => Err(invalid(format!("ids can't be written as {form}"))),
+    }
+}
+
+/// 64-bit numbers in the processor's order.
+pub fn numbers<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * numbers.len(), |out| {
+        for (out, number) in out.chunks_exact_mut(8).zip(numbers) {
+            out.copy_from_slice(&number.to_ne_bytes());
+        }
+        Ok(())
+    })
 }
 
 pub fn cuts_named(name: &str) -> PyResult<Cuts> {

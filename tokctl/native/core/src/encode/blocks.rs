@@ -1,6 +1,7 @@
 //! One text that comes in blocks: encoded as far as it is there, and written.
 
 use super::encoder::Work;
+use super::rows::{write_lines, Rows};
 use super::shared_out::in_order;
 use super::written::{write, Form, Made};
 use super::{Encoder, Interrupt, Matchers};
@@ -29,6 +30,9 @@ pub struct Lacking {
     pub text: Vec<u8>,
 }
 
+/// What was made of a share, as bytes, and where documents end in it.
+type Written = (Made, Vec<u8>, Vec<u64>);
+
 /// See [`Blocks::feed`].
 pub struct Encoding<'e> {
     pub encoder: &'e Encoder,
@@ -40,7 +44,10 @@ pub struct Encoding<'e> {
 /// What one block has become.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fed {
+    /// Those of [`Blocks::ending_with`], too.
     pub tokens: u64,
+    /// Of lines in a packed form: how many ids stand before the end of each, of those appended.
+    pub ends: Vec<u64>,
     /// The first text with such a character; then nothing of the block counts.
     pub lacking: Option<Lacking>,
 }
@@ -50,6 +57,8 @@ pub struct Fed {
 pub struct Blocks {
     cuts: Cuts,
     form: Form,
+    /// Stands behind the ids of each line.
+    last_id: Option<u32>,
     /// Text that may go on in the next block.
     waiting: Vec<u8>,
     ids: Vec<u32>,
@@ -64,11 +73,25 @@ impl Blocks {
         Blocks {
             cuts,
             form,
+            last_id: None,
             waiting: Vec::new(),
             ids: Vec::new(),
             lines: 0,
             joined: false,
         }
+    }
+
+    /// The same, with an id behind those of each line.
+    pub fn ending_with(self, id: Option<u32>) -> Self {
+        Blocks {
+            last_id: id,
+            ..self
+        }
+    }
+
+    /// Bytes that were taken and not yet encoded.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Takes the next block, and appends to `out` what it completes. With `last` the text ends,
@@ -162,17 +185,23 @@ impl Blocks {
             return Ok(());
         }
         let shares = self.shares(encoding.encoder, text);
+        let rows = self.rows();
         let mut lacking = None;
         if encoding.threads < 2 || shares.len() < 2 {
-            let (form, joined, ids) = (self.form, &mut self.joined, &mut self.ids);
+            let (form, cuts) = (self.form, self.cuts);
+            let (joined, ids) = (&mut self.joined, &mut self.ids);
             encoding.encoder.with_work(
                 encoding.interrupt,
                 encoding.matchers,
                 |work| -> Result<()> {
                     for (number, share) in shares.iter().enumerate() {
                         ids.clear();
-                        encoding.ids(share, self.cuts, work, ids)?;
-                        match write(ids, form, joined, out)? {
+                        encoding.ids(share, cuts, work, ids)?;
+                        let made = match rows {
+                            Some(rows) => write_lines(ids, share, rows, joined, out, &mut fed.ends),
+                            None => write(ids, form, joined, out),
+                        };
+                        match made? {
                             Made::Tokens(tokens) => fed.tokens += tokens,
                             Made::Lacking(lines) => {
                                 lacking = Some((number, lines));
@@ -184,8 +213,9 @@ impl Blocks {
                 },
             )?;
         } else {
-            for (number, (made, text)) in self.threaded(encoding, &shares)?.into_iter().enumerate()
-            {
+            let made = self.threaded(encoding, &shares)?;
+            for (number, (made, text, ends)) in made.into_iter().enumerate() {
+                let before = fed.tokens;
                 match made {
                     Made::Tokens(tokens) => fed.tokens += tokens,
                     Made::Lacking(lines) => {
@@ -193,6 +223,7 @@ impl Blocks {
                         break;
                     }
                 }
+                fed.ends.extend(ends.iter().map(|end| before + end));
                 // A space stands before the first id of a piece; before that of a line none.
                 let spaced = usize::from(!self.joined && text.first() == Some(&b' '));
                 let spaced = if self.form == Form::Decimal {
@@ -226,7 +257,8 @@ impl Blocks {
         Ok(())
     }
 
-    fn threaded(&self, encoding: &Encoding, shares: &[&[u8]]) -> Result<Vec<(Made, Vec<u8>)>> {
+    fn threaded(&self, encoding: &Encoding, shares: &[&[u8]]) -> Result<Vec<Written>> {
+        let (rows, cuts) = (self.rows(), self.cuts);
         let (count, threads) = (shares.len(), encoding.threads);
         in_order(count, threads, encoding.interrupt, |jobs, interrupt| {
             let (encoder, matchers) = (encoding.encoder, encoding.matchers);
@@ -234,15 +266,30 @@ impl Blocks {
                 let mut ids = Vec::new();
                 while let Some(number) = jobs.take() {
                     ids.clear();
-                    encoding.ids(shares[number], self.cuts, work, &mut ids)?;
-                    let mut text = Vec::new();
-                    let mut joined = self.cuts == Cuts::Pieces;
-                    let made = write(&ids, self.form, &mut joined, &mut text)?;
-                    jobs.done(number, (made, text));
+                    let share = shares[number];
+                    encoding.ids(share, cuts, work, &mut ids)?;
+                    let (mut text, mut ends) = (Vec::new(), Vec::new());
+                    let mut joined = cuts == Cuts::Pieces;
+                    let (ids, joined, out) = (&mut ids, &mut joined, &mut text);
+                    let made = match rows {
+                        Some(rows) => write_lines(ids, share, rows, joined, out, &mut ends),
+                        None => write(ids, self.form, joined, out),
+                    };
+                    jobs.done(number, (made?, text, ends));
                 }
                 Ok(())
             })
         })
+    }
+
+    /// How lines are written that are more than their ids in decimal.
+    fn rows(&self) -> Option<Rows> {
+        let packed = matches!(self.form, Form::Packed16 | Form::Packed32);
+        let rows = Rows {
+            form: self.form,
+            last_id: self.last_id,
+        };
+        (self.cuts == Cuts::Lines && (packed || self.last_id.is_some())).then_some(rows)
     }
 
     /// The text in shares of like size, each a text, or lines, of its own.

@@ -72,7 +72,7 @@ pub(super) fn write(ids: &[u32], form: Form, joined: &mut bool, out: &mut Vec<u8
     Ok(Made::Tokens(ids.len() as u64))
 }
 
-fn lacking(ids: &[u32]) -> Made {
+pub(super) fn lacking(ids: &[u32]) -> Made {
     let before = ids.iter().take_while(|&&id| id != NO_ID);
     Made::Lacking(before.filter(|&&id| id == LINE_END).count() as u64)
 }

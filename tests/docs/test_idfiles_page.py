@@ -1,0 +1,45 @@
+"""The examples of `docs/idfiles.md` run, one after the other, and give what stands beside them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import tokctl
+from tests.idfiles import made
+from tokctl import idfiles
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "idfiles.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(console|python)\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.models(tmp_path)
+    (tmp_path / "bytes.json").rename(tmp_path / "m.json")
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_bytes(b"low lower\nnewest, widest\nlow\n")
+    names: dict[str, Any] = {}
+    shown = 0
+    for kind, block in BLOCKS:
+        for line in block.splitlines():
+            if kind == "console":
+                command = shlex.split(line.removeprefix("$ tokctl "))
+                assert tokctl(*command) == (0, b"", ""), line
+                continue
+            code, _, answer = line.partition("  # ")
+            if answer:
+                assert eval(code, names) == ast.literal_eval(answer), line
+                shown += 1
+            else:
+                exec(code, names)
+    assert shown > 12
+
+
+def test_every_form_has_a_section() -> None:
+    sections = re.findall(r"^## (.*)$", PAGE, flags=re.MULTILINE)
+    assert set(idfiles.FORMS) <= set(sections)
