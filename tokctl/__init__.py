@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokctl.postprocess import Padding, Truncation
     from tokctl.presets import default_recipe, preset
     from tokctl.recipe import Recipe
+    from tokctl.token_counts import TokenCounts, count_tokens
     from tokctl.tokenizer import Tokenizer, load, train
 
 _HOMES = {
@@ -34,10 +35,12 @@ _HOMES = {
     "Encoding": "tokctl.encoding",
     "Padding": "tokctl.postprocess",
     "Recipe": "tokctl.recipe",
+    "TokenCounts": "tokctl.token_counts",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
     "Truncation": "tokctl.postprocess",
     "compare": "tokctl.comparison",
+    "count_tokens": "tokctl.token_counts",
     "default_recipe": "tokctl.presets",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.presets",
@@ -53,10 +56,12 @@ __all__ = [
     "Padding",
     "Recipe",
     "TokctlError",
+    "TokenCounts",
     "Tokenizer",
     "Truncation",
     "__version__",
     "compare",
+    "count_tokens",
     "default_recipe",
     "load",
     "preset",

@@ -1,6 +1,8 @@
-"""A text as the bytes that the native encoder reads."""
+"""A text as the bytes that the native encoder reads, and as lines."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from tokctl.errors import TokctlError
 
@@ -38,3 +40,20 @@ def _check_utf8(text: bytes) -> None:
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise invalid_utf8("the text", line, error.start) from None
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks, cut so that each but the last ends behind a line feed.
+
+    A line over many blocks is joined once: the time is linear however long it is.
+    """
+    waiting: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            waiting.append(block)
+            continue
+        yield b"".join((*waiting, block[:end])) if waiting or end < len(block) else block
+        waiting = [block[end:]] if end < len(block) else []
+    if waiting:
+        yield b"".join(waiting)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.run import error, tokctl
+from tokctl import Tokenizer
 
 Models = dict[str, Path]
 
@@ -38,7 +39,7 @@ def test_round_trip_of_anything(models: Models, name: str, text: bytes, form: st
 
 
 def test_long_lines_and_many_blocks(models: Models) -> None:
-    from tokctl.cli.streams import whole_lines
+    from tokctl.texts import whole_lines
 
     text = b"low lower\xff" * 300_000 + b"\n" + b"newest\n" * 100_000
     assert round_trip(models["bytes"], text, "ids") == text
@@ -50,7 +51,7 @@ def test_long_lines_and_many_blocks(models: Models) -> None:
 
 @given(st.lists(st.binary(max_size=6).map(lambda data: data.replace(b"a", b"\n")), max_size=9))
 def test_whole_lines(blocks: list[bytes]) -> None:
-    from tokctl.cli.streams import whole_lines
+    from tokctl.texts import whole_lines
 
     cut = list(whole_lines(blocks))
     assert b"".join(cut) == b"".join(blocks)
@@ -104,7 +105,8 @@ OBJECT = 'each line is an object with ids: {"ids": [1, 2]}'
             "bin",
             b"\1\0\2",
             "3 bytes are no whole number of ids of 2 bytes each",
-            "is it cut off, or not what tokctl encode --as bin writes with this model?",
+            "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
+            "says how wide ids are",
         ),
     ],
 )
@@ -141,12 +143,20 @@ def test_rubbish_is_an_error_never_a_crash(models: Models, data: bytes, form: st
     assert done.code == 0 or done.err.startswith("error: stdin: ")
 
 
-def test_bin_blocks_may_end_inside_an_id(models: Models) -> None:
-    from tokctl import Tokenizer
-    from tokctl.cli.decode import _from_bin
-
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_bin_blocks_may_end_inside_an_id(models: Models, size: int) -> None:
     tokenizer = Tokenizer.load(models["bytes"])
     ids = tokenizer.encode_ids(b"low lower\n")
     data = struct.pack(f"<{len(ids)}H", *ids)
-    single = [data[at : at + 1] for at in range(len(data))]
-    assert b"".join(_from_bin(tokenizer, "in", single, False)) == b"low lower\n"
+    assert text_of_blocks(tokenizer, data, size) == b"low lower\n"
+
+
+def text_of_blocks(tokenizer: Tokenizer, data: bytes, size: int) -> bytes:
+    """What a file gives that comes in blocks of this size."""
+    from tokctl.idfiles.readers.decoding import text_of
+    from tokctl.idfiles.readers.flat import bin_parts
+    from tokctl.idfiles.readers.given import Stream
+    from tokctl.idfiles.readers.kinds import KINDS
+
+    blocks = [data[at : at + size] for at in range(0, len(data), size)]
+    return b"".join(text_of(tokenizer, bin_parts(Stream(iter(blocks)), "in", KINDS["uint16"])))

@@ -119,11 +119,12 @@ def test_count_like_wc(models: Models) -> None:
     in_json = tokctl("encode", "-m", models["bytes"], "--count", "--json", "a.txt", "b\n.txt")
     assert orjson.loads(in_json.out) == {
         "files": [
-            {"name": "a.txt", "tokens": 60, "bytes": 200},
-            {"name": "b\n.txt", "tokens": 2, "bytes": 3},
+            {"name": "a.txt", "tokens": 60, "bytes": 200, "documents": 1},
+            {"name": "b\n.txt", "tokens": 2, "bytes": 3, "documents": 1},
         ],
         "tokens": 62,
         "bytes": 203,
+        "documents": 2,
     }
 
 

@@ -112,13 +112,17 @@ def test_round_trip(trained: dict[str, Path], name: str, form: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], name: str) -> None:
     """Ids may come one by one; what goes out is whole characters each time."""
-    from tokctl.cli.decode import _from_bin
     from tokctl.cli.written import packed
+    from tokctl.idfiles.readers.decoding import text_of
+    from tokctl.idfiles.readers.flat import bin_parts
+    from tokctl.idfiles.readers.given import Stream
+    from tokctl.idfiles.readers.kinds import KINDS
 
     tokenizer = Tokenizer.load(trained[name])
     ids = tokenizer.encode_ids(TEXT)
     single = [packed([id_], 2) for id_ in ids]
-    blocks = list(_from_bin(tokenizer, "in", single, False))
+    parts = bin_parts(Stream(iter(single)), "in", KINDS["uint16"])
+    blocks = list(text_of(tokenizer, parts))
     for block in blocks:
         block.decode()
     assert b"".join(blocks) == tokenizer.decode_bytes(ids)

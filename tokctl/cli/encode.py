@@ -15,6 +15,7 @@ EXAMPLES = """Examples:
 
   echo "a lot of treasure" | tokctl encode -m book.json
   tokctl encode -m book.json --count *.md
+  tokctl encode -m a.json -m b.json --count --sort tokens *
   tokctl encode -m book.json --json --offsets a.txt
   tokctl encode -m book.json --as bin -o ids.bin a.txt
   tokctl encode -m book.json --as npy --eos '</s>' -o a.npy a.jsonl
@@ -76,9 +77,11 @@ def register(app: typer.Typer) -> None:
 def encode(
     world: World,
     files: given.Files = None,
-    model: streams.Model = None,
+    models: given.Models = None,
     form: given.Form = None,
     count: given.Count = False,
+    csv: given.Csv = False,
+    sort: given.Sort = None,
     whole: given.Whole = False,
     offsets: given.Offsets = False,
     byte_offsets: given.ByteOffsets = False,
@@ -97,7 +100,7 @@ def encode(
     output: streams.Output = None,
     id_files: given.IdFiles = given.NO_FILES,
     sources: source_options.Sources = source_options.NONE,
-) -> None:
+) -> int | None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
     a line must fit into memory; with --whole or in a file of ids, the longest stretch without a
     space, or the whole text where the model normalizes it or splits it by a pattern of its own.
@@ -108,18 +111,41 @@ def encode(
     options.choose("--errors", errors, ("strict", "replace"))
     if special and "none" in special and len(special) > 1:
         raise TokctlError("--special none goes with no other", "leave it, or the others, out")
-    if count and pad is not None:
-        raise TokctlError("--count does not count padding", "leave --pad out")
+    if count or csv or sort is not None or len(models or ()) > 1:
+        from tokctl.cli.counting import checks
+
+        checks.check(
+            models,
+            count=count,
+            json=json,
+            csv=csv,
+            sort=sort,
+            pad=pad,
+            pad_token=pad_token,
+            max_length=max_length,
+            stride=stride,
+            sample=sample,
+            seed=seed,
+        )
     allowed = [token for token in special or () if token != "none"]
     if sample is not None:
         _check_sample(form, special=bool(allowed), asked=asked)
-    to_stdout = output is None or output == "-"
     wanted = files_out.Wanted.of(form, id_files, output, whole=whole, count=count)
+    if count:
+        from tokctl.cli.counting.command import Shown
+        from tokctl.cli.counting.command import count as run
+        from tokctl.token_counts import Settings
+
+        limits = (add_special, max_length, stride, sample, seed or 0)
+        settings = Settings(whole, allowed, errors, *limits, min(threads, 64))
+        return run(world, files, models, sources, settings, Shown(json, csv, sort), output)
+    model = models[0] if models else None
+    to_stdout = output is None or output == "-"
     if wanted.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
     if not to_stdout or wanted.given.index:
         model = streams.model_path(world, model)
-        wanted.check_outputs(world, files, model)
+        wanted.check_outputs(world, sources.names(world, files), model)
     tokenizer = streams.load_model(world, model)
 
     from tokctl.cli.around import Around
@@ -139,7 +165,7 @@ def encode(
     texts = sources.open(world, files)
     forms = Forms(
         tokenizer,
-        form="ids" if count else form,
+        form=form,
         special=allowed,
         errors=errors,
         offsets=offsets,
@@ -156,22 +182,19 @@ def encode(
     if dtype is not None:
         model = streams.model_path(world, model)
         files_out.write(world, wanted, forms, texts, dtype, model=model, reading=sources.reading)
-        return
+        return None
     with streams.output(world, output) as out:
         start = perf_counter()
-        if count:
-            named = bool(files)
-            out.write(texts_out.count_report(forms, texts, whole=whole, json=json, named=named))
-        else:
-            if around.padding and around.padding.length is None:
-                texts = texts_out.measured(forms, texts, whole=whole)
-            from tokctl.cli.progress import Bars
+        if around.padding and around.padding.length is None:
+            texts = texts_out.measured(forms, texts, whole=whole)
+        from tokctl.cli.progress import Bars
 
-            with Bars(world) as progress:
-                write = streams.Writer(out)
-                texts_out.write_all(forms, texts, write, whole=whole, progress=progress)
+        with Bars(world) as progress:
+            write = streams.Writer(out)
+            texts_out.write_all(forms, texts, write, whole=whole, progress=progress)
     if world.verbose:
         world.say(texts_out.summary(forms, perf_counter() - start))
+    return None
 
 
 def _check_sample(form: str, *, special: bool, asked: str | None) -> None:

@@ -38,6 +38,37 @@ Count = Annotated[
         rich_help_panel=_FORM,
     ),
 ]
+Csv = Annotated[
+    bool,
+    typer.Option(
+        "--csv",
+        help="With --count: comma-separated, below a header; no total.",
+        rich_help_panel=_FORM,
+    ),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="tokens|bytes|name",
+        help="With --count: the most tokens (of the first model) or bytes first, or by name; "
+        "otherwise in the order of reading.",
+        rich_help_panel=_FORM,
+        show_default=False,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="The model: a file or a folder of any format that tokctl reads (tokctl convert "
+        "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. Without it, the "
+        "one that $TOKCTL_MODEL names. For --count it can be repeated: a column for each.",
+        show_default=False,
+    ),
+]
 Whole = Annotated[
     bool,
     typer.Option(

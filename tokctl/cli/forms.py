@@ -84,9 +84,7 @@ class Forms:
         """Are ids written by the native encoder itself?"""
         return self.form in ("ids", *FILE_FORMS) and not self.around
 
-    def written(
-        self, document: Document, *, whole: bool, counted: bool = False
-    ) -> Iterator[tuple[bytes, int]]:
+    def written(self, document: Document, *, whole: bool) -> Iterator[tuple[bytes, int]]:
         """What the native encoder writes as the document comes, and how many tokens these are.
 
         The document is one text, or each line is one. A text is cut where no pre-token is, and
@@ -103,7 +101,7 @@ class Forms:
             self.tokenizer.encoder,
             self._matcher,
             cuts=cuts,
-            form="counted" if counted else "decimal",
+            form="decimal",
             threads=self.threads,
             last_id=None if whole else self.last_id,
         )

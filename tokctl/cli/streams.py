@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -12,6 +12,7 @@ import typer
 
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
+from tokctl.texts import whole_lines as whole_lines
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
@@ -63,9 +64,9 @@ def load_model(world: World, path: str | None, hints: Hints | None = None) -> To
     return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
 
 
-def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
-    """The texts that the arguments name, checked, decompressed unless they are `raw`; stdin
-    where they name none."""
+def names(world: World, files: Sequence[str] | None) -> list[str]:
+    """The arguments; stdin where there are none. TokctlError where that is a terminal, or named
+    twice."""
     from tokctl import sources
 
     if not files and world.stdin_is_terminal:
@@ -73,7 +74,18 @@ def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -
             "there is no text: stdin is a terminal",
             "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
         )
-    return sources.documents(files or [sources.STDIN], stdin=world.stdin, raw=raw)
+    found = list(files or [sources.STDIN])
+    if found.count(sources.STDIN) > 1:
+        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+    return found
+
+
+def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
+    """The texts that the arguments name, checked, decompressed unless they are `raw`; stdin
+    where they name none."""
+    from tokctl import sources
+
+    return sources.documents(names(world, files), stdin=world.stdin, raw=raw)
 
 
 def check_output(
@@ -144,23 +156,6 @@ def output(world: World, path: str | None) -> Iterator[BinaryIO]:
 
     with whole_file(path) as file:
         yield file
-
-
-def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The blocks, cut so that each but the last ends behind a line feed.
-
-    A line over many blocks is joined once: the time is linear however long it is.
-    """
-    waiting: list[bytes] = []
-    for block in blocks:
-        end = block.rfind(b"\n") + 1
-        if end == 0:
-            waiting.append(block)
-            continue
-        yield b"".join((*waiting, block[:end])) if waiting or end < len(block) else block
-        waiting = [block[end:]] if end < len(block) else []
-    if waiting:
-        yield b"".join(waiting)
 
 
 def shares(block: bytes, count: int) -> list[bytes]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.world import visible
 
 if TYPE_CHECKING:
     from tokctl.cli.forms import Forms
@@ -120,51 +119,6 @@ def portions(forms: Forms, text: Document) -> Iterator[bytes]:
     """Whole lines, so many that what is written for them does not keep people waiting."""
     for block in streams.whole_lines(forms.blocks(text)):
         yield from streams.shares(block, len(block) // _PORTION + 1)
-
-
-def _counted(forms: Forms, text: Document, *, whole: bool) -> Iterator[int]:
-    """How many tokens each part of a text has."""
-    if forms.is_native:
-        for _, tokens in forms.written(text, whole=whole, counted=True):
-            yield tokens
-    elif whole:
-        yield forms.text(b"".join(forms.blocks(text)), text.name, 1)[1]
-    else:
-        for _, tokens in _by_lines(forms, text):
-            yield tokens
-
-
-def count_report(
-    forms: Forms, texts: list[Document], *, whole: bool, json: bool, named: bool
-) -> bytes:
-    """The report of `--count`: like that of `wc`, or JSON."""
-    rows = []
-    for text in texts:
-        before = forms.bytes_read
-        tokens = sum(_counted(forms, text, whole=whole))
-        forms.tokens += tokens
-        rows.append((tokens, forms.bytes_read - before, text.name))
-    total = (sum(row[0] for row in rows), forms.bytes_read, "total")
-    if json:
-        import os
-
-        import orjson
-
-        from tokctl.cli.written import text_or_bytes
-
-        files = [
-            {"name": text_or_bytes(os.fsencode(name)), "tokens": tokens, "bytes": size}
-            for tokens, size, name in rows
-        ]
-        return orjson.dumps({"files": files, "tokens": total[0], "bytes": total[1]}) + b"\n"
-    if len(rows) > 1:
-        rows.append(total)
-    widths = [len(str(figure)) for figure in total[:2]]
-    lines = []
-    for tokens, size, name in rows:
-        shown = f" {visible(name)}" if named else ""
-        lines.append(f"{tokens:>{widths[0]}} {size:>{widths[1]}}{shown}\n")
-    return "".join(lines).encode()
 
 
 def summary(forms: Forms | NativeEncoder, seconds: float) -> str:

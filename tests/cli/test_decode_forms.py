@@ -1,0 +1,111 @@
+"""`decode` of files that hold numbers: options, messages, output that is whole or absent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.run import error, tokctl
+from tokctl import Tokenizer
+
+Models = dict[str, Path]
+
+KNOWN = "this model's ids are 0 to 279"
+
+
+@pytest.fixture
+def ids(models: Models) -> list[int]:
+    """Of `low lower`, and behind each word the special token."""
+    model = Tokenizer.load(models["bytes"])
+    return [*model.encode_ids("low"), 0, *model.encode_ids(" lower"), 0]
+
+
+def test_forms_are_recognised_file_by_file(models: Models, ids: list[int]) -> None:
+    np.save("a.npy", np.array(ids, dtype=">i8"))
+    np.array(ids, dtype="<u2").tofile("b.bin")
+    Path("c").write_bytes(b"71 71\n")
+    Path("d").write_bytes(b'{"ids":[71]}\n')
+    low = Tokenizer.load(models["bytes"]).decode_bytes([71])
+    done = tokctl("decode", "-m", models["bytes"], "--skip-special", "a.npy", "b.bin", "c", "d")
+    assert done == (0, b"low lower" * 2 + low * 2 + b"\n" + low + b"\n", "")
+    piped = tokctl("decode", "-m", models["bytes"], stdin=Path("a.npy").read_bytes())
+    assert piped == (0, b"low<|end|> lower<|end|>", "")
+
+
+def test_documents_and_separators(models: Models, ids: list[int]) -> None:
+    np.array(ids, dtype="<i4").tofile("a.bin")
+    given = ("decode", "-m", models["bytes"], "--dtype", "int32", "--eos", "<|end|>", "a.bin")
+    assert tokctl(*given).out == b"low\n lower\n"
+    for spelled, meant in (
+        ("", b""),
+        ("--", b"--"),
+        (r"\0\n", b"\0\n"),
+        (r"\\n", rb"\n"),
+        ("é", "é".encode()),
+    ):
+        done = tokctl(*given, "--separator", spelled)
+        assert done == (0, b"low" + meant + b" lower" + meant, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (
+            ("--from", "x"),
+            "--from can't be 'x'",
+            "choose one of: auto, ids, jsonl, bin, npy, parquet, arrow, megatron, safetensors",
+        ),
+        (
+            ("--dtype", "float32"),
+            "--dtype can't be 'float32'",
+            "choose one of: uint8, int8, uint16, int16, uint32, int32, uint64, int64",
+        ),
+        (
+            ("--from", "npy", "--dtype", "int8"),
+            "--dtype is for bin, and --from is npy",
+            "leave one of them out",
+        ),
+        (("--eos", "<x>"), "'<x>' is no token of this model", "its special tokens are: <|end|>"),
+        (("-", "-"), "stdin (-) is named twice", "it can be read only once"),
+        (("--from", "npy"), "stdin is no .npy file", "which form is it? --from names it"),
+    ],
+)
+def test_bad_usage(models: Models, arguments: tuple[str, ...], message: str, hint: str) -> None:
+    done = tokctl("decode", "-m", models["bytes"], *arguments, stdin=b"rubbish")
+    assert done == (2, b"", error(message, hint))
+
+
+def test_output_is_whole_or_absent(models: Models, ids: list[int]) -> None:
+    np.save("a.npy", np.array([*ids, 999], dtype="<u4"))
+    done = tokctl("decode", "-m", models["bytes"], "-o", "out", "a.npy")
+    place = f"byte {128 + 4 * len(ids)}"
+    assert done == (2, b"", error(f"a.npy: {place}: id 999 is outside the vocabulary", KNOWN))
+    assert not Path("out").exists()
+
+
+def test_a_folder_is_one_of_shards(models: Models) -> None:
+    Path("f").mkdir()
+    done = tokctl("decode", "-m", models["bytes"], "f")
+    assert done == (2, b"", error("f is a folder without manifest.json", "name the files in it"))
+
+
+def test_names_that_are_not_utf8(models: Models, ids: list[int]) -> None:
+    name = b"odd-\xff.npy".decode("utf-8", "surrogateescape")
+    try:
+        with Path(name).open("wb") as file:
+            np.save(file, np.array([*ids, 999]))
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    done = tokctl("decode", "-m", models["bytes"], name)
+    assert done.code == 2
+    assert done.err.startswith(r"error: odd-\udcff.npy: byte ")
+
+
+def test_pyarrow_is_an_extra(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = tokctl("decode", "-m", models["bytes"], stdin=b"PAR1" + bytes(20))
+    message = "reading stdin needs the package pyarrow"
+    assert done == (2, b"", error(message, "pip install 'tokctl[parquet]'"))

@@ -1,0 +1,1 @@
+"""Counting the tokens of sources."""

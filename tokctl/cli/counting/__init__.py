@@ -1,0 +1,1 @@
+"""`tokctl encode --count`: what its options are, how it runs, what it shows."""

@@ -1,0 +1,90 @@
+"""Ids as lines of text: decimal numbers (`ids`), or objects in JSON (`jsonl`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from tokctl.errors import TokctlError
+from tokctl.texts import whole_lines
+
+if TYPE_CHECKING:
+    from tokctl.decodes import Decodes
+
+#: The field of an object that holds its ids.
+FIELD = "ids"
+
+
+def from_decimal(
+    tokenizer: Decodes, name: str, blocks: Iterable[bytes], *, skip_special: bool
+) -> Iterator[bytes]:
+    """A line of text for each line of ids.
+
+    Raises:
+        TokctlError: names the line and the column of what is no id of the model.
+    """
+    from tokctl._native import CoreError
+
+    line = 1
+    for block in whole_lines(blocks):
+        try:
+            yield tokenizer.decoder.lines(block, line, skip_special)
+        except CoreError as error:
+            message, kind, _ = error.args
+            if kind not in ("id-outside", "not-an-id"):
+                raise
+            hint = known_ids(tokenizer)
+            if kind == "not-an-id":
+                hint += "; from text to ids: tokctl encode"
+            raise TokctlError(f"{name}: {message}", hint) from None
+        line += block.count(b"\n")
+
+
+def from_jsonl(
+    tokenizer: Decodes,
+    name: str,
+    blocks: Iterable[bytes],
+    field: str | None,
+    *,
+    skip_special: bool,
+) -> Iterator[bytes]:
+    """A line of text for each object.
+
+    Raises:
+        TokctlError: names the line, and the number in its ids.
+    """
+    number = 0
+    for block in whole_lines(blocks):
+        decoded = []
+        for line in BytesIO(block):  # a line ends at a line feed, and nowhere else
+            number += 1
+            place = f"{name}: line {number}"
+            decoded.append(_of_object(tokenizer, place, line, field or FIELD, skip_special))
+            decoded.append(b"\n" if line.endswith(b"\n") else b"")
+        yield b"".join(decoded)
+
+
+def _of_object(
+    tokenizer: Decodes, place: str, line: bytes, field: str, skip_special: bool
+) -> bytes:
+    import orjson
+
+    hint = f'each line is an object with {field}: {{"{field}": [1, 2]}}'
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise TokctlError(f"{place} is no JSON: {error}", hint) from None
+    ids = found.get(field) if isinstance(found, dict) else None
+    if not isinstance(ids, list):
+        raise TokctlError(f'{place} has no list of "{field}"', hint)
+    for position, id_ in enumerate(ids, 1):
+        if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
+            what = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
+            raise TokctlError(f"{place}, number {position}: {what}", known_ids(tokenizer))
+    return tokenizer.decode_bytes(ids, skip_special=skip_special)
+
+
+def known_ids(tokenizer: Decodes) -> str:
+    """Which ids a model has, as a hint."""
+    return f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
