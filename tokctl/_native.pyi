@@ -319,6 +319,8 @@ class Measured:
         threads: int,
         boundaries: bool,
         lines: bool,
+        ends: Sequence[int] | None = None,
+        weights: Sequence[int] | None = None,
         chunk: int = ...,
     ) -> Measured: ...
     @property

@@ -41,7 +41,14 @@ def test_json(call: Call) -> None:
     assert document["schema"] == "tokctl.compare/1"
     assert document["baseline"] == "b"
     assert document["texts"] == [
-        {"name": "low.txt", "bytes": 71, "characters": 71, "words": 12, "lines": 4}
+        {
+            "name": "low.txt",
+            "documents": 1,
+            "bytes": 71,
+            "characters": 71,
+            "words": 12,
+            "lines": 4,
+        }
     ]
     assert [metric["name"] for metric in document["metrics"]] == metric_names()
     first = document["models"][0]

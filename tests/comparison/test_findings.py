@@ -81,7 +81,7 @@ def island(treasure_island: Path) -> Comparison:
     recipes = {name: default_recipe(name) for name in ("bpe", "wordpiece", "unigram")}
     sweep = train_sizes(recipes, texts, [20_000, 10_000])
     models = [(name, sweep[name, 10_000]) for name in recipes]
-    return compare(models, [text.document() for text in texts], sweep=sweep)
+    return compare(models, [text.source() for text in texts], sweep=sweep)
 
 
 def test_treasure_island_says_who_keeps_words_whole(island: Comparison) -> None:

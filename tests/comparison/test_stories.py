@@ -123,9 +123,7 @@ def test_other_sizes_are_shown_where_they_differ() -> None:
     text = Text("", TEXT.encode())
     recipes = {"bpe": default_recipe("bpe")}
     sweep = train_sizes(recipes, [text], [258, 262, 280])
-    found = compare(
-        [("bpe", sweep["bpe", 262])], [text.document()], words=["hat", "x"], sweep=sweep
-    )
+    found = compare([("bpe", sweep["bpe", 262])], [text.source()], words=["hat", "x"], sweep=sweep)
     hat, unseen = found.stories
     assert [(size, cut.shown) for size, cut in hat.cuts[0].elsewhere] == [
         (280, (" hat",)),

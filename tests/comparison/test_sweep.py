@@ -38,7 +38,7 @@ def test_the_models_are_those_trained_one_by_one(name: str) -> None:
     trained = train_sizes({name: recipe}, [text], [sizes[1], sizes[2], sizes[0]], threads=1)
     assert set(trained) == {(name, size) for size in sizes}
     for size in sizes:
-        alone = Tokenizer.train([text.document()], vocab_size=size, recipe=recipe)
+        alone = Tokenizer.train([text.source()], vocab_size=size, recipe=recipe)
         swept = trained[name, size].model
         assert swept.tokens == alone.model.tokens
         assert swept.merges == alone.model.merges
@@ -51,7 +51,7 @@ def test_ties_are_the_same_in_a_larger_training(text: str, size: int) -> None:
     texts = [Text("", text.encode())]
     recipe = default_recipe("bpe")
     trained = train_sizes({"bpe": recipe}, texts, [size, 300], threads=1)
-    alone = Tokenizer.train([texts[0].document()], vocab_size=size, recipe=recipe)
+    alone = Tokenizer.train([texts[0].source()], vocab_size=size, recipe=recipe)
     assert trained["bpe", size].model.merges == alone.model.merges
 
 
@@ -65,13 +65,13 @@ def test_every_preset_is_cut_as_it_is_trained(name: str, text: str, more: list[i
     """Markers, bytes to fall back to, special tokens, lowest ids: no matter."""
     recipe, texts = preset(name), [Text("", text.encode())]
     try:
-        least = Tokenizer.train([texts[0].document()], vocab_size=2**20, recipe=recipe)
+        least = Tokenizer.train([texts[0].source()], vocab_size=2**20, recipe=recipe)
     except TokctlError:
         assume(False)  # nothing is left of the text
     sizes = [least.vocab_size - len(least.merges) + number for number in more]
     trained = train_sizes({name: recipe}, texts, sizes, threads=1)
     for size in sizes:
-        alone = Tokenizer.train([texts[0].document()], vocab_size=size, recipe=recipe).model
+        alone = Tokenizer.train([texts[0].source()], vocab_size=size, recipe=recipe).model
         swept = trained[name, size].model
         assert (swept.tokens, swept.merges) == (alone.tokens, alone.merges)
         assert (swept.added, swept.special_ids) == (alone.added, alone.special_ids)
@@ -82,7 +82,7 @@ def test_words_of_a_sweep_are_those_of_the_metrics(rule: str) -> None:
     text = Text("", b"(low) 'low' low-low\n" * 3)
     trained = train_sizes({"bpe": default_recipe("bpe")}, [text], [258, 265], threads=1)
     models = [("bpe", trained["bpe", 265])]
-    found = compare(models, [text.document()], sweep=trained, word_rule=rule)
+    found = compare(models, [text.source()], sweep=trained, word_rule=rule)
     point = next(point for point in found.sweep if point.asked == 265)
     for name in ("fertility", "strr", "continued_words"):
         assert point.figures[name] == found.models[0].total.figures[name]
@@ -101,7 +101,7 @@ def test_points_are_the_figures_of_a_comparison() -> None:
     ]
     for point in points:
         tokenizer = trained[point.model, point.asked]
-        found = compare([tokenizer], [text.document()]).models[0]
+        found = compare([tokenizer], [text.source()]).models[0]
         assert point.vocab_size == tokenizer.vocab_size
         assert point.exhausted == (tokenizer.vocab_size < point.asked)
         assert set(point.figures) == set(SWEPT)

@@ -35,14 +35,14 @@ def test_every_key_is_documented() -> None:
     sweep = train_sizes(recipes, [text], [262, 270])
     found = compare(
         [(name, sweep[name, 262]) for name in recipes],
-        [text.document()],
-        languages={"en": text.document(), "fi": document("low\n")},
+        [text.source()],
+        languages={"en": text.source(), "fi": document("low\n")},
         sweep=sweep,
         intervals=True,
         speed=True,
     )
     names = {*metric_names(), *recipes, "parity", "tokens_per_line"}
-    alone = compare([sweep["bpe", 262]], [text.document()])
+    alone = compare([sweep["bpe", 262]], [text.source()])
     keys = {key for one in (found, alone) for key in paths(one.to_dict(), "", names)}
     documented = set(re.findall(r"^\| `([^`]+)` \|", PAGE, flags=re.MULTILINE))
     assert keys == documented

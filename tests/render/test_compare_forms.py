@@ -84,7 +84,7 @@ def test_bars_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Text("", TEXT.encode() * 9)
     recipes = {name: default_recipe(name) for name in ("bpe", "word")}
     sweep = train_sizes(recipes, [text], [258, 270])
-    found = compare([("bpe", sweep["bpe", 270])], [text.document()], sweep=sweep)
+    found = compare([("bpe", sweep["bpe", 270])], [text.source()], sweep=sweep)
     lines = [line.rstrip() for line in drawn(found, width, monkeypatch)]
     first = lines.index("tokens ↓ by vocabulary size") + 2
     rows = lines[first : first + 2]

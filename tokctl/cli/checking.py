@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokctl.cli import streams
-from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 
 if TYPE_CHECKING:
     from tokctl.explain.health import Health
+    from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
 _SEVERITIES = ("info", "warning", "error")
@@ -52,15 +51,12 @@ def check_options(question: str | None, fail_on: str | None) -> None:
 
 
 def health_of(
-    world: World, tokenizer: Tokenizer, texts: Sequence[str], errors: str, limit: int | None
+    tokenizer: Tokenizer, texts: Sequence[Source] | None, errors: str, limit: int | None
 ) -> Health:
     """The health of a model, on the texts if any are named."""
     from tokctl.explain.health import EXAMPLES, check_health
 
-    documents = streams.documents(world, texts) if texts else None
-    return check_health(
-        tokenizer, documents, limit=EXAMPLES if limit is None else limit, errors=errors
-    )
+    return check_health(tokenizer, texts, limit=EXAMPLES if limit is None else limit, errors=errors)
 
 
 def fail_if_asked(health: Health, fail_on: str | None) -> None:

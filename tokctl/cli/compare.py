@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokctl.cli import compare_options as given
-from tokctl.cli import options, paging, reports
+from tokctl.cli import options, paging, reports, source_options
+from tokctl.cli.compare_texts import open_texts
+from tokctl.cli.source_checks import lists
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tokctl.comparison import Comparison, Trained
     from tokctl.comparison.texts import Text
     from tokctl.recipe import Recipe
-    from tokctl.sources import Document
     from tokctl.tokenizer import Tokenizer
 
 #: Why a vocabulary did not fill up.
@@ -79,6 +79,7 @@ def compare(
     errors: given.Errors = "strict",
     threads: given.Threads = None,
     no_pager: given.NoPager = False,
+    sources: source_options.Sources = source_options.NONE,
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
@@ -104,6 +105,7 @@ def compare(
         )
     inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
     inputs += [entry.partition("=")[2] for entry in lang or []]
+    inputs += lists(sources)
     others = [f"--{form}"] if form != "text" else []
     report = reports.asked(
         world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
@@ -113,7 +115,11 @@ def compare(
     recipes = {} if model else _recipes(algo or [given.DEFAULT_ALGORITHMS])
     sizes = _sizes(vocab or [])
     named, known_as, added = _load(model or [], list(recipes), baseline)
-    read, languages = _read(world, texts or [], lang or [], errors)
+    characters = any(one.recipe.units == "characters" for one in named.values())
+    characters |= any(recipe.units == "characters" for recipe in recipes.values())
+    opened = open_texts(world, sources, texts or [], lang or [])
+    reports.check_texts(world, report, opened.names)
+    read, languages = opened.read(characters=characters, errors=errors)
     trained: Trained = {}
     if recipes:
         every = [*read, *languages.values()]
@@ -123,11 +129,11 @@ def compare(
         named |= {name: trained[name, sizes[-1]] for name in recipes}
     result = comparison.compare(
         list(named.items()),
-        [text.document() for text in read],
+        read,
         baseline=known_as,
         sentences=sentence,
         words=word,
-        languages={name: text.document() for name, text in languages.items()},
+        languages=languages,
         reference=reference,
         sweep=trained if len({size for _, size in trained}) > 1 else None,
         word_rule=words,
@@ -219,38 +225,6 @@ def _load(
             reference = added = next(iter(names))
     loaded = {visible(name): Tokenizer.load(path) for name, path in names.items()}
     return loaded, reference and visible(reference), added and visible(added)
-
-
-def _read(
-    world: World, paths: Sequence[str], named: Sequence[str], errors: str
-) -> tuple[list[Text], dict[str, Text]]:
-    """The texts, and those of `--lang` by the name of their language, read once: stdin and
-    pipes are needed for training and for comparing."""
-    from tokctl.comparison import read_texts
-    from tokctl.sources import documents
-
-    files: dict[str, str] = {}
-    for entry in named:
-        name, sign, path = entry.partition("=")
-        if not (name and sign and path):
-            raise TokctlError(f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt")
-        if visible(name) in files:
-            raise TokctlError(f"the language {name} is named twice", "give each language one file")
-        files[visible(name)] = path
-    opened: list[Document] = []
-    if paths or files:
-        opened = documents([*paths, *files.values()], stdin=world.stdin)
-        opened = [replace(text, name=visible(text.name)) for text in opened]
-    else:
-        from tokctl.sources.corpora import corpus_path
-
-        sample = corpus_path("sample")
-        world.say(f"no text is named: taking the bundled sample, {sample.name}")
-        # Where it is installed is nobody's business.
-        opened = [replace(text, name=sample.name) for text in documents([sample])]
-    read = read_texts(opened, characters=False, errors=errors)
-    split = len(read) - len(files)
-    return read[:split], dict(zip(files, read[split:], strict=True))
 
 
 def _train(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tokctl.cli import convert_options as given
-from tokctl.cli import converting, options, streams
+from tokctl.cli import converting, options, source_options, streams
+from tokctl.cli.source_checks import lists
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -68,6 +69,7 @@ def convert(
     special: given.Special = None,
     list_formats: given.ListFormats = False,
     json: given.Json = False,
+    sources: source_options.Sources = source_options.NONE,
 ) -> None:
     """Turn a model of any format that tokctl reads into any that it writes, with its whole
     vocabulary or with the most useful part of it.
@@ -82,9 +84,10 @@ def convert(
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
     form = converting.form_of(to, output)
     target = converting.target_of(path, form, prune) if output is None else output
-    inputs = [path, *(verify or [])]
+    inputs = [path, *(verify or []), *lists(sources)]
     converting.check_target(world, target, form, inputs)
-    texts = streams.documents(world, verify) if verify else []
+    texts = converting.texts_of(world, sources, verify or [])
+    inputs += [text.name for text in texts]
     before = streams.load_model(world, path, converting.hints_of(pattern, special))
     tokenizer = before
     if prune is not None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
+from tokctl.cli.source_checks import check_needed, is_listed
+from tokctl.cli.source_options import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import plural
@@ -16,7 +18,7 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     from tokctl.formats import Files, Format, Hints, Loss
     from tokctl.recipe import FilledRecipe
-    from tokctl.sources import Document
+    from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
     from tokctl.verification import Verification
 
@@ -179,6 +181,17 @@ def holds(model: FilledRecipe, name: str) -> bool:
         return False
 
 
+def texts_of(world: World, given: Sources, verify: Sequence[str]) -> list[Source]:
+    """The texts of `--verify`, and those that lists name; none where nothing is to be verified."""
+    if verify or is_listed(given):
+        return given.open(world, verify)
+    hint = "name one with --verify TEXT"
+    if given.format != Sources().format:
+        hint += "; the format of the new model is --to"
+    check_needed(given, hint)
+    return []
+
+
 def _puts_nothing(path: Path) -> bool:
     """Does the model there put no special tokens around texts?"""
     from tokctl.tokenizer import Tokenizer
@@ -195,7 +208,7 @@ def verified(
     files: Files,
     target: str,
     form: Format,
-    texts: Sequence[Document],
+    texts: Sequence[Source],
     *,
     lossy: bool,
 ) -> Verification:

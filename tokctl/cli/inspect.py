@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import checking, options, paging, reports, streams
+from tokctl.cli import checking, options, paging, reports, source_options, streams
 from tokctl.cli import inspect_options as given
+from tokctl.cli.source_checks import check_needed, is_listed, lists
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-from tokctl.wording import listed
+from tokctl.wording import listed as joined
 
 if TYPE_CHECKING:
     from tokctl.render.inspect import Forms
-    from tokctl.sources import Document
+    from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
@@ -80,6 +81,7 @@ def inspect(
     errors: given.Errors = None,
     no_pager: given.NoPager = False,
     as_json: given.Json = False,
+    sources: source_options.Sources = source_options.NONE,
 ) -> int | None:
     """Open a model up: what is in it, how it came about, why a word is split as it is.
 
@@ -103,30 +105,37 @@ def inspect(
     _check_companions(question, limit, nbest, errors)
     checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
-    inputs = [*arguments, *([model] if model else [])]
+    inputs = [*arguments, *([model] if model else []), *lists(sources)]
     others = [*questions, *["--json"] * as_json]
     report = reports.asked(
         world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
     if report is None:
         return None
-    path, texts = _model_and_texts(world, model, arguments, question)
-    _check_counts(question, texts, errors, counts=counts)
-    if errors is not None and question == "--token" and not texts:
+    listed = is_listed(sources)
+    path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
+    _check_counts(question, texts, errors, sources, counts=counts)
+    if errors is not None and question == "--token" and not (texts or listed):
         raise TokctlError("--errors goes with a text", "name the text, or leave it out")
+    # Some read stdin without a text.
+    if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
+        check_needed(sources, f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
     if watch and as_json:
         raise TokctlError("--watch gives no JSON", "ask for a step: --state STEP --json")
     if watch:
         from tokctl.cli.watching import watch as watch_training
 
-        return watch_training(world, path, texts, errors, counts=counts)
+        return watch_training(world, path, sources, texts, errors, counts=counts)
     tokenizer = streams.load_model(world, path)
     if report:
-        reports.write_model(world, report, _name(world, path), tokenizer, texts, errors)
+        opened = sources.open(world, texts) if texts or listed else None
+        reports.check_texts(world, report, [source.name for source in opened or []])
+        reports.write_model(world, report, _name(world, path), tokenizer, opened, errors)
         return None
     if check:
-        health = checking.health_of(world, tokenizer, texts, errors, limit)
+        opened = sources.open(world, texts) if texts or listed else None
+        health = checking.health_of(tokenizer, opened, errors, limit)
         _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
         checking.fail_if_asked(health, fail_on)
         return None
@@ -134,11 +143,10 @@ def inspect(
     def read() -> list[tuple[bytes, int]]:
         from tokctl.explain import count_pre_tokens, read_counts
 
-        documents = streams.documents(world, texts)
         if counts:
-            found = read_counts(tokenizer, documents[0])
+            found = read_counts(tokenizer, streams.documents(world, texts)[0])
         else:
-            found = count_pre_tokens(tokenizer, documents, errors)
+            found = count_pre_tokens(tokenizer, sources.open(world, texts), errors)
         if not found:
             world.say("note: the text is empty or blank: it has no words to show")
         return found
@@ -156,18 +164,20 @@ def inspect(
     elif word is not None:
         forms = render.word(tokenizer.explain(word, nbest))
     elif token is not None:
-        documents = streams.documents(world, texts) if texts else None
-        forms = _token(tokenizer, token, documents, errors, limit)
+        opened = sources.open(world, texts) if texts or listed else None
+        forms = _token(tokenizer, token, opened, errors, limit)
     elif use:
-        forms = _use(tokenizer, streams.documents(world, texts), errors, limit)
+        forms = _use(tokenizer, sources.open(world, texts), errors, limit)
     else:
         forms = render.summary(_name(world, path), summarize(tokenizer))
     _give(world, forms, as_json, pages=not no_pager)
     return None
 
 
-#: Questions that are about a text, and those whose answer `--limit` shortens.
+#: Questions that are about a text, those that can't do without, and those whose answer `--limit`
+#: shortens.
 _ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch", "--html", "--plot")
+_NEED_TEXTS = ("--state", "--pairs", "--use")
 _LIMITED = ("--merges", "--merges-of", "--state", "--pairs", "--use", "--token", "--check")
 
 
@@ -175,7 +185,7 @@ def _check_companions(
     question: str | None, limit: int | None, nbest: int | None, errors: str | None
 ) -> None:
     if limit is not None and question not in _LIMITED:
-        raise TokctlError(f"--limit goes with {listed(_LIMITED, 'or')}", "leave it out")
+        raise TokctlError(f"--limit goes with {joined(_LIMITED, 'or')}", "leave it out")
     if nbest is not None and question != "--word":
         raise TokctlError("--nbest goes with --word", "leave it out")
     if nbest is not None:
@@ -184,13 +194,18 @@ def _check_companions(
         if nbest > MOST:
             raise TokctlError(f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}")
     if errors is not None and question not in _ABOUT_TEXTS:
-        raise TokctlError(f"--errors goes with {listed(_ABOUT_TEXTS, 'or')}", "leave it out")
+        raise TokctlError(f"--errors goes with {joined(_ABOUT_TEXTS, 'or')}", "leave it out")
     if errors not in (None, "strict", "replace"):
         raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
 
 
 def _check_counts(
-    question: str | None, texts: Sequence[str], errors: str | None, *, counts: bool
+    question: str | None,
+    texts: Sequence[str],
+    errors: str | None,
+    sources: source_options.Sources,
+    *,
+    counts: bool,
 ) -> None:
     if not counts:
         return
@@ -198,25 +213,32 @@ def _check_counts(
         raise TokctlError("--counts goes with --state, --pairs or --watch", "leave it out")
     if errors is not None:
         raise TokctlError("--errors is about text, and --counts says that there is none")
+    check_needed(sources, "--counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
         raise TokctlError("--counts goes with one file", "name one")
 
 
 def _model_and_texts(
-    world: World, model: str | None, arguments: list[str], question: str | None
+    world: World,
+    model: str | None,
+    arguments: list[str],
+    question: str | None,
+    *,
+    listed: bool,
 ) -> tuple[str | None, list[str]]:
-    """The model's path, None for the environment's, and the texts."""
+    """The model's path, None for the environment's, and the texts; `listed`: others are named
+    by a list."""
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
     if texts and question not in _ABOUT_TEXTS:
         raise TokctlError(
-            f"{texts[0]!r} is one argument too many: texts go with {listed(_ABOUT_TEXTS, 'or')}",
+            f"{texts[0]!r} is one argument too many: texts go with {joined(_ABOUT_TEXTS, 'or')}",
             "inspect one model at a time; how a text is split: --word TEXT",
         )
     if model == "-":
         raise TokctlError("a model can't be read from stdin", "name its file")
-    needs_text = question in ("--state", "--pairs", "--use")
+    needs_text = question in _NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # With both the first argument would be a guess.
         raise TokctlError(
@@ -290,7 +312,7 @@ def _pairs(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Fo
 def _token(
     tokenizer: Tokenizer,
     token: str,
-    documents: Sequence[Document] | None,
+    texts: Sequence[Source] | None,
     errors: str,
     limit: int | None,
 ) -> Forms:
@@ -298,20 +320,18 @@ def _token(
     from tokctl.render import inspect as render
 
     history = tokenizer.token_history(token)
-    if documents is None:
+    if texts is None:
         return render.token(history, limit)
-    use = token_use(tokenizer, history.id, segmented(tokenizer, documents, errors))
+    use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))
     return render.token(history, limit, use)
 
 
-def _use(
-    tokenizer: Tokenizer, documents: Sequence[Document], errors: str, limit: int | None
-) -> Forms:
+def _use(tokenizer: Tokenizer, texts: Sequence[Source], errors: str, limit: int | None) -> Forms:
     from tokctl.explain import segmented, text_use
     from tokctl.render import inspect as render
 
-    text = segmented(tokenizer, documents, errors)
-    return render.use(text_use(tokenizer, text, limit), limit)
+    found = segmented(tokenizer, texts, errors)
+    return render.use(text_use(tokenizer, found, limit), limit)
 
 
 def _give(world: World, forms: Forms, as_json: bool, *, pages: bool) -> None:

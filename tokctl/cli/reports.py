@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokctl.explain.cards import TokenCard
     from tokctl.explain.curves import UseCurves
     from tokctl.render.charts.drawing import Drawing
+    from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
 _PANEL = "Pages and charts (pip install 'tokctl\\[report]')"
@@ -139,6 +140,14 @@ def _check(world: World, option: str, path: str, inputs: Sequence[str]) -> None:
         streams.check_output(world, path, list(inputs))
 
 
+def check_texts(world: World, report: Report, paths: Sequence[str]) -> None:
+    """TokctlError where the page or the chart would take the place of a text: known once folders
+    and lists have been opened."""
+    for option, path in (("--html", report.html), ("--plot", report.plot)):
+        if path is not None:
+            _check(world, option, path, paths)
+
+
 @contextmanager
 def _named(option: str) -> Iterator[None]:
     """Errors in writing that name the option which the path came with."""
@@ -194,10 +203,10 @@ def write_model(
     report: Report,
     name: str,
     tokenizer: Tokenizer,
-    paths: Sequence[str],
+    texts: Sequence[Source] | None,
     errors: str,
 ) -> None:
-    """The page or the chart of a model; with paths of texts, of the model on these."""
+    """The page or the chart of a model; with texts, of the model on these."""
     from dataclasses import replace
 
     from tokctl.comparison import compare
@@ -208,8 +217,8 @@ def write_model(
     summary = summarize(tokenizer)
     curves = model_curves(tokenizer)
     measured, use = None, None
-    if paths:
-        texts = [replace(text, name=visible(text.name)) for text in streams.documents(world, paths)]
+    if texts is not None:
+        texts = [replace(text, name=visible(text.name)) for text in texts]
         measured = compare([(visible(name), tokenizer)], texts, errors=errors)
         use = use_curves(tokenizer, measured.models[0].total.counts.id_counts)
     if report.html is not None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
+from tokctl.cli.source_checks import is_listed, takes_stdin
+from tokctl.cli.source_options import Sources
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.explain.replay import Replay
+    from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
     from tokctl.watch.app import WatchApp
 
@@ -19,13 +23,21 @@ _INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N 
 
 
 def watch(
-    world: World, path: str | None, texts: list[str], errors: str, *, counts: bool = False
+    world: World,
+    path: str | None,
+    given: Sources,
+    texts: list[str],
+    errors: str,
+    *,
+    counts: bool = False,
 ) -> int:
     """Replays the training of a model on texts until the person leaves; the exit code.
 
     Args:
         path: the model's; None: the environment's.
-        texts: none: the bundled sample; `-` is stdin, and the keys come from the terminal.
+        given: how texts are read, and lists of more.
+        texts: none, and no list: the bundled sample; `-` is stdin, and the keys come from the
+            terminal.
         counts: the text is lines of words with their counts.
 
     Raises:
@@ -33,9 +45,12 @@ def watch(
     """
     from tokctl import sources
 
-    check_terminal(world, texts)
+    from_stdin = takes_stdin(given, texts)
+    check_terminal(world, from_stdin=from_stdin)
     app_class = _app_class()
-    documents = sources.documents(texts or [sample_path()], stdin=world.stdin)
+    plain = counts or not (texts or is_listed(given))
+    documents = sources.documents(texts or [sample_path()], stdin=world.stdin) if plain else []
+    opened: Sequence[Source] = documents if plain else given.open(world, texts)
     tokenizer = streams.load_model(world, path)
     check_steps(tokenizer)
     from tokctl.explain import count_pre_tokens, read_counts
@@ -43,26 +58,26 @@ def watch(
     if counts:
         counted = read_counts(tokenizer, documents[0])
     else:
-        counted = count_pre_tokens(tokenizer, documents, errors)
+        counted = count_pre_tokens(tokenizer, opened, errors)
     if not counted:
         raise TokctlError("there is nothing to watch: the text is empty", "name another text")
     app = app_class(
         replay_of(tokenizer, counted),
         _base(streams.model_path(world, path)),
-        _named(texts),
+        _named([source.name for source in opened] if is_listed(given) else texts),
         light=is_light(world),
         color=world.wants_color(True),
     )
-    if "-" in texts:
+    if from_stdin:
         _take_keys_from_the_terminal()
     app.run()
     return app.return_code or 0
 
 
-def check_terminal(world: World, texts: list[str]) -> None:
+def check_terminal(world: World, *, from_stdin: bool) -> None:
     """TokctlError where there is no terminal to draw on, or none to take keys from."""
     needed = {
-        "stdin": world.stdin_is_terminal or "-" in texts,
+        "stdin": world.stdin_is_terminal or from_stdin,
         "stdout": world.stdout_is_terminal,
         "stderr": world.stderr_is_terminal,
     }
@@ -73,7 +88,7 @@ def check_terminal(world: World, texts: list[str]) -> None:
         raise TokctlError(f"--watch needs a terminal, and {missing[0]} is none", _INSTEAD)
     if world.environ.get("TERM", "") in ("dumb", "unknown"):
         raise TokctlError("--watch can't draw on this terminal (TERM=dumb)", _INSTEAD)
-    if "-" in texts and world.stdin_is_terminal:
+    if from_stdin and world.stdin_is_terminal:
         raise TokctlError(
             "- is stdin, and that is the terminal which the keys come from",
             "pipe the text in, or name a file",

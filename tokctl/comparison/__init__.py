@@ -36,10 +36,10 @@ from tokctl.comparison.results import (
     WordStory,
 )
 from tokctl.comparison.sweep import Trained, sweep_points, train_sizes
-from tokctl.comparison.texts import read_texts
+from tokctl.comparison.texts import Text, read_texts, read_together
 from tokctl.errors import TokctlError
 from tokctl.metrics import WORD_RULES
-from tokctl.sources import Document
+from tokctl.sources import Source
 from tokctl.training import available_threads
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "Sample",
     "Segmentation",
     "SweepPoint",
+    "Text",
     "TextSummary",
     "Trained",
     "WordStory",
@@ -62,18 +63,19 @@ __all__ = [
     "find_baseline",
     "name_files",
     "read_texts",
+    "read_together",
     "train_sizes",
 ]
 
 
 def compare(
     models: Sequence[Model],
-    texts: Sequence[str | Path] | Sequence[Document],
+    texts: Sequence[str | Path | Source | Text],
     *,
     baseline: str | None = None,
     sentences: Sequence[str] | None = None,
     words: Sequence[str] | None = None,
-    languages: Mapping[str, str | Path | Document] | None = None,
+    languages: Mapping[str, str | Path | Source | Text] | None = None,
     reference: str | None = None,
     sweep: Trained | None = None,
     word_rule: str = "spaces",
@@ -88,12 +90,15 @@ def compare(
         models: tokenizers, paths of model files, or (name, tokenizer). Without a name a
             tokenizer has that of its recipe, numbered where several have the same; a file
             has its own.
-        texts: paths (`-` is stdin), or documents of `tokctl.sources`.
+        texts: paths (`-` is stdin), or sources of `tokctl.sources`. A folder is a text for
+            each file; what holds many documents (JSON Lines, a table, an archive) is one text,
+            in which nothing goes from one document to the next, and a document counts as
+            often as its count says.
         baseline: the name of the model that NSL is relative to; by default the first.
         sentences: to show; by default a few of the texts.
         words: to explain; by default some of the sentences that models cut differently.
         languages: texts that say the same in several languages, by the language's name.
-            They are texts of the comparison, too, behind the others.
+            They are texts of the comparison, too, behind the others; a folder is one text.
         reference: the language that parity is relative to; by default the first.
         sweep: what `train_sizes` has trained on the texts, to be measured beside the rest.
         word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
@@ -137,16 +142,18 @@ def compare(
         raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
     threads = threads or available_threads()
     characters = any(model.recipe.units == "characters" for model in named.values())
-    given: list[Any] = [*texts, *languages.values()]
-    read = read_texts(given, characters=characters, errors=errors)
-    plain, spoken = read[: len(texts)], read[len(texts) :]
-    spoken = [replace(text, name=name) for name, text in zip(languages, spoken, strict=True)]
-    read = plain + spoken
+    read = read_texts(texts, characters=characters, errors=errors)
+    read += [
+        read_together(name, given, characters=characters, errors=errors)
+        for name, given in languages.items()
+    ]
+    if not read:
+        raise TokctlError("there are no texts to compare on", "name some that are there")
     measured = {
         name: [
             measuring.measure_all(
                 model,
-                text.data,
+                text,
                 threads,
                 words=word_rule,
                 boundaries=len(named) > 1,
@@ -164,8 +171,11 @@ def compare(
     picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
     comparison = Comparison(
         baseline=baseline,
-        total=summary(reports[0].total),
-        texts=tuple(map(summary, reports[0].texts)),
+        total=summary(reports[0].total, sum(text.documents for text in read)),
+        texts=tuple(
+            summary(found, text.documents)
+            for found, text in zip(reports[0].texts, read, strict=True)
+        ),
         models=reports,
         samples=shown,
         disagreements=tuple(samples.disagreements(named, read, threads)),

@@ -10,6 +10,8 @@ The lines drawn follow from `SEED` by the rule of `native/core/src/measure/resam
 resample number r has the generator SplitMix64 (Steele, Lea and Flood 2014) with the number r of
 SplitMix64(`SEED`) as its seed, and draws line (n * next) >> 64 of n lines. So intervals are the
 same in every run, on any number of threads.
+
+A document's end ends a line; the lines of a document that counts n times stand there n times.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 
 from tokctl import _native
 from tokctl.comparison.measuring import Measurement
+from tokctl.errors import TokctlError
 from tokctl.metrics import METRICS, Absent, Counts, Figure, Range
 
 RESAMPLES = 1000
@@ -103,7 +106,13 @@ def _figures(
     if sum(text.counts.lines for text in first) < 2:
         return {name: dict.fromkeys((m.name for m in METRICS), _ONE_LINE) for name in measured}
     natives = [[text.native for text in texts] for texts in measured.values()]
-    sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
+    try:
+        sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
+    except _native.CoreError as error:
+        raise TokctlError(
+            f"there are no intervals: {error.args[0]}",
+            "leave --intervals out, or give smaller counts",
+        ) from None
     rule = first[0].counts.word_rule
     counts = {
         name: [Counts.of(row, {}, rule) for row in rows]

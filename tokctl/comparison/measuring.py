@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from tokctl import _native
+from tokctl.comparison.texts import Text
 from tokctl.metrics import Counts, Figure, boundary_f1, canonical_vocabulary, jaccard
 from tokctl.tokenizer import Tokenizer
 
@@ -28,7 +29,7 @@ class Measurement:
 
 def measure_all(
     tokenizer: Tokenizer,
-    text: bytes,
+    text: Text | bytes,
     threads: int,
     *,
     words: str = "spaces",
@@ -37,7 +38,8 @@ def measure_all(
 ) -> Measurement:
     """Measures one model on one text, in one pass over its tokens.
 
-    The text is encoded whole; each line is encoded once more by itself, for the round trip.
+    Each document is encoded whole, and counts as often as the text says; each line is encoded
+    once more by itself, for the round trip. Bytes are one document.
 
     Args:
         threads: the result does not depend on it.
@@ -47,21 +49,26 @@ def measure_all(
     """
     # Without an unknown token, what has no id is what the model does not know.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
+    text = Text("", text) if isinstance(text, bytes) else text
     native = _native.Measured.of(
         tokenizer.encoder,
         tokenizer.decoder,
-        text,
+        text.data,
         tokenizer.special_matcher("none"),
         unknown_id,
         words=words,
         threads=threads,
         boundaries=boundaries,
         lines=lines,
+        ends=text.ends,
+        weights=text.counts,
     )
     return Measurement(Counts.of(native.counts, native.id_counts, words), native)
 
 
-def measure(tokenizer: Tokenizer, text: bytes, threads: int, words: str = "spaces") -> Counts:
+def measure(
+    tokenizer: Tokenizer, text: Text | bytes, threads: int, words: str = "spaces"
+) -> Counts:
     """The counts of one model on one text; the arguments are those of `measure_all`."""
     return measure_all(tokenizer, text, threads, words=words).counts
 

@@ -165,7 +165,9 @@ class Reasons:
         if not count:
             # Longest match can cut otherwise than training did; and in a text a pre-token can
             # go on behind the word (with a line end, say), and be merged otherwise.
-            there = greedy or any(word.encode() in text.data for text in self.texts)
+            there = greedy or any(
+                next(text.documents_with(word.encode()), None) is not None for text in self.texts
+            )
             where = "the text as training left it" if there else "the text"
             return f"{pair} are never side by side in {where}"
         if refusal := criterion.refusal((left, right)):
@@ -219,5 +221,5 @@ class Reasons:
     def _counted(self) -> Sequence[tuple[bytes, int]]:
         """The pre-tokens that it was trained on, with their counts."""
         assert self.texts is not None
-        documents = [text.document() for text in self.texts]
-        return as_trained(self.tokenizer, count_pre_tokens(self.tokenizer, documents))
+        sources = [text.source() for text in self.texts]
+        return as_trained(self.tokenizer, count_pre_tokens(self.tokenizer, sources))

@@ -9,7 +9,7 @@ from tokctl.comparison.measuring import Measurement
 from tokctl.comparison.results import Measured, ModelReport, TextSummary
 from tokctl.comparison.speed import speed
 from tokctl.comparison.texts import Text
-from tokctl.metrics import METRICS, NOTHING, Counts, Range, range_of
+from tokctl.metrics import METRICS, Counts, Range, range_of
 from tokctl.tokenizer import Tokenizer
 
 
@@ -33,12 +33,13 @@ def reports_of(
     found = intervals(measured, ranges, baseline, threads) if with_intervals else {}
     names = [text.name for text in texts]
     reference = [one.counts for one in measured[baseline]]
+    whole = Counts.total(reference)
     reports = []
     for name, tokenizer in models.items():
         model, reach = tokenizer.model, ranges[name]
         counts = [one.counts for one in measured[name]]
         own = found.get(name, ModelIntervals({}, {}))
-        total = _figures("", reach, sum(counts, NOTHING), sum(reference, NOTHING))
+        total = _figures("", reach, Counts.total(counts), whole)
         reports.append(
             ModelReport(
                 name=name,
@@ -66,7 +67,14 @@ def _figures(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured
     )
 
 
-def summary(measured: Measured) -> TextSummary:
-    """The sizes of a text, which are the same for all models."""
+def summary(measured: Measured, documents: int) -> TextSummary:
+    """The sizes of a text of so many documents, which are the same for all models."""
     counts = measured.counts
-    return TextSummary(measured.text, counts.bytes, counts.characters, counts.words, counts.lines)
+    return TextSummary(
+        measured.text,
+        documents,
+        counts.bytes,
+        counts.characters,
+        counts.words,
+        counts.lines,
+    )

@@ -14,9 +14,13 @@ from tokctl.metrics import Absent, Counts, Figure, Metric
 
 @dataclass(frozen=True)
 class TextSummary:
-    """One text, or all of them together: sizes that no model has a say in."""
+    """One text, or all of them together: sizes that no model has a say in.
+
+    What is counted more than once (`tokctl.sources.Batch`) is in all of them as often.
+    """
 
     name: str
+    documents: int
     bytes: int
     characters: int
     words: int

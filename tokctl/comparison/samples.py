@@ -39,7 +39,7 @@ def pick_sentences(texts: Sequence[Text]) -> list[str]:
         place = total * (2 * number + 1) // (2 * SENTENCES)
         for text in texts:
             if place < len(text.data):
-                candidates = _candidates(text.data, place)
+                candidates = _candidates(text, place)
                 found += [next((c for c in candidates if c not in found), "")]
                 break
             place -= len(text.data)
@@ -59,33 +59,51 @@ def known_sentences(texts: Sequence[Text]) -> list[str]:
     sizes = {corpus.bytes for corpus in known.values()}
     found: list[str] = []
     for text in texts:
-        if len(text.data) in sizes:
+        if text.ends is None and len(text.data) in sizes:
             corpus = known.get(sha256(text.data).hexdigest())
             found += corpus.sentences if corpus else ()
     return found
 
 
-def _candidates(data: bytes, place: int) -> Iterator[str]:
-    # In a short text the places lie so close that a window takes in all of it.
-    start = place if len(data) - place > _WINDOW // 8 else max(0, len(data) - _WINDOW // 8)
-    window = data[start : start + _WINDOW].decode("utf-8", "replace")
-    if start:  # most likely in the middle of a sentence and of a character
-        match = _SENTENCE.match(window)
-        skipped = match.end() if match and match[1] else 0
-        window = window[skipped:].lstrip("\ufffd")
+def _candidates(text: Text, place: int) -> Iterator[str]:
+    windows = list(_windows(text, place))
     sentences = [
         " ".join(match.group().split())
+        for _, window in windows
         for paragraph in _PARAGRAPH_END.split(window)
         for match in _SENTENCE.finditer(paragraph)
         if match[1]
     ]
-    lines = [" ".join(line.split()) for line in window.splitlines()[bool(start) :]]
-    rest = " ".join(window.split())
+    lines = [
+        " ".join(line.split())
+        for inside, window in windows
+        for line in window.splitlines()[inside:]
+    ]
+    rests = [" ".join(window.split())[:80].strip() for _, window in windows]
     sentences.sort(key=_is_half_a_quotation)
-    for candidate in [*sentences, *lines, rest[:80].strip()]:
-        fits = SHORTEST <= len(candidate) <= LONGEST or candidate == rest[:80].strip()
-        if fits and candidate and candidate.isprintable() and "\ufffd" not in candidate:
+    fitting = (one for one in [*sentences, *lines] if SHORTEST <= len(one) <= LONGEST)
+    for candidate in [*fitting, *rests]:
+        if candidate and candidate.isprintable() and "\ufffd" not in candidate:
             yield candidate
+
+
+def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
+    """What is searched from a place on: of its document, and of those behind it while they are
+    short; with each, whether it begins inside a document."""
+    first, room = text.document_at(place), _WINDOW
+    for start, end in text.spans(first):
+        if room <= 0:
+            return
+        # In a short text the places lie so close that a window takes in all of it.
+        begin = place if end - place > _WINDOW // 8 else max(start, end - _WINDOW // 8)
+        begin = begin if start <= place else start
+        window = text.data[begin : min(end, begin + room)].decode("utf-8", "replace")
+        room -= end - begin + 1
+        if begin > start:  # most likely in the middle of a sentence and of a character
+            match = _SENTENCE.match(window)
+            skipped = match.end() if match and match[1] else 0
+            window = window[skipped:].lstrip("\ufffd")
+        yield begin > start, window
 
 
 def _is_half_a_quotation(text: str) -> bool:

@@ -84,10 +84,19 @@ def _lacks_ids(ids: _native.IdArray) -> bool:
 
 
 def _slice(texts: Sequence[Text], size: int) -> bytes:
-    """The texts' first bytes, about so many: up to a line end, or else a whole character."""
-    data = b""
+    """The texts' first bytes, about so many: up to a line end, or else a whole character.
+
+    Where a text is many documents, each begins a line, so that no token joins two.
+    """
+    parts: list[bytes] = []
+    room = size + 1
     for text in texts:
-        data += text.data[: size + 1 - len(data)]
+        if room <= 0:
+            break
+        part = text.data if text.ends is None else _by_lines(text, room)
+        parts.append(part[:room])
+        room -= len(parts[-1])
+    data = b"".join(parts)
     if len(data) <= size:
         return data
     if (end := data.rfind(b"\n", 0, size)) >= 0:
@@ -95,6 +104,18 @@ def _slice(texts: Sequence[Text], size: int) -> bytes:
     # A character has at most three bytes behind its first.
     inside = (end for end in range(size, max(0, size - 4), -1) if data[end] & 0xC0 != 0x80)
     return data[: next(inside, size)]
+
+
+def _by_lines(text: Text, size: int) -> bytes:
+    """The first documents, so many bytes at the least if there are, with a line end behind each
+    that has none."""
+    data = bytearray()
+    for start, end in text.spans():
+        data += text.data[start : min(end, start + size)]
+        data += b"" if data.endswith(b"\n") else b"\n"
+        if len(data) >= size:
+            break
+    return bytes(data)
 
 
 def _median(run: Callable[[], object], budget: float) -> float:

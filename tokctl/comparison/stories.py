@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
+from tokctl import _native
 from tokctl.comparison.reasons import Reasons
 from tokctl.comparison.results import Cut, Sample, WordStory
 from tokctl.comparison.samples import LONGEST_WORD, boundaries_apart, is_whole, segmentation
@@ -26,9 +28,25 @@ _RUN = re.compile(r"[^\W_]+")
 def _count(word: str, texts: Sequence[Text]) -> int:
     """How often the texts have a word with punctuation or spaces in it, letters and digits at
     neither side of it."""
+    if not word:
+        return 0
     found = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
-    decoded = (text.data.decode("utf-8", "replace") for text in texts)
-    return sum(sum(1 for _ in found.finditer(text)) for text in decoded) if word else 0
+
+    def count(document: bytes) -> int:
+        return sum(1 for _ in found.finditer(document.decode("utf-8", "replace")))
+
+    total = 0
+    for text in texts:
+        if text.ends is None:
+            total += count(text.data)
+            continue
+        # Few of many documents have it. What is not UTF-8 becomes U+FFFD, which none needs to have.
+        anywhere = "\ufffd" in word
+        numbers = range(len(text.ends)) if anywhere else text.documents_with(word.encode())
+        for number in numbers:
+            times = 1 if text.counts is None else text.counts[number]
+            total += times * count(text.document(number))
+    return total
 
 
 def words_in(text: str) -> list[str]:
@@ -77,9 +95,9 @@ def stories(
     if not words:
         return ()
     counted = count_words(texts, "bert", threads)  # cut at spaces and punctuation
-    digest = digest_of([sha256(text.data).hexdigest() for text in texts])
+    digests = cache(lambda: {digest_of(_of_sources(texts)), digest_of(_of_documents(texts))})
     reasons = {
-        name: Reasons(model, texts if _trained_on(model, texts, digest) else None)
+        name: Reasons(model, texts if _trained_on(model, texts, digests) else None)
         for name, model in models.items()
     }
     found = []
@@ -92,16 +110,40 @@ def stories(
     return tuple(found)
 
 
-def _trained_on(tokenizer: Tokenizer, texts: Sequence[Text], digest: str) -> bool:
-    """Is it these very texts that the model was trained on? `digest` is theirs."""
+def _trained_on(
+    tokenizer: Tokenizer, texts: Sequence[Text], digests: Callable[[], set[str]]
+) -> bool:
+    """Is it these very texts that the model was trained on? `digests` gives theirs."""
     record = tokenizer.model.training
-    if record is None or record.documents != len(texts):
+    documents = sum(1 if text.ends is None else len(text.ends) for text in texts)
+    if record is None or record.documents != documents:
         return False
     if record.extended or record.sample or record.weights:
         return False
     if record.bytes != sum(len(text.data) for text in texts):
         return False
-    return record.sha256 == digest
+    return record.sha256 in digests()
+
+
+def _of_sources(texts: Sequence[Text]) -> list[str]:
+    """Of each text, as training makes them of files and of sources of records."""
+    found = []
+    for text in texts:
+        digest = sha256()
+        if text.ends is None:
+            digest.update(text.data)
+        else:
+            for batch in text.batches():
+                digest.update(_native.framed(batch.texts, batch.counts))
+        found.append(digest.hexdigest())
+    return found
+
+
+def _of_documents(texts: Sequence[Text]) -> list[str]:
+    """Of each document, as training makes them of the members of archives."""
+    return [
+        sha256(text.data[start:end]).hexdigest() for text in texts for start, end in text.spans()
+    ]
 
 
 def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tokctl.comparison import measuring
 from tokctl.comparison.results import SweepPoint
 from tokctl.comparison.texts import Text
-from tokctl.metrics import METRICS, NOTHING, Counts, range_of
+from tokctl.metrics import METRICS, Counts, range_of
 from tokctl.pruning import prune
 from tokctl.recipe import Recipe
 from tokctl.tokenizer import Tokenizer
@@ -56,7 +56,7 @@ def train_sizes(
                     largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
                 )
                 continue
-            sources = [text.document() for text in texts]
+            sources = [text.source() for text in texts]
             largest = found[name, size] = Tokenizer.train(
                 sources, vocab_size=size, recipe=recipe, threads=threads, errors=errors
             )
@@ -87,8 +87,8 @@ def sweep_points(
     counts = dict(known or {})
     for tokenizer in trained.values():
         if tokenizer not in counts:
-            measured = (measuring.measure(tokenizer, t.data, threads, word_rule) for t in texts)
-            counts[tokenizer] = sum(measured, NOTHING)
+            measured = (measuring.measure(tokenizer, t, threads, word_rule) for t in texts)
+            counts[tokenizer] = Counts.total(measured)
     names = list(dict.fromkeys(name for name, _ in trained))
     order = sorted(trained, key=lambda key: (names.index(key[0]), key[1]))
     return tuple(

@@ -2,41 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.sources import Document, check_utf8, documents
+from tokctl.sources import Archive, Batch, Document, Records, Source, check_utf8, flat, open_sources
+from tokctl.sources.utf8 import checked_batch
+
+#: Bytes of documents that are handed on together.
+_BATCH = 1 << 20
+#: Bytes of a text, each as often as it counts, are fewer: so no count leaves 64 bits.
+MOST = 1 << 55
 
 
 @dataclass(frozen=True)
 class Text:
-    """One text in memory."""
+    """One text in memory: a document, or many of them one behind the other.
+
+    Nothing that is measured, counted or shown goes from one document to the next.
+
+    Attributes:
+        ends: where each document ends in `data`; None: it is one document.
+        counts: how often each document counts, from 1 up; None: once.
+        is_utf8: each document is known to be.
+    """
 
     name: str
     data: bytes
+    ends: Sequence[int] | None = None
+    counts: Sequence[int] | None = None
+    is_utf8: bool = field(default=False, compare=False)
 
-    def document(self) -> Document:
+    @property
+    def documents(self) -> int:
+        """How many documents it is, each as often as it counts."""
+        if self.ends is None:
+            return 1
+        return len(self.ends) if self.counts is None else sum(self.counts)
+
+    @property
+    def size(self) -> int:
+        """Bytes, those of each document as often as it counts."""
+        if self.counts is None:
+            return len(self.data)
+        spans = zip(self.spans(), self.counts, strict=True)
+        return sum((end - start) * count for (start, end), count in spans)
+
+    def spans(self, first: int = 0) -> Iterator[tuple[int, int]]:
+        """Where each document starts and ends, from the document `first` on."""
+        ends = (len(self.data),) if self.ends is None else self.ends
+        start = ends[first - 1] if first else 0
+        for number in range(first, len(ends)):
+            yield start, ends[number]
+            start = ends[number]
+
+    def document_at(self, place: int) -> int:
+        """The number, from 0, of the document that has the byte at `place`."""
+        return 0 if self.ends is None else bisect_right(self.ends, place)
+
+    def document(self, number: int) -> bytes:
+        """A document, of this number from 0."""
+        return self.data[slice(*next(self.spans(number)))]
+
+    def documents_with(self, found: bytes) -> Iterator[int]:
+        """The numbers of the documents that have these bytes, which are some."""
+        at = self.data.find(found)
+        while at >= 0:
+            number = self.document_at(at)
+            end = len(self.data) if self.ends is None else self.ends[number]
+            if at + len(found) <= end:
+                yield number
+                at = end - 1
+            at = self.data.find(found, at + 1)
+
+    def batches(self) -> Iterator[Batch]:
+        """The documents, some at a time."""
+        spans = list(self.spans())
+        first = 0
+        while first < len(spans):
+            # At least one; and a million empty ones are many, too.
+            start = spans[first][0]
+            last = first + 1
+            if self.ends is not None:
+                last = max(last, bisect_left(self.ends, start + _BATCH, first))
+                last = min(last, first + _BATCH // 64)
+            counts = None if self.counts is None else self.counts[first:last]
+            documents = [self.data[start:end] for start, end in spans[first:last]]
+            yield Batch(documents, counts, first + 1)
+            first = last
+
+    def source(self) -> Document | Records:
         """The text as a source of training."""
-        return Document(self.name, len(self.data), lambda: iter([self.data]))
+        if self.ends is None:
+            return Document(self.name, len(self.data), lambda: iter([self.data]))
+        size = len(self.data)
+        return Records(self.name, size, self.batches, lambda: size)
 
 
 def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict[bytes, int]:
     """How often the texts have each word, in first-seen order; words are what a named
-    pre-tokenizer makes of them, and end where a text ends."""
+    pre-tokenizer makes of them, and end where a document ends."""
     counter = _native.Counter(pre_tokenizer, [], threads)
     for text in texts:
-        counter.feed(text.data)
-        counter.end_document()
+        for batch in text.batches():
+            counter.feed_documents(batch.texts, batch.counts)
     return dict(counter.finish(1).items())
 
 
 def read_texts(
-    sources: Sequence[str | Path] | Sequence[Document], *, characters: bool, errors: str
+    sources: Sequence[str | Path | Source | Text], *, characters: bool, errors: str
 ) -> list[Text]:
-    """Reads files and documents, each once.
+    """Reads paths and sources, each once.
+
+    A path may name many texts (a folder). An archive is one text, of all that is in it.
 
     Args:
         characters: some model reads characters, so that the texts must be UTF-8.
@@ -47,11 +130,115 @@ def read_texts(
     """
     if errors not in ("strict", "replace"):
         raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
-    paths = [source for source in sources if not isinstance(source, Document)]
-    opened = iter(documents(paths))
-    texts = []
-    for given in sources:
-        source = given if isinstance(given, Document) else next(opened)
-        blocks = check_utf8(source, errors) if characters else source.blocks()
-        texts.append(Text(source.name, b"".join(blocks)))
-    return texts
+    opened = [_opened(source) for source in sources]  # each is checked before any is read
+    return [
+        read_text(source.name, [source], characters=characters, errors=errors)
+        for found in opened
+        for source in found
+    ]
+
+
+def _opened(given: str | Path | Source | Text) -> Sequence[Source | Text]:
+    return open_sources([given]) if isinstance(given, (str, Path)) else [given]
+
+
+def read_together(
+    name: str,
+    given: str | Path | Source | Text | Sequence[Source],
+    *,
+    characters: bool,
+    errors: str,
+) -> Text:
+    """All that a path or sources name, as one text of this name; see `read_texts`."""
+    sources: Iterable[Source | Text] = (
+        _opened(given)
+        if isinstance(given, (str, Path, Text, Document, Records, Archive))
+        else given
+    )
+    return read_text(name, sources, characters=characters, errors=errors)
+
+
+def read_text(
+    name: str, sources: Iterable[Source | Text], *, characters: bool, errors: str
+) -> Text:
+    """One text of all documents of some sources; see `read_texts`."""
+    given = list(sources)
+    if len(given) == 1 and isinstance(given[0], Text):
+        text = replace(given[0], name=name)
+        if not characters or text.is_utf8 or _is_utf8(text):
+            return text
+    read = _Read(errors if characters else None)
+    opened = [one.source() if isinstance(one, Text) else one for one in given]
+    try:
+        for source in flat(opened):
+            read.add(source)
+        return read.text(name)
+    except MemoryError:
+        raise TokctlError(
+            f"{name} does not fit the memory: texts that are compared are held there whole",
+            "compare on a part of it",
+        ) from None
+
+
+def _is_utf8(text: Text) -> bool:
+    """Is each document? Then all of it is, and none begins inside a character."""
+    if text.ends is not None and any(
+        text.data[end] & 0xC0 == 0x80 for end in text.ends if end < len(text.data)
+    ):
+        return False
+    try:
+        text.data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Read:
+    """Documents that have been read.
+
+    Args:
+        errors: what to do where they are not UTF-8; None: nothing.
+    """
+
+    def __init__(self, errors: str | None) -> None:
+        self.errors = errors
+        self.parts: list[bytes] = []
+        self.ends = array("Q")
+        self.counts = array("Q")
+        self.weighted = False
+        self.size = 0  # bytes of `parts`
+        self.bytes = 0  # each as often as it counts
+
+    def add(self, source: Document | Records) -> None:
+        if isinstance(source, Document):
+            blocks = source.blocks() if self.errors is None else check_utf8(source, self.errors)
+            parts = list(blocks)
+            self._add([b"".join(parts)], None, source.name)
+            return
+        for batch in source.batches():
+            if self.errors is not None:
+                batch = checked_batch(batch, source.name, self.errors, source.unit)
+            self._add(batch.texts, batch.counts, source.name)
+
+    def _add(self, texts: Sequence[bytes], counts: Sequence[int] | None, name: str) -> None:
+        if counts is not None:
+            kept = [pair for pair in zip(texts, counts, strict=True) if pair[1]]
+            texts, counts = [text for text, _ in kept], [count for _, count in kept]
+            self.weighted = self.weighted or any(count != 1 for count in counts)
+            self.bytes += sum((len(text) + 1) * count for text, count in kept)
+            if self.bytes >= MOST:
+                raise TokctlError(
+                    f"{name}: with their counts the texts are too large to be measured",
+                    "give smaller counts: figures that are shares stay the same",
+                )
+        self.parts.append(texts[0] if len(texts) == 1 else b"".join(texts))
+        self.ends.extend(accumulate(map(len, texts), initial=self.size))
+        del self.ends[-len(texts) - 1]  # where they start
+        self.counts.extend([1] * len(texts) if counts is None else counts)
+        self.size = self.ends[-1] if self.ends else 0
+
+    def text(self, name: str) -> Text:
+        data = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        counts = self.counts if self.weighted else None
+        one = len(self.ends) == 1 and counts is None
+        return Text(name, data, None if one else self.ends, counts, self.errors is not None)

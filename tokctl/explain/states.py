@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl.explain.history import check_step, history_of, name_symbols
-from tokctl.sources import Document
+from tokctl.sources import Document, Source
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -55,9 +55,11 @@ def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tup
 
 
 def count_pre_tokens(
-    tokenizer: Tokenizer, documents: Sequence[Document], errors: str = "strict"
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str = "strict"
 ) -> list[tuple[bytes, int]]:
-    """The distinct pre-tokens of the documents with their counts, in first-seen order.
+    """The distinct pre-tokens of all documents of the sources with their counts, in first-seen
+    order. None goes from one document to the next; what a source counts more than once
+    (`tokctl.sources.Batch`) counts as often here.
 
     Raises:
         TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
@@ -66,7 +68,7 @@ def count_pre_tokens(
     from tokctl import training
 
     options = training.Options(vocab_size=1, errors=errors)
-    return training.count(documents, tokenizer.recipe, options)[0].items()
+    return training.count(sources, tokenizer.recipe, options)[0].items()
 
 
 def as_trained(

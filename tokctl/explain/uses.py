@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokctl import segmenting
 from tokctl._native import NO_ID
+from tokctl.explain.documents import documents_of
 from tokctl.explain.places import content_of, place_of
 from tokctl.explain.reach import is_byte_token, ordinary_ids, token_text
 from tokctl.explain.scripts import script_of
 from tokctl.explain.states import count_pre_tokens
 from tokctl.metrics.overlap import space_mark
 from tokctl.metrics.vocabulary import range_of
-from tokctl.sources import Document, check_utf8
+from tokctl.sources import Source
 
 if TYPE_CHECKING:
     from tokctl._native import Encoder
@@ -127,10 +128,10 @@ class TextUse:
 
 
 def segmented(
-    tokenizer: Tokenizer, documents: Sequence[Document], errors: str = "strict"
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str = "strict"
 ) -> list[Segmented]:
-    """The distinct pre-tokens of the documents, in first-seen order, as `encode` segments
-    them. Each document is one text.
+    """The distinct pre-tokens of all documents of the sources, in first-seen order, as `encode`
+    segments them. Each document is one text, and counts as often as its source says.
 
     Raises:
         TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
@@ -138,9 +139,9 @@ def segmented(
     """
     added: Counter[int] = Counter()
     if tokenizer.special_matcher("none") is None:
-        counts = count_pre_tokens(tokenizer, documents, errors)
+        counts = count_pre_tokens(tokenizer, sources, errors)
     else:
-        counts = _count_between(tokenizer, documents, errors, added)
+        counts = _count_between(tokenizer, sources, errors, added)
     if tokenizer.recipe.segmentation == "symbols" and not tokenizer.recipe.fuse_unknown:
         counts = _cut(counts)
     encoder = segmenting.of_pre_tokens(tokenizer.model)
@@ -164,20 +165,19 @@ def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
 
 
 def _count_between(
-    tokenizer: Tokenizer, documents: Sequence[Document], errors: str, added: Counter[int]
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str, added: Counter[int]
 ) -> list[tuple[bytes, int]]:
     """The pre-tokens between the added tokens that are found always; these are counted into
     `added`."""
     counts: Counter[bytes] = Counter()
     matchers = tokenizer.special_matcher("none")
-    for document in documents:
-        reads_bytes = tokenizer.recipe.units == "bytes"
-        blocks = document.blocks() if reads_bytes else check_utf8(document, errors)
-        text, ranges, _, found = tokenizer.encoder.pre_tokens(b"".join(blocks), matchers)
-        counts.update(
-            text[start:end] for (start, end), id_ in zip(ranges, found, strict=True) if id_ is None
-        )
-        added.update(id_ for id_ in found if id_ is not None)
+    for document, times in documents_of(tokenizer, sources, errors):
+        text, ranges, _, found = tokenizer.encoder.pre_tokens(document, matchers)
+        for (start, end), id_ in zip(ranges, found, strict=True):
+            if id_ is None:
+                counts[text[start:end]] += times
+            else:
+                added[id_] += times
     return list(counts.items())
 
 

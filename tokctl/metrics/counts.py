@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 
@@ -49,15 +49,29 @@ class Counts:
         """The distinct ids that came out."""
         return frozenset(self.id_counts)
 
-    def __add__(self, other: Counts) -> Counts:
-        rules = {self.word_rule, other.word_rule} - {None}
+    @classmethod
+    def total(cls, counts: Iterable[Counts]) -> Counts:
+        """The sum of any number of counts, in time that grows with their sizes alone.
+
+        Raises:
+            ValueError: words were counted by different rules.
+        """
+        sums = dict.fromkeys(_SUMS, 0)
+        ids: dict[int, int] = {}
+        rules: set[str | None] = set()
+        for one in counts:
+            rules.add(one.word_rule)
+            for name in _SUMS:
+                sums[name] += getattr(one, name)
+            for id_, count in one.id_counts.items():
+                ids[id_] = ids.get(id_, 0) + count
+        rules.discard(None)
         if len(rules) > 1:
             raise ValueError("words by different rules do not add up")
-        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
-        ids = dict(self.id_counts)
-        for id_, count in other.id_counts.items():
-            ids[id_] = ids.get(id_, 0) + count
-        return Counts(**sums, id_counts=ids, word_rule=rules.pop() if rules else None)
+        return cls(**sums, id_counts=ids, word_rule=rules.pop() if rules else None)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts.total((self, other))
 
 
 #: The counts that are one number.

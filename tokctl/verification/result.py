@@ -19,9 +19,11 @@ class Difference:
         reader: `tokctl`, or the library with its version.
         what: `ids`, `text` (the ids are the same, and decode to another text) or `error`.
         text: name of the text; empty where the file could not be loaded.
-        line, column: from 1; the column counts characters.
+        line, column: from 1; the column counts characters. Of a source of records the number of
+            the record, and the character of its text.
         before, found: ids with tokens around that place, of the model and of the reader.
         said: the two decoded texts around the place where they differ, or the error.
+        unit: what `line` counts: `line` or `row`.
     """
 
     reader: str
@@ -32,17 +34,18 @@ class Difference:
     before: Tokens = ()
     found: Tokens = ()
     said: tuple[str, ...] = ()
+    unit: str = "line"
 
     @property
     def place(self) -> str:
         """`book.txt, line 3, column 14`."""
-        return f"{self.text}, line {self.line}, column {self.column}"
+        return f"{self.text}, {self.unit} {self.line}, column {self.column}"
 
     def __str__(self) -> str:
         if self.what == "error" and not self.text:
             return f"{self.reader} can't load it: {self.said[0]}"
         if self.what == "error":
-            return f"{self.reader} fails at {self.text}, line {self.line}: {self.said[0]}"
+            return f"{self.reader} fails at {self.text}, {self.unit} {self.line}: {self.said[0]}"
         other = "other ids" if self.what == "ids" else "another text for the same ids"
         return f"{self.reader} gives {other}: {self.place}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
-from tokctl.sources import Document, documents
+from tokctl.sources import Document, Source, open_sources
 from tokctl.verification.blocks import Block, blocks
 from tokctl.verification.peers import Reader
 from tokctl.verification.readers import readers_of, reason
@@ -26,7 +27,7 @@ AROUND = 20
 def verify(
     tokenizer: Tokenizer,
     other: Tokenizer | str | Path,
-    texts: Iterable[str | Path | Document],
+    texts: Iterable[str | Path | Source],
     *,
     format: str | None = None,  # noqa: A002
     around: bool = True,
@@ -38,7 +39,8 @@ def verify(
         tokenizer: the model before.
         other: a file or folder, which is loaded with tokctl and with the libraries that
             define its format; or another tokenizer.
-        texts: a str is a text, a path is a file that holds one.
+        texts: a str is a text; a path is a file of any form, or a folder; or sources of
+            `tokctl.sources`. Texts are compared line by line, those of records one by one.
         format: of the file; by default the one that it is told to be.
         around: compares special tokens that the model puts around texts, too.
 
@@ -61,13 +63,12 @@ def verify(
     return Verification(lines, ids, left_out, compared, not_compared, tuple(differences))
 
 
-def _blocks(text: str | Path | Document, number: int) -> Iterator[Block]:
+def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
     if isinstance(text, str):
         data = text.encode("utf-8", "surrogatepass")
         text = Document(f"text {number}", len(data), lambda: iter([data]))
-    elif isinstance(text, Path):
-        (text,) = documents([text])
-    return blocks(text)
+    for source in open_sources([text]) if isinstance(text, Path) else [text]:
+        yield from blocks(source)
 
 
 # -- what they give -----------------------------------------------------------------------
@@ -121,7 +122,11 @@ def _first_difference(own: _Own, reader: Reader, around: bool) -> Difference | N
             continue
         if found := _compared(own, reader, line, number, row, ids):
             return found
-    if own.lines != [block.text] and (whole := own.whole(reader.special)) is not None:
+    if (
+        block.text
+        and own.lines != [block.text]
+        and (whole := own.whole(reader.special)) is not None
+    ):
         (ids,) = _theirs(reader, [block.text], [whole])
         if found := _compared(own, reader, block.text, block.line, whole, ids):
             return found
@@ -162,36 +167,39 @@ def _compared(
     row: list[int],
     ids: list[int] | BaseException,
 ) -> Difference | None:
-    """The difference of one text; `line` is that of its first character."""
-    tokenizer, name = own.tokenizer, own.block.name
+    """The difference of one text; `line` is that of its first character, or its number."""
+    tokenizer, block = own.tokenizer, own.block
+
+    def found(what: str, place: int, said: tuple[str, ...] = ()) -> Difference:
+        """What was found at a character of the text."""
+        if block.documents:
+            at = line, place + 1
+        else:
+            lines = text[:place].split("\n")
+            at = line + len(lines) - 1, len(lines[-1]) + 1
+        return Difference(reader.name, what, block.name, *at, said=said, unit=block.unit)
+
     if isinstance(ids, BaseException):
-        return Difference(reader.name, "error", name, line, said=(reason(ids),))
+        return replace(found("error", 0, (reason(ids),)), column=0)
     if ids != row:
         at = _apart(row, ids)
-        start = _character(tokenizer, text, reader.special, row, at)
-        lines = text[:start].split("\n")
-        return Difference(
-            reader.name,
-            "ids",
-            name,
-            line + len(lines) - 1,
-            len(lines[-1]) + 1,
-            _around(row, at, lambda id_: tokenizer.tokens[id_]),
-            _around(ids, at, reader.token),
+        return replace(
+            found("ids", _character(tokenizer, text, reader.special, row, at)),
+            before=_around(row, at, lambda id_: tokenizer.tokens[id_]),
+            found=_around(ids, at, reader.token),
         )
     before = tokenizer.decode(row, errors="replace")
     try:
         after = reader.decode(ids)
     except BaseException as error:
-        return Difference(reader.name, "error", name, line, said=(reason(error),))
+        return replace(found("error", 0, (reason(error),)), column=0)
     if before == after:
         return None
     at = _apart(before, after)
     part = slice(max(0, at - AROUND), at + AROUND)
-    said = before[part], after[part]
-    lines = before[:at].split("\n")
-    line += len(lines) - 1
-    return Difference(reader.name, "text", name, line, len(lines[-1]) + 1, said=said)
+    # The decoded text has the lines of the text, as far as both are the same.
+    text = before
+    return found("text", at, (before[part], after[part]))
 
 
 def _apart(before: Sequence[object], after: Sequence[object]) -> int:

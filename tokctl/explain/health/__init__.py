@@ -31,6 +31,7 @@ from tokctl.explain.health import (
     holes,
     merges,
     reaching,
+    reading,
     scripts,
     specials,
     using,
@@ -44,8 +45,8 @@ from tokctl.explain.health.report import (
     NotMade,
     TextFacts,
 )
-from tokctl.explain.health.subject import Answer, Read, Subject
-from tokctl.sources import Document, check_utf8, documents
+from tokctl.explain.health.subject import Answer, Subject
+from tokctl.sources import Source, open_sources
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -82,7 +83,7 @@ _FAMILIES: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
 
 def check_health(
     tokenizer: Tokenizer,
-    texts: Sequence[str | Path | Document] | None = None,
+    texts: Sequence[str | Path | Source] | None = None,
     *,
     limit: int | None = EXAMPLES,
     rare: int = RARE,
@@ -95,8 +96,9 @@ def check_health(
     in memory.
 
     Args:
-        texts: paths, each one text, or documents of `tokctl.sources`; without any, what needs
-            a text is not checked.
+        texts: paths, or sources of `tokctl.sources`, of which each document is encoded by
+            itself and counts as often as the source says; without any, what needs a text is not
+            checked.
         limit: examples of each finding; None for all.
         rare: a token that the texts use less often is rare.
         errors: what to do where a text is not UTF-8 and the model reads characters: `strict`
@@ -111,7 +113,12 @@ def check_health(
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
             raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
-    read = None if texts is None else _read(tokenizer, texts, errors, threads)
+    given = None if texts is None else _sources(texts)
+    read = None
+    if given is not None:
+        from tokctl.training.options import available_threads
+
+        read = reading.read(tokenizer, given, errors, threads or available_threads())
     subject = Subject(tokenizer, read, limit=limit, rare=rare)
     answers = [answer for family in _FAMILIES for answer in family(subject)]
     found = [answer for answer in answers if isinstance(answer, Finding)]
@@ -119,41 +126,27 @@ def check_health(
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), order.index(one.name)))
     return Health(
         vocab_size=tokenizer.vocab_size,
-        texts=None if read is None else _facts(read),
+        texts=None if given is None or read is None else _facts(given, read),
         findings=tuple(finding for finding in found if finding.count),
         passed=tuple(finding for finding in found if not finding.count),
         not_made=tuple(answer for answer in answers if isinstance(answer, NotMade)),
     )
 
 
-def _read(
-    tokenizer: Tokenizer,
-    texts: Sequence[str | Path | Document],
-    errors: str,
-    threads: int | None,
-) -> list[Read]:
-    """The texts with their ids."""
-    from tokctl.training.options import available_threads
-
+def _sources(texts: Sequence[str | Path | Source]) -> list[Source]:
+    """The texts as sources; each is checked before anything is read."""
     if isinstance(texts, (str, bytes)):
         raise TokctlError("texts are a list of files, not one", f"give [{texts!r}]")
-    paths = [text for text in texts if not isinstance(text, Document)]
-    opened = iter(documents(paths))  # each is checked before anything is read
-    sources = [text if isinstance(text, Document) else next(opened) for text in texts]
-    encoder, matcher = tokenizer.encoder, tokenizer.special_matcher("none")
-    characters_only = tokenizer.recipe.units == "characters"
-    found = []
-    for source in sources:
-        blocks = check_utf8(source, errors) if characters_only else source.blocks()
-        data = b"".join(blocks)
-        ids = encoder.array(data, threads or available_threads(), matcher)
-        found.append(Read(source.name, data, ids))
+    found: list[Source] = []
+    for text in texts:
+        found += open_sources([text]) if isinstance(text, (str, Path)) else [text]
     return found
 
 
-def _facts(texts: Sequence[Read]) -> TextFacts:
+def _facts(sources: Sequence[Source], texts: Sequence[reading.Read]) -> TextFacts:
     return TextFacts(
-        names=tuple(text.name for text in texts),
-        bytes=sum(len(text.data) for text in texts),
-        tokens=sum(len(text.ids) for text in texts),
+        names=tuple(source.name for source in sources),
+        documents=sum(text.number for text in texts),
+        bytes=sum(text.bytes for text in texts),
+        tokens=sum(text.tokens for text in texts),
     )

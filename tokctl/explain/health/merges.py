@@ -122,8 +122,9 @@ def _made_of_texts(subject: Subject) -> set[int]:
     """The steps that the pre-tokens of the texts go through."""
     words: set[bytes] = set()
     for text in subject.texts or ():
-        pre_tokens = pre_tokens_of(subject.tokenizer, text.data)
-        words.update(word for word in pre_tokens if not isinstance(word, AddedToken))
+        for document in text.documents:
+            pre_tokens = pre_tokens_of(subject.tokenizer, document)
+            words.update(word for word in pre_tokens if not isinstance(word, AddedToken))
     replay = subject.tokenizer.encoder.replay
     found: set[int] = set()
     for word in words:

@@ -69,11 +69,13 @@ class TextFacts:
 
     Attributes:
         names: of the files.
+        documents: in them, each as often as it counts.
         bytes: their size.
         tokens: ids that they were encoded to.
     """
 
     names: tuple[str, ...]
+    documents: int
     bytes: int
     tokens: int
 

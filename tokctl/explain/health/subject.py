@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tokctl import _native
 from tokctl.explain.health.known import CHECKS
+from tokctl.explain.health.reading import Read
 from tokctl.explain.health.report import Example, Finding, NotMade
 from tokctl.explain.reach import (
     TRIALS,
@@ -24,17 +24,6 @@ from tokctl.tokenizer import Tokenizer
 
 #: Trials for each id of a large vocabulary, where that is more than `TRIALS`.
 TRIALS_PER_ID = 6
-#: Ids that become Python objects together.
-_IDS_AT_A_TIME = 1 << 20
-
-
-@dataclass(frozen=True)
-class Read:
-    """A text in memory, and the ids that it is encoded to."""
-
-    name: str
-    data: bytes
-    ids: _native.IdArray
 
 
 class Subject:
@@ -132,8 +121,7 @@ class Subject:
         """How often each id is used in the texts."""
         counts: Counter[int] = Counter()
         for text in self.texts or ():
-            for start in range(0, len(text.ids), _IDS_AT_A_TIME):
-                counts.update(text.ids[start : start + _IDS_AT_A_TIME].tolist())
+            text.count_ids(counts)
         return counts
 
     def gives(self, text: str, id_: int) -> bool:

@@ -1,7 +1,7 @@
 """What a text uses of a vocabulary.
 
-A token is **used** as often as its id comes out when the texts are encoded, each as one
-document, with no special token allowed. Left out of `never-used` and `rarely-used` are special
+A token is **used** as often as its id comes out when the texts are encoded, each document by
+itself, with no special token allowed. Left out of `never-used` and `rarely-used` are special
 tokens, which no text gives, and the tokens of single bytes, which stand ready for what is rare.
 """
 
@@ -53,9 +53,8 @@ def _unknown(subject: Subject) -> Iterator[Example]:
     encoder, unknown = subject.tokenizer.encoder, _unknown_ids(subject)
     seen = set()
     for text in subject.texts or ():
-        lines = text.data.splitlines(keepends=True)
-        for first in range(0, len(lines), _LINES_AT_A_TIME):
-            group = lines[first : first + _LINES_AT_A_TIME]
+        lines = (line for data in text.documents for line in data.splitlines(keepends=True))
+        while group := list(islice(lines, _LINES_AT_A_TIME)):
             for line, ids in zip(group, encoder.batch(group, 1, subject.matcher), strict=True):
                 if unknown.isdisjoint(ids):
                     continue

@@ -11,6 +11,9 @@ from tokctl.metrics import METRICS, Absent
 from tokctl.render.charts import COMPARE, INSPECT, balance, usage, vocabulary
 from tokctl.render.charts.drawing import Drawing, label
 
+#: Texts that a chart shows one by one: the first ones.
+_MOST_TEXTS = 40
+
 
 def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> dict[str, Drawing]:
     """The charts of a comparison by name, the most useful first.
@@ -32,7 +35,7 @@ def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> d
     if len(comparison.texts) > 1:
         rows = [
             (text.name, [model.texts[n].figures["fertility"] for model in comparison.models])
-            for n, text in enumerate(comparison.texts)
+            for n, text in enumerate(comparison.texts[:_MOST_TEXTS])
         ]
         about = "Tokens per word in each text: fewer (to the left) is cheaper."
         title = "Tokens per word, text by text"

@@ -25,9 +25,10 @@ def headline(comparison: Comparison) -> str:
     """What was compared on what."""
     total = comparison.total
     names = [text.name for text in comparison.texts]
-    what = names[0] if len(names) == 1 else f"{len(names)} texts"
+    what = names[0] if len(names) == 1 else f"{len(names):,} texts"
+    many = f"{plural(total.documents, 'document')}, " if total.documents != len(names) else ""
     return (
-        f"{what}: {plural(total.characters, 'character')}, {plural(total.words, 'word')}, "
+        f"{what}: {many}{plural(total.characters, 'character')}, {plural(total.words, 'word')}, "
         f"{plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
     )
 
@@ -52,18 +53,30 @@ def metric_rows(comparison: Comparison) -> list[Row]:
     return rows
 
 
+#: Texts that are shown one by one, and those that a note names.
+MOST_TEXTS, _NAMED = 40, 8
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def text_rows(comparison: Comparison) -> list[Row]:
-    """Bytes per token, text by text; nothing for a single text."""
+    """Bytes per token, text by text, of the first texts; nothing for a single text."""
     if len(comparison.texts) < 2:
         return []
     metric = metric_named("bytes_per_token")
-    return [
+    found: list[Row] = [
         (
             safe(text.name),
             [metric.written(model.texts[n].figures[metric.name]) for model in comparison.models],
         )
-        for n, text in enumerate(comparison.texts)
+        for n, text in enumerate(comparison.texts[:MOST_TEXTS])
     ]
+    if (more := len(comparison.texts) - MOST_TEXTS) > 0:
+        found.append((f"{more:,} more: see --json", [""] * len(comparison.models)))
+    return found
 
 
 #: NSL is tokens over the baseline's already.
@@ -298,6 +311,6 @@ def _partly(comparison: Comparison) -> list[str]:
     }
     return [
         f"{', '.join(label for label in lacking if lacking[label] == names)} over all texts "
-        f"hold {', '.join(names)}, which by themselves have none"
+        f"hold {_some(names)}, which by themselves have none"
         for names in dict.fromkeys(lacking.values())
     ]

@@ -58,10 +58,11 @@ def show_health(console: Console, name: str, health: Health) -> None:
     title.append(readable(name))
     console.print(title)
     if health.texts:
-        facts = (
-            f"on {plural(len(health.texts.names), 'text')}: {health.texts.bytes:,} bytes, "
-            f"{plural(health.texts.tokens, 'token')}"
-        )
+        what = plural(len(health.texts.names), "text")
+        if health.texts.documents != len(health.texts.names):
+            what += f" of {plural(health.texts.documents, 'document')}"
+        sizes = f"{health.texts.bytes:,} bytes, {plural(health.texts.tokens, 'token')}"
+        facts = f"on {what}: {sizes}"
         console.print(Text(facts, style="dim"))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, width=_WIDEST)

@@ -158,7 +158,7 @@ def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
-    """Bytes per token, text by text; nothing for a single text."""
+    """Bytes per token, text by text, of the first texts; nothing for a single text."""
     if len(comparison.texts) < 2:
         return []
     metric = rows.metric_named("bytes_per_token")
@@ -168,7 +168,7 @@ def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
             f"{text.bytes:,}",
             [metric.written(m.texts[n].figures[metric.name]) for m in comparison.models],
         )
-        for n, text in enumerate(comparison.texts)
+        for n, text in enumerate(comparison.texts[: rows.MOST_TEXTS])
     ]
 
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tokctl_core::measure::{self, Column, Options, Words, COUNTS};
+use tokctl_core::measure::{self, Column, Documents, Options, Words, COUNTS};
 use tokctl_core::Error;
 
 use crate::decoder::Decoder;
@@ -20,16 +20,37 @@ type Counts = [u64; COUNTS + 2];
 pub struct Measured {
     inner: measure::Measured,
     exact: Vec<bool>,
+    weights: Option<Weights>,
+}
+
+/// How often documents count.
+struct Weights {
+    /// Where each document ends.
+    ends: Vec<usize>,
+    documents: Vec<u64>,
+    /// How many lines each has.
+    lines: Vec<usize>,
+}
+
+impl Weights {
+    /// Of each document the lines that it has, and how often they count.
+    fn lines(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.lines
+            .iter()
+            .copied()
+            .zip(self.documents.iter().copied())
+    }
 }
 
 #[pymethods]
 impl Measured {
-    /// Measures a text with an encoder and its decoder. The threads take chunks of `chunk` bytes,
-    /// which tests choose.
+    /// Measures a text with an encoder and its decoder. It is one document, or one that ends at
+    /// each of `ends`; `weights` are how often these count. The threads take chunks of `chunk`
+    /// bytes, which tests choose.
     #[staticmethod]
     #[pyo3(signature = (
         encoder, decoder, text, matchers, unknown_id, *,
-        words, threads, boundaries, lines, chunk=measure::CHUNK
+        words, threads, boundaries, lines, ends=None, weights=None, chunk=measure::CHUNK
     ))]
     #[allow(clippy::too_many_arguments)]
     fn of(
@@ -43,6 +64,8 @@ impl Measured {
         threads: usize,
         boundaries: bool,
         lines: bool,
+        ends: Option<Vec<usize>>,
+        weights: Option<Vec<u64>>,
         chunk: usize,
     ) -> PyResult<Self> {
         let options = Options {
@@ -56,19 +79,44 @@ impl Measured {
         let matchers = matchers.map(|matchers| &matchers.0);
         let (encoder, decoder) = (&encoder.inner, &*decoder.0);
         detached(py, |interrupt| {
-            let inner = measure::measure(encoder, text, matchers, &options, interrupt)?;
+            let ends = ends.unwrap_or_else(|| vec![text.len()]);
+            let given = Documents::new(text, &ends, weights.as_deref())?;
+            let inner = measure::measure_documents(encoder, &given, matchers, &options, interrupt)?;
             let both = (encoder, decoder);
-            let exact = measure::exact_lines(both, text, matchers, threads, interrupt)?;
-            Ok(Measured { inner, exact })
+            let exact = measure::exact_lines(both, &given, matchers, threads, interrupt)?;
+            let lines = weights.as_ref().map(|_| measure::line_counts(&given));
+            let weights = weights.zip(lines).map(|(documents, lines)| Weights {
+                ends,
+                documents,
+                lines,
+            });
+            Ok(Measured {
+                inner,
+                exact,
+                weights,
+            })
         })
     }
 
     #[getter]
     fn counts(&self) -> Counts {
-        let exact = self.exact.iter().filter(|&&exact| exact).count();
         let mut counts = Counts::default();
         counts[..COUNTS].copy_from_slice(&self.inner.totals);
-        counts[COUNTS..].copy_from_slice(&[self.exact.len() as u64, exact as u64]);
+        let exact_of = |lines: &[bool]| lines.iter().filter(|&&exact| exact).count() as u64;
+        let lines = match &self.weights {
+            None => [self.exact.len() as u64, exact_of(&self.exact)],
+            Some(weights) => {
+                let (mut rest, mut sums) = (&self.exact[..], [0, 0]);
+                for (lines, weight) in weights.lines() {
+                    let (own, later) = rest.split_at(lines);
+                    sums[0] += lines as u64 * weight;
+                    sums[1] += exact_of(own) * weight;
+                    rest = later;
+                }
+                sums
+            }
+        };
+        counts[COUNTS..].copy_from_slice(&lines);
         counts
     }
 
@@ -82,7 +130,8 @@ impl Measured {
         Ok(counts)
     }
 
-    /// The counts of each line, of one that was measured with `lines`.
+    /// The counts of each line, of one that was measured with `lines`; once each, whatever its
+    /// document's weight.
     #[getter]
     fn lines(&self) -> PyResult<Vec<Counts>> {
         let rows = self.inner.lines.as_ref().ok_or_else(no_lines)?;
@@ -97,12 +146,15 @@ impl Measured {
             .collect())
     }
 
-    /// How many boundaries inside words this one and another one of the same text share; with
-    /// itself, how many it has.
+    /// How many boundaries inside words this one and another one of the same text and weights
+    /// share; with itself, how many it has.
     fn shared_boundaries(&self, other: &Measured) -> PyResult<u64> {
         let both = (&self.inner.boundaries, &other.inner.boundaries);
         match both {
-            (Some(own), Some(others)) => Ok(measure::shared(own, others)),
+            (Some(own), Some(others)) => Ok(match &self.weights {
+                None => measure::shared(own, others),
+                Some(w) => measure::shared_weighted(own, others, &w.ends, &w.documents),
+            }),
             _ => Err(invalid("boundaries were not asked for".into())),
         }
     }
@@ -153,17 +205,31 @@ pub fn resample_lines(
 fn column_of(texts: &[&Measured], count: usize) -> Result<Column, Error> {
     let mut column = Column::new();
     for text in texts {
+        let exact = text.exact.iter();
         match count {
-            COUNTS => column.resize(column.len() + text.exact.len(), 1),
-            _ if count > COUNTS => column.extend(text.exact.iter().map(|&exact| u32::from(exact))),
+            COUNTS => append(text, exact.map(|_| 1), &mut column)?,
+            _ if count > COUNTS => {
+                append(text, exact.map(|&exact| u64::from(exact)), &mut column)?;
+            }
             _ => {
                 let lines = text.inner.lines.as_ref();
                 let lines = lines.ok_or_else(|| Error::Invalid(NO_LINES.into()))?;
-                column.extend(measure::column(lines, count)?);
+                append(text, lines.iter().map(|row| row[count]), &mut column)?;
             }
         }
     }
     Ok(column)
+}
+
+fn append(
+    text: &Measured,
+    lines: impl Iterator<Item = u64>,
+    column: &mut Column,
+) -> Result<(), Error> {
+    match &text.weights {
+        None => measure::column(lines, column),
+        Some(weights) => measure::weighted_column(lines, weights.lines(), column),
+    }
 }
 
 const NO_LINES: &str = "lines were not asked for";

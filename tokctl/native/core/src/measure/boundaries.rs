@@ -18,7 +18,7 @@ impl Boundaries {
     /// Those of `text`, which starts at `start`; the first bit stands for `start` rounded down
     /// to a whole word of bits.
     pub(super) fn of_share(text: &[u8], start: usize, tokens: &[Token]) -> Self {
-        let base = start / BITS * BITS;
+        let base = Self::base(start);
         let mut bits = vec![0u64; (start - base + text.len()) / BITS + 1];
         for place in tokens.iter().flat_map(|token| [token.start, token.end]) {
             let at = place.wrapping_sub(base);
@@ -43,6 +43,24 @@ impl Boundaries {
         }
     }
 
+    /// Takes those of a document that starts at `start`, and whose bits begin with it.
+    pub(super) fn join_shifted(&mut self, start: usize, document: &Boundaries) {
+        let (first, shift) = (start / BITS, start % BITS);
+        for (at, &bits) in document.0.iter().enumerate() {
+            self.0[first + at] |= bits << shift;
+            // What is shifted out is of the document, so that the text has room for it.
+            let rest = bits.checked_shr((BITS - shift) as u32).unwrap_or_default();
+            if rest != 0 {
+                self.0[first + at + 1] |= rest;
+            }
+        }
+    }
+
+    /// Where the bits begin that hold this place.
+    pub(super) fn base(place: usize) -> usize {
+        place / BITS * BITS
+    }
+
     pub fn count(&self) -> u64 {
         self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
     }
@@ -52,6 +70,29 @@ impl Boundaries {
 pub fn shared(first: &Boundaries, second: &Boundaries) -> u64 {
     let both = first.0.iter().zip(&second.0);
     both.map(|(a, b)| u64::from((a & b).count_ones())).sum()
+}
+
+/// The same of documents that end at `ends`, those of each as often as it counts.
+pub fn shared_weighted(
+    first: &Boundaries,
+    second: &Boundaries,
+    ends: &[usize],
+    weights: &[u64],
+) -> u64 {
+    let (mut start, mut sum) = (0, 0);
+    for (&end, weight) in ends.iter().zip(weights) {
+        for at in start / BITS..end.div_ceil(BITS) {
+            // The bits of this document alone.
+            let below = |place: usize| match place.saturating_sub(at * BITS) {
+                bits if bits < BITS => (1u64 << bits) - 1,
+                _ => u64::MAX,
+            };
+            let both = first.0[at] & second.0[at] & below(end) & !below(start);
+            sum += u64::from(both.count_ones()) * weight;
+        }
+        start = end;
+    }
+    sum
 }
 
 /// Sets the bits `from..to`.

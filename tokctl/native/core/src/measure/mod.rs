@@ -1,25 +1,26 @@
 //! Counts over a text and its tokens, from which the metrics are made.
 //!
-//! The text is encoded whole, as one document, and gone through once: what is counted adds up
-//! over its parts, and over its lines.
+//! A document is encoded whole, and gone through once: what is counted adds up over its parts,
+//! over its lines, and over documents.
 
 mod boundaries;
+mod documents;
+mod ids;
 mod resample;
 mod round_trip;
 mod shares;
 mod words;
 
-use std::sync::{Mutex, PoisonError};
-
-pub use boundaries::{shared, Boundaries};
+pub use boundaries::{shared, shared_weighted, Boundaries};
+pub use documents::{measure_documents, Documents};
 pub use resample::{resample, Column};
-pub use round_trip::exact_lines;
+pub use round_trip::{exact_lines, line_counts};
 pub use words::Words;
 
 pub use crate::encode::CHUNK;
 use crate::encode::{Encoder, Interrupt, Matchers};
 use crate::error::{Error, Result};
-use crate::model::NO_ID;
+use ids::IdTables;
 use shares::{Share, Shares};
 
 /// What is counted of a stretch of text.
@@ -79,24 +80,14 @@ pub fn measure(
     options: &Options,
     interrupt: Interrupt,
 ) -> Result<Measured> {
-    // Tables of counts by id, one for each thread that counts at the same time.
-    let tables: Mutex<Vec<Vec<u64>>> = Mutex::new(Vec::new());
-    let lock = || tables.lock().unwrap_or_else(PoisonError::into_inner);
+    let tables = IdTables::default();
     let mut shares = Shares::new(text.len(), options);
     encoder.tokens_by_parts(
         text,
         (options.threads, options.chunk),
         matchers,
         |start, end, tokens| {
-            let mut table = lock().pop().unwrap_or_default();
-            for token in tokens.iter().filter(|token| token.id != NO_ID) {
-                let id = token.id as usize;
-                if id >= table.len() {
-                    table.resize(id + 1, 0);
-                }
-                table[id] += 1;
-            }
-            lock().push(table);
+            tables.with(|table| table.add(tokens, 1));
             Ok(Share::of(text, (start, end), tokens, options))
         },
         |share| {
@@ -105,25 +96,45 @@ pub fn measure(
         },
         interrupt,
     )?;
-    let tables = std::mem::take(&mut *lock());
-    Ok(shares.finish(sums(tables)))
+    Ok(shares.finish(tables.finish()))
 }
 
-/// The counts that are not 0, with their ids.
-fn sums(tables: Vec<Vec<u64>>) -> Vec<(u32, u64)> {
-    let longest = tables.iter().map(Vec::len).max().unwrap_or_default();
-    let of = |id: usize| tables.iter().filter_map(|table| table.get(id)).sum::<u64>();
-    (0..longest)
-        .map(|id| (id as u32, of(id)))
-        .filter(|&(_, count)| count > 0)
-        .collect()
+/// Lines of documents that count more than once are drawn from as if they stood there as often: up
+/// to so many.
+pub const MOST_LINES: u64 = 10_000_000;
+
+/// Appends one count of every line. A line with more than 32 bits hold is refused.
+pub fn column(lines: impl Iterator<Item = u64>, onto: &mut Column) -> Result<()> {
+    for count in lines {
+        let narrowed = u32::try_from(count);
+        onto.push(
+            narrowed
+                .map_err(|_| Error::TooLarge("a line of over 4 GB can't be resampled".into()))?,
+        );
+    }
+    Ok(())
 }
 
-/// One count of every line. A line with more than 32 bits hold is refused.
-pub fn column(lines: &[Row], count: usize) -> Result<Column> {
-    let narrow = |row: &Row| u32::try_from(row[count]);
-    let narrowed: std::result::Result<Vec<u32>, _> = lines.iter().map(narrow).collect();
-    narrowed.map_err(|_| Error::TooLarge("a line of over 4 GB can't be resampled".into()))
+/// The same of documents that count so often: the lines of each stand there as often, behind one
+/// another.
+pub fn weighted_column(
+    mut lines: impl Iterator<Item = u64>,
+    documents: impl Iterator<Item = (usize, u64)>,
+    onto: &mut Column,
+) -> Result<()> {
+    for (own, weight) in documents {
+        let start = onto.len();
+        column(lines.by_ref().take(own), onto)?;
+        if start as u64 + (own as u64).saturating_mul(weight) > MOST_LINES {
+            let why = "the counts of the texts make more than 10,000,000 lines to draw from";
+            return Err(Error::TooLarge(why.into()));
+        }
+        // An empty document may count very often.
+        for _ in 1..if own > 0 { weight } else { 1 } {
+            onto.extend_from_within(start..start + own);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

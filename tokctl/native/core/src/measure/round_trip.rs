@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use super::documents::Documents;
 use crate::decode::Decoder;
 use crate::encode::shared_out::in_order;
 use crate::encode::{Encoder, Interrupt, Matchers};
@@ -11,22 +12,22 @@ use crate::model::NO_ID;
 /// Bytes of lines that a thread takes at a time.
 const GROUP: usize = 64 * 1024;
 
-/// For each line of a text: does decode(encode(line)) give it back, byte for byte?
+/// For each line of the documents: does decode(encode(line)) give it back, byte for byte?
 ///
-/// Lines are taken without their line end (`\n` or `\r\n`). One with a character without an id
-/// has no ids to decode, and does not come back.
+/// Lines are taken without their line end (`\n` or `\r\n`); a document's end ends a line, too. One
+/// with a character without an id has no ids to decode, and does not come back.
 pub fn exact_lines(
     (encoder, decoder): (&Encoder, &Decoder),
-    text: &[u8],
+    documents: &Documents,
     matchers: Option<&Matchers>,
     threads: usize,
     interrupt: Interrupt,
 ) -> Result<Vec<bool>> {
-    let groups = groups(text);
+    let groups = groups(documents);
     let found = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
         let mut decoded = Vec::new();
         while let Some(number) = jobs.take() {
-            let lines: Vec<&[u8]> = lines(groups[number]).collect();
+            let lines: Vec<&[u8]> = groups[number].lines(documents).collect();
             let flat = encoder.batch(&lines, 1, matchers, interrupt)?;
             let mut exact = Vec::with_capacity(lines.len());
             for (line, ids) in lines.iter().zip(flat.texts()) {
@@ -44,15 +45,51 @@ pub fn exact_lines(
     Ok(found.concat())
 }
 
-/// Whole lines, in groups.
-fn groups(mut text: &[u8]) -> Vec<&[u8]> {
+/// How many lines each document has.
+pub fn line_counts(documents: &Documents) -> Vec<usize> {
+    let count = |number: usize| {
+        let (start, end) = documents.range(number);
+        lines(&documents.text[start..end]).count()
+    };
+    (0..documents.count()).map(count).collect()
+}
+
+/// Whole lines: of whole documents, or of a part of one.
+struct Group {
+    documents: (usize, usize),
+    range: (usize, usize),
+}
+
+impl Group {
+    fn lines<'t>(&self, documents: &'t Documents) -> impl Iterator<Item = &'t [u8]> {
+        let (from, to) = self.range;
+        (self.documents.0..self.documents.1).flat_map(move |number| {
+            let (start, end) = documents.range(number);
+            lines(&documents.text[start.max(from)..end.min(to)])
+        })
+    }
+}
+
+fn groups(documents: &Documents) -> Vec<Group> {
     let mut groups = Vec::new();
-    while !text.is_empty() {
-        let from = GROUP.min(text.len());
-        let end = memchr(b'\n', &text[from..]).map_or(text.len(), |at| from + at + 1);
-        let (group, rest) = text.split_at(end);
-        groups.push(group);
-        text = rest;
+    for (first, last) in documents.groups(GROUP, GROUP) {
+        let (mut start, end) = (documents.range(first).0, documents.range(last - 1).1);
+        while last - first == 1 && end - start > GROUP {
+            let rest = &documents.text[start + GROUP..end];
+            let size = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+            let range = (start, start + GROUP + size);
+            start = range.1;
+            groups.push(Group {
+                documents: (first, last),
+                range,
+            });
+        }
+        if end > start {
+            groups.push(Group {
+                documents: (first, last),
+                range: (start, end),
+            });
+        }
     }
     groups
 }

@@ -64,6 +64,12 @@ impl Share {
     }
 }
 
+impl Share {
+    pub fn take_boundaries(&mut self) -> Option<Boundaries> {
+        self.boundaries.take()
+    }
+}
+
 /// The counts of the lines of a part of a text.
 struct Lines {
     rows: Vec<Row>,

@@ -151,6 +151,34 @@ fn boundaries_are_strictly_inside_words() {
 }
 
 #[test]
+fn boundaries_of_documents_lie_one_behind_the_other() {
+    let long: Vec<(usize, usize)> = (0..100).map(|at| (at, at + 1)).collect();
+    let alone = Boundaries::of_share(&[b'a'; 100], 0, &tokens(&long));
+    assert_eq!(alone.count(), 99);
+    for start in [0, 1, 27, 28, 63, 64, 100] {
+        let mut all = Boundaries::of_text(200);
+        all.join_shifted(start, &alone);
+        assert_eq!(all.count(), 99, "{start}");
+        // Of the document alone, and not of those around it.
+        let ends = [start, start + 100, 200];
+        assert_eq!(shared_weighted(&all, &all, &ends, &[5, 3, 7]), 3 * 99);
+        let ends = [start, start + 50, start + 100];
+        assert_eq!(shared_weighted(&all, &all, &ends, &[5, 1, 2]), 49 + 2 * 50);
+    }
+}
+
+#[test]
+fn lines_stand_there_as_often_as_their_document_counts() {
+    let mut found = Column::new();
+    let documents = [(2, 3), (0, 1 << 50), (1, 1)];
+    weighted_column([7, 8, 9].into_iter(), documents.into_iter(), &mut found).unwrap();
+    assert_eq!(found, [7, 8, 7, 8, 7, 8, 9]);
+    let many = [(2, MOST_LINES / 2), (1, 1)];
+    let refused = weighted_column([7, 8, 9].into_iter(), many.into_iter(), &mut Column::new());
+    assert!(refused.is_err());
+}
+
+#[test]
 fn resamples_are_those_of_the_definition() {
     use crate::split_mix::SplitMix64;
     let column: Column = (0..2500).map(|line| line * line % 1009).collect();
