@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample: str) -> Path:
 
 def encoding(form: str, target: str, *more: str) -> list[str]:
     sources = ["plain.txt", "records.jsonl", "packed.gz"]
-    how = ["--as", form, "--shard-size", "3K", "--eos", "the", "-m", "model.json"]
+    how = ["--as", form, "--shard-size", "1K", "--eos", "the", "-m", "model.json"]
     return ["encode", *how, "-o", target, *more, *sources]
 
 

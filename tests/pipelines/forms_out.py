@@ -85,19 +85,20 @@ def _shards(form: str, read: Callable[[Path], Documents]) -> Callable[[Path], Do
 
 
 def _bin_shards(folder: Path) -> Documents:
-    """Documents run across shards: they are joined, and cut where each index says."""
+    """Documents run across shards: they are joined, and cut where each index says that one
+    begins."""
     np = pytest.importorskip("numpy")
     ids: list[int] = []
-    offsets = [0]
+    starts: list[int] = []
     manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
     sizes = [shard["ids"] for shard in manifest["shards"]]
     assert all(size == 500 for size in sizes[:-1])
     for shard in manifest["shards"]:
-        begin = len(ids)
+        index = np.load(folder / shard["index"]["file"])
+        starts += [len(ids) + int(start) for start in index]
         ids += np.fromfile(folder / shard["file"], dtype="<u2").tolist()
-        index = np.load(folder / shard["index"])
-        offsets += [begin + int(end) for end in index]
-    return _split(ids, offsets)
+    assert starts[0] == 0
+    return _split(ids, [*starts, len(ids)])
 
 
 FORMS: dict[str, Asked] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from tokctl import __version__
-from tokctl.cli import options
+from tokctl.cli import ending, options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 
@@ -175,14 +174,9 @@ def _os_error(error: OSError) -> TokctlError:
     )
 
 
-def _terminated(_signal: int, _frame: object) -> NoReturn:
-    """SIGTERM as an exception, so that temporary files are removed."""
-    raise SystemExit(128 + signal.SIGTERM)
-
-
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
-    signal.signal(signal.SIGTERM, _terminated)
+    ending.hear()
     if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
         del os.environ["COLUMNS"]
     if isinstance(sys.stdout, TextIOWrapper):
