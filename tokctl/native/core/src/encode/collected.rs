@@ -1,6 +1,5 @@
 //! The ids of documents that come in blocks, end to end.
 
-use super::batched::LINE_END;
 use super::blocks::{Blocks, Cuts, Encoding, Lacking};
 use super::written::Form;
 use super::Flat;
@@ -22,21 +21,20 @@ pub struct Collected {
     ids: Vec<u32>,
     /// For each document that has ended: where its ids do.
     ends: Vec<usize>,
-    /// Has a line begun that has not ended?
-    line_is_open: bool,
 }
 
 impl Collected {
     /// With [`Cuts::Lines`], each line is a document. A text that can be cut nowhere is added.
     pub fn new(cuts: Cuts, separator: Option<u32>) -> Self {
+        let lines = cuts == Cuts::Lines;
         Collected {
-            blocks: Blocks::new(cuts, Form::Packed32),
-            lines: cuts == Cuts::Lines,
+            // The ids of lines come with what stands behind them, and with where they end.
+            blocks: Blocks::new(cuts, Form::Packed32).ending_with(separator.filter(|_| lines)),
+            lines,
             separator,
             written: Vec::new(),
             ids: Vec::new(),
             ends: Vec::new(),
-            line_is_open: false,
         }
     }
 
@@ -55,7 +53,6 @@ impl Collected {
             block.len()
         };
         for part in block.chunks(part.max(1)) {
-            self.line_is_open = part.last() != Some(&b'\n');
             if let Some(lacking) = self.feed_part(encoding, part, false)? {
                 return Ok(Some(lacking));
             }
@@ -64,7 +61,7 @@ impl Collected {
             return Ok(None);
         }
         let lacking = self.feed_part(encoding, b"", true)?;
-        if lacking.is_none() && (!self.lines || std::mem::take(&mut self.line_is_open)) {
+        if lacking.is_none() && !self.lines {
             self.end();
         }
         Ok(lacking)
@@ -81,22 +78,12 @@ impl Collected {
         if fed.lacking.is_some() {
             return Ok(fed.lacking);
         }
+        let before = self.ids.len();
         let numbers = self.written.chunks_exact(4);
         let ids = numbers.map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]]));
-        self.ids.reserve(ids.len());
-        if !self.lines {
-            self.ids.extend(ids);
-            return Ok(None);
-        }
-        for id in ids {
-            match id {
-                LINE_END => {
-                    self.ids.extend(self.separator);
-                    self.ends.push(self.ids.len());
-                }
-                id => self.ids.push(id),
-            }
-        }
+        self.ids.extend(ids);
+        let ends = fed.ends.iter().map(|&end| before + end as usize);
+        self.ends.extend(ends);
         Ok(None)
     }
 
