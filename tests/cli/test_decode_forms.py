@@ -109,3 +109,24 @@ def test_pyarrow_is_an_extra(models: Models, monkeypatch: pytest.MonkeyPatch) ->
     done = tokctl("decode", "-m", models["bytes"], stdin=b"PAR1" + bytes(20))
     message = "reading stdin needs the package pyarrow"
     assert done == (2, b"", error(message, "pip install 'tokctl[parquet]'"))
+
+
+def test_numbers_in_binary_from_a_pipe(models: Models, ids: list[int]) -> None:
+    """Nothing says what they are: the hint does."""
+    data = np.array(ids, dtype="<u2").tobytes()
+    done = tokctl("decode", "-m", models["bytes"], stdin=data)
+    assert done.code == 2
+    assert done.err.startswith("error: stdin: line 1, column 1: ")
+    assert done.err.splitlines()[-1].endswith("--from bin (--dtype says which)")
+    assert tokctl("decode", "-m", models["bytes"], "--from", "bin", stdin=data).code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("--as", "--from says"), ("--format", "--from says"), ("--text-field", "--ids-field names")],
+)
+def test_options_of_encode(models: Models, option: str, meant: str) -> None:
+    done = tokctl("decode", "-m", models["bytes"], option, "bin", stdin=b"1")
+    assert done.code == 2
+    assert done.err.startswith(f"error: no such option: {option}")
+    assert f"hint: {meant}" in done.err

@@ -26,17 +26,21 @@ def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {}
     shown = 0
     for kind, block in BLOCKS:
-        for line in block.splitlines():
-            if kind == "console":
+        lines = block.splitlines()
+        if kind == "console":
+            for line in lines:
                 command = shlex.split(line.removeprefix("$ tokctl "))
                 assert tokctl(*command) == (0, b"", ""), line
-                continue
-            code, _, answer = line.partition("  # ")
-            if answer:
-                assert eval(code, names) == ast.literal_eval(answer), line
+            continue
+        for statement in ast.parse(block).body:
+            last = lines[(statement.end_lineno or 0) - 1]
+            answer = last[statement.end_col_offset :].partition("  # ")[2]
+            if isinstance(statement, ast.Expr) and answer:
+                code = compile(ast.Expression(statement.value), "example", "eval")
+                assert eval(code, names) == ast.literal_eval(answer), last
                 shown += 1
             else:
-                exec(code, names)
+                exec(compile(ast.Module([statement], []), "example", "exec"), names)
     assert shown > 12
 
 

@@ -51,7 +51,7 @@ def test_a_source_that_fails_can_be_mended(encode: Encode) -> None:
     hint = "go on with --resume, or choose another folder with -o"
     assert refused.err == error("f holds shards of a run that stopped", hint)
     Path("c.txt").write_bytes(b"low\n")
-    resumed = encode("--resume")
+    resumed = encode("--resume", files=("./a.txt", "b.txt", ".//c.txt"))
     shards = len(list(Path("f").glob("*.bin")))
     assert resumed == (0, b"", f"note: {shards - 1} of {shards} shards in f were there before\n")
     found = made.contents(Path("f"))
@@ -189,3 +189,16 @@ def test_what_is_put_around_texts_comes_again(
     shutil.rmtree("f")
     assert encode(*more, form=form).code == 0
     assert made.contents(Path("f")) == found
+
+
+def test_a_run_that_stopped_before_its_first_shard_is_forgotten(encode: Encode) -> None:
+    """A wrong option is found out at the first record: then there is nothing to go on with, and
+    no `--resume` to ask for."""
+    Path("a.jsonl").write_bytes(b'{"body": "low lower"}\n' * 90)
+    wrong = encode(files=("a.jsonl",))
+    hint = "--text-field names it; there is: body"
+    assert (wrong.code, wrong.err) == (2, error("a.jsonl: line 1: has no field text", hint))
+    assert [path.name for path in Path("f").iterdir()] == ["journal.jsonl"]
+    right = encode("--text-field", "body", files=("a.jsonl",))
+    assert right == (0, b"", "")
+    assert len(list(Path("f").glob("*.bin"))) > 1

@@ -61,9 +61,8 @@ def test_stopped_by_a_signal(
         begun.send_signal(sign)
         said = begun.communicate(timeout=60)[1].decode()
         if sign != signal.SIGKILL and not (folder / "manifest.json").exists():
-            assert said.startswith(
-                f"hint: what is whole stays in {folder}; to go on: the same command with --resume\n"
-            )
+            hint = f"what is whole stays in {folder}; to go on: the same command with --resume\n"
+            assert said == ("interrupted\n" if sign == signal.SIGINT else "") + f"hint: {hint}"
             assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
         resumed = process(*arguments, "-o", folder, "--resume")
         assert resumed.code == 0, resumed.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import io
 import os
 import random
 import subprocess
@@ -134,6 +135,22 @@ def test_frames_that_are_skipped(tmp_path: Path) -> None:
     frame = COMPRESS["zst"](TEXT)
     path.write_bytes(SKIPPED + frame + SKIPPED + frame + SKIPPED)
     assert both(path) == [TEXT * 2] * 3
+
+
+@pytest.mark.parametrize("outer", COMPRESS)
+@pytest.mark.parametrize("inner", COMPRESS)
+def test_text_that_was_compressed_twice_is_no_text(tmp_path: Path, outer: str, inner: str) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(COMPRESS[outer](compressed_text(inner)))
+    says = f"text is compressed twice: its {KINDS[outer]} data holds {KINDS[inner]} data"
+    (one,) = documents([path])
+    with pytest.raises(TokctlError, match=says):
+        text(one)
+    with pytest.raises(TokctlError, match=says):
+        open_sources([path])
+    # As the hint says: what unpacks it once leaves something to read.
+    (found,) = open_sources(["-"], stdin=io.BytesIO(compressed_text(inner)))
+    assert text(found) == TEXT
 
 
 def test_many_tiny_members_take_linear_time() -> None:

@@ -66,6 +66,7 @@ def test_a_list_from_stdin_is_read_once() -> None:
         ({"files_from": "-"}, b"a.txt\n", ["-"], "both a list of texts and a text"),
         ({"files_from": "-"}, b"-\n", [], "both a list of texts and a text"),
         ({"files_from": "-", "files0_from": "-"}, b"", [], "named twice"),
+        ({"files0_from": "-"}, b"a.txt\nb.txt\n", [], r"name 1: can't read a\.txt"),
         ({"files_from": "none"}, b"", [], "can't read none: No such file"),
         ({"files_from": "d"}, b"", [], "d is a folder"),
         ({"files_from": ""}, b"", [], "the name of a file is empty"),
@@ -76,6 +77,13 @@ def test_lists_that_are_wrong(
 ) -> None:
     with pytest.raises(TokctlError, match=says):
         Sources(**listing).names(world(stdin), files)
+
+
+def test_lines_are_no_names_that_end_with_nul() -> None:
+    with pytest.raises(TokctlError) as caught:
+        Sources(files0_from="-").names(world(b"a.txt\nb.txt\n"), None)
+    assert caught.value.hint is not None
+    assert "--files-from takes lines" in caught.value.hint
 
 
 def test_what_is_read_and_how() -> None:

@@ -36,6 +36,15 @@ _CORE_HINTS = {
     "invalid": "this text and the model's patterns do not go together; --debug shows where",
 }
 
+#: What people mean by an option of another command, by the command that they give it to.
+_MEANT = {
+    ("decode", "--as"): "--from says what is read, and text comes out; ",
+    ("decode", "--format"): "--from says what is read; ",
+    ("decode", "--text-field"): "--ids-field names the ids; ",
+    ("encode", "--from"): "--format says what is read, --as what is written; ",
+    ("encode", "--count-tokens"): "--count counts; ",
+}
+
 
 def _version(value: bool) -> None:
     if value:
@@ -122,12 +131,16 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         return ExitCode.DONE
     core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
     kind = error.args[1] if core and isinstance(error, core.CoreError) else None
+    # What to do now, where whoever was stopped has left work that can go on.
+    hint = "; ".join(getattr(error, "__notes__", ())) or None
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         if world.speaks_events:
-            world.report(TokctlError("interrupted", None))
-        else:
-            world.stderr.write("\n" if world.stderr_is_terminal else "")
-            world.say("interrupted")
+            world.report(TokctlError("interrupted", hint))
+            return ExitCode.INTERRUPTED
+        world.stderr.write("\n" if world.stderr_is_terminal else "")
+        world.say("interrupted")
+        if hint:
+            world.say(f"hint: {hint}")
         return ExitCode.INTERRUPTED
     if isinstance(error, TokctlError):
         world.report(error)
@@ -142,7 +155,8 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         message = format_message().rstrip(".")
         if not message:  # the help has been shown, for want of a command
             return ExitCode.BAD_INPUT
-        world.report(TokctlError(message[:1].lower() + message[1:], f"see: {usage}"))
+        meant = _MEANT.get((command or "", getattr(error, "option_name", "")), "")
+        world.report(TokctlError(message[:1].lower() + message[1:], f"{meant}see: {usage}"))
         return ExitCode.BAD_INPUT
     if isinstance(error, MemoryError):
         world.report(TokctlError("out of memory", "give it less text at a time"))
@@ -153,6 +167,8 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, SystemExit):
         if error.code == 1:  # Typer's answer to a closed pipe, when it shows the help
             return ExitCode.DONE
+        if hint:
+            world.say(f"hint: {hint}")
         raise error
     what = f"{type(error).__name__}: {error}"
     world.report(

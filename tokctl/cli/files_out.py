@@ -183,11 +183,13 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
     try:
         done = write_stream(stream, target)
     except StoppedError as error:
+        if not resumable(target.path):
+            raise TokctlError(error.message, error.hint, error.exit_code) from error
         hint = f"{error.hint}; {go_on}" if error.hint else go_on
         raise TokctlError(error.message, hint, error.exit_code) from error
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit) as stop:
         if resumable(target.path):
-            world.say(f"hint: {go_on}")
+            stop.add_note(go_on)
         raise
     shards = done.manifest["shards"] if done.manifest else []
     if done.was_there:

@@ -175,10 +175,10 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
                 status = os.stat(listed)  # noqa: PTH116  (lists are long, and Path is slow)
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                raise TokctlError(
-                    f"{place}: can't read {listed}: {reason}",
-                    "each name is taken as it stands, from the folder you are in",
-                ) from None
+                hint = "each name is taken as it stands, from the folder you are in"
+                if end == b"\0" and b"\n" in entry:
+                    hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
+                raise TokctlError(f"{place}: can't read {listed}: {reason}", hint) from None
             if stat.S_ISDIR(status.st_mode) and not saved_datasets.is_one(listed):
                 raise TokctlError(
                     f"{place}: {listed} is a folder",

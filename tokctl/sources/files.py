@@ -71,7 +71,7 @@ def file_place(name: str | Path) -> Place:
     """A file, a pipe or a device, checked to be there and readable; nothing is read yet."""
     if not str(name):
         raise TokctlError("the name of a file is empty", "look for an unset variable")
-    path = str(Path(name))
+    path = str(name)
     try:
         status = os.stat(path)  # noqa: PTH116  (for 10,000 files, Path takes twice as long)
         if stat.S_ISDIR(status.st_mode):

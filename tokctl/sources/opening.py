@@ -35,7 +35,12 @@ def plain(place: Place) -> Generator[bytes, None, None]:
         return
     from tokctl.sources.compressed import decompressed
 
-    text = decompressed(blocks, kind, place.name)
+    head, text = peek(decompressed(blocks, kind, place.name), content.may_be_compressed)
+    if inner := content.compression(head):
+        raise TokctlError(
+            f"{place.name} is compressed twice: its {kind} data holds {inner} data",
+            "unpack it once before: zcat FILE | tokctl …, or zstdcat, xzcat, bzcat",
+        )
     if place.prompt and place.size and place.size >= _WORTH_A_THREAD:
         from tokctl.sources.ahead import read_ahead
 

@@ -70,12 +70,11 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
         return [], 1
     from fractions import Fraction
 
-    known = set(names)
+    known = {_spelled(name) for name in names}
     weights = {}
     for name, value in given.items():
-        spellings = ("stdin" if name == STDIN else name, str(Path(name)))
-        found = next((spelling for spelling in spellings if spelling in known), None)
-        if found is None:
+        found = "stdin" if name == STDIN else _spelled(name)
+        if found not in known:
             raise TokctlError(
                 f"there is a weight for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
@@ -87,7 +86,12 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
             "the weights have no common measure that 64 bits can hold",
             "give weights with fewer decimals",
         )
-    return [weights.get(name, Fraction(1)) for name in names], scale
+    return [weights.get(_spelled(name), Fraction(1)) for name in names], scale
+
+
+def _spelled(name: str) -> str:
+    """A name in one of its spellings: `a.txt` is `./a.txt`, too."""
+    return name if "://" in name else str(Path(name))
 
 
 def scaled(threshold: int, scale: int) -> int:

@@ -79,6 +79,12 @@ def test_closed_sets_are_those_of_the_code(root: Command) -> None:
     assert values(root, "compare", "--explain") == ("all", *DEFINITIONS)
     written = tuple(known.name for known in FORMATS if known.writes)
     assert values(root, "convert", "--to") == written
+    assert values(root, "encode", "--sort") == ("tokens", "bytes", "name")
+    assert values(root, "encode", "--dtype") == ("uint16", "uint32", "int32")
+    assert {"jsonl", "parquet", "tar"} <= set(values(root, "train", "--format"))
+    assert {"bin", "npy", "megatron", "safetensors"} <= set(values(root, "encode", "--as"))
+    assert {"auto", "bin", "arrow", "megatron"} <= set(values(root, "decode", "--from"))
+    assert {"uint8", "int64"} <= set(values(root, "decode", "--dtype"))
     assert values(root, "encode", "--max-length") == ()
 
 

@@ -57,6 +57,18 @@ def _forms() -> Iterable[str]:
     return FORMS
 
 
+def _forms_of_ids() -> Iterable[str]:
+    from tokctl.idfiles.readers.reading import FORMS
+
+    return FORMS
+
+
+def _dtypes_of_ids() -> Iterable[str]:
+    from tokctl.idfiles.readers.kinds import KINDS
+
+    return KINDS
+
+
 def _sources() -> Iterable[str]:
     from tokctl.sources.reading import FORMATS
 
@@ -108,6 +120,8 @@ _VALUES: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
     ("train", "--pretokenize"): _pre_tokenizers,
     ("train", "--decoder"): _decoders,
     ("encode", "--as"): _forms,
+    ("decode", "--from"): _forms_of_ids,
+    ("decode", "--dtype"): _dtypes_of_ids,
     ("compare", "--algo"): _algorithms,
     ("compare", "--explain"): _metrics,
     ("compare", "--chart"): _charts_of_compare,

@@ -35,7 +35,11 @@ def from_decimal(
             if kind not in ("id-outside", "not-an-id"):
                 raise
             hint = known_ids(tokenizer)
-            if kind == "not-an-id":
+            if kind == "not-an-id" and b"\0" in block:
+                hint = (
+                    "these are no decimal numbers; ids in binary: --from bin (--dtype says which)"
+                )
+            elif kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
             raise TokctlError(f"{name}: {message}", hint) from None
         line += block.count(b"\n")

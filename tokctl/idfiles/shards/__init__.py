@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
 from tokctl.idfiles.shards.cutting import Sharder
-from tokctl.idfiles.shards.folder import JOURNAL, Folder, check_folder
+from tokctl.idfiles.shards.folder import Folder, check_folder, has_shards
 from tokctl.idfiles.shards.origin import Origin, begun_streams, check_same, check_sources
 from tokctl.idfiles.shards.totals import manifest
 
@@ -102,5 +102,5 @@ class StoppedError(TokctlError):
 
 
 def resumable(path: str | Path) -> bool:
-    """Does a folder hold what a later run can go on with?"""
-    return (Path(path) / JOURNAL).exists()
+    """Does an unfinished folder hold shards that are whole, behind which a later run goes on?"""
+    return has_shards(Path(path))

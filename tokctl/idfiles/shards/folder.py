@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import re
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -161,8 +162,12 @@ def refuse(path: Path, *, resume: bool) -> None:
     except (OSError, ValueError) as error:
         raise _cannot(str(path), error) from None
     known = JOURNAL in entries or MANIFEST in entries
+    lasting = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
     if resume and not known:
-        entries = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
+        entries = lasting
+    if lasting == [JOURNAL] and not has_shards(path):
+        # A run that stopped before its first shard: nothing is lost by beginning anew.
+        return
     if not entries or (resume and known):
         return
     if known:
@@ -172,6 +177,19 @@ def refuse(path: Path, *, resume: bool) -> None:
         hint = "go on with --resume" if MANIFEST not in entries else "remove it first"
         raise TokctlError(f"{path} {begun}", f"{hint}, or {_ELSEWHERE}")
     raise TokctlError(f"{path} is not empty", _ELSEWHERE)
+
+
+def has_shards(path: Path) -> bool:
+    """Does the journal of a folder record a shard, that a later run can go on behind?"""
+    try:
+        with (path / JOURNAL).open("rb") as journal:
+            return (
+                len(list(islice(journal, 2))) != 1
+            )  # none: it is damaged, and not to be forgotten
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _cannot(str(path / JOURNAL), error, "read") from None
 
 
 def _files(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -63,7 +63,11 @@ class Origin:
 
 
 def name_of(name: str) -> str | dict[str, str]:
-    """A name for JSON: text where it is UTF-8, else `{"bytes": base64}`."""
+    """A name for JSON: text where it is UTF-8, else `{"bytes": base64}`.
+
+    `./a.txt` is `a.txt`, so that a run can be resumed by either.
+    """
+    name = name if "://" in name else str(Path(name))
     try:
         name.encode()
     except UnicodeEncodeError:
