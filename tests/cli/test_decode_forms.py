@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tests.cli.run import error, tokctl
@@ -68,7 +73,11 @@ def test_documents_and_separators(models: Models, ids: list[int]) -> None:
             "--dtype is for bin, and --from is npy",
             "leave one of them out",
         ),
-        (("--eos", "<x>"), "'<x>' is no token of this model", "its special tokens are: <|end|>"),
+        (
+            ("--eos", "<x>"),
+            "--eos: '<x>' is no token of this model",
+            "its special tokens are: <|end|>",
+        ),
         (("-", "-"), "stdin (-) is named twice", "it can be read only once"),
         (("--from", "npy"), "stdin is no .npy file", "which form is it? --from names it"),
     ],
@@ -130,3 +139,19 @@ def test_options_of_encode(models: Models, option: str, meant: str) -> None:
     assert done.code == 2
     assert done.err.startswith(f"error: no such option: {option}")
     assert f"hint: {meant}" in done.err
+
+
+def test_a_full_disk_for_what_comes_through_a_pipe(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message is about that file, not about stdout."""
+    pyarrow.parquet.write_table(pyarrow.table({"input_ids": [[71]]}), "a.parquet")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    done = tokctl("decode", "-m", models["bytes"], stdin=Path("a.parquet").read_bytes())
+    message = "can't copy stdin to a temporary file: No space left on device"
+    hint = "it is read from its end: give it as a file, or set TMPDIR to a larger disk"
+    assert done == (2, b"", error(message, hint))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer, sources
-from tokctl.cli import forms
+from tokctl.cli import forms, texts_out
 from tokctl.cli.written import decimal, packed
 from tokctl.idfiles import encoding
 
@@ -156,3 +156,19 @@ def test_verbose_says_what_was_done(models: Models, form: str) -> None:
     assert " MB/s; threads: 1; cache: " in done.err
     assert done.err.count("\n") == 1
     assert tokctl("encode", "-m", models["bytes"], *wanted, "-qv", stdin=text) == plainly
+
+
+def test_records_come_some_at_a_time_where_python_makes_the_rows() -> None:
+    """A batch of megabytes would become rows of hundreds of megabytes."""
+    texts = [b"low " * (number % 700) for number in range(600)] + [b""]
+    long = b"x" * 200_000
+    given = [sources.Batch(texts, None, 3), sources.Batch([], None, 900), sources.Batch([long])]
+    source = sources.Records("a", None, lambda: iter(given), lambda: 0)
+    found = list(texts_out.batches(source))
+    assert [text for batch in found for text in batch.texts] == [*texts, long]
+    assert all(sum(map(len, batch.texts[:-1])) < 1 << 16 for batch in found)
+    first = 3
+    for batch in found[:-1]:
+        assert batch.first == first
+        first += len(batch.texts)
+    assert (found[-1].first, len(found)) == (1, 2 + sum(map(len, texts)) // (1 << 16))

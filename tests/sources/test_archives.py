@@ -256,3 +256,33 @@ def test_many_members_take_no_memory() -> None:
     command = [sys.executable, "-c", MANY]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(shown.stdout) < 6000
+
+
+@pytest.mark.parametrize("name", ["a.tar", "A.TAR.gz"])
+def test_an_archive_without_members_is_no_text_of_zeros(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with tarfile.open(path, "w:gz" if name.endswith("gz") else "w"):
+        pass
+    (source,) = open_sources([path])
+    assert isinstance(source, Archive)
+    assert list(source.members()) == []
+    (source,) = open_sources([path], Reading(format="text"))
+    assert isinstance(source, Document)
+    other = tmp_path / "zeros"
+    other.write_bytes(bytes(10240))
+    (source,) = open_sources([other])
+    assert isinstance(source, Document)
+
+
+def test_a_size_below_zero(tmp_path: Path) -> None:
+    """It would be taken for `all that comes`, at once."""
+    header = bytearray(tarfile.TarInfo("a").tobuf(format=tarfile.GNU_FORMAT))
+    header[124:136] = b"\xff" * 11 + b"\xf0"  # -16
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    path = tmp_path / "a.tar"
+    path.write_bytes(bytes(header) + b"x" * 512 + bytes(1024))
+    (source,) = open_sources([path])
+    assert isinstance(source, Archive)
+    with pytest.raises(TokctlError, match=r"a\.tar is damaged, or no tar: a file of -16 bytes"):
+        list(source.members())

@@ -207,3 +207,14 @@ def test_sizes_add_up(path: Path, tmp_path: Path) -> None:
             tells.append(source.tell() if source.tell else 0)
         assert source.tell is not None and source.tell() == source.size
     assert len(tells) > 4
+
+
+@pytest.mark.parametrize("text", [b"PAR1", b"PAR1\n", b"PAR1 is a word", b"PAR1\xc3\xa9"])
+def test_a_text_that_begins_like_parquet(text: bytes, tmp_path: Path) -> None:
+    """Behind the magic number of a table stands what no text has."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(text)
+    for stdin in (None, io.BytesIO(text)):
+        (source,) = open_sources(["-" if stdin else path], stdin=stdin)
+        assert isinstance(source, Document)
+        assert b"".join(source.blocks()) == text

@@ -252,3 +252,18 @@ def test_memory_is_that_of_a_batch() -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert int(shown[0]) == 119 * 1000 * 990
     assert int(shown[1]) < 20_000
+
+
+def test_lines_are_numbered_behind_blank_ones() -> None:
+    """Whoever counts on from the first text of a batch is at the right line."""
+    lines = ['{"text": "a"}', "", '{"text": "b"}', '{"text": "c"}', " \r", "", '{"text": "d"}', ""]
+    data = "\n".join(["", *lines, '{"text": "e"}']).encode()
+    wanted = [(b"a", 2), (b"b", 4), (b"c", 5), (b"d", 8), (b"e", 10)]
+    for size in (1, 20, 1000):
+        blocks = [data[start : start + size] for start in range(0, len(data), size)]
+        found = [
+            (text, number)
+            for batch in jsonl(blocks, "a.jsonl", "text")
+            for number, text in enumerate(batch.texts, batch.first)
+        ]
+        assert found == wanted

@@ -1,11 +1,15 @@
-"""Megatron-LM's reader of `.bin` and `.idx`, from its description of the layout: the header
-`MMIDIDX`, a version, the number of the type, how many sequences and entries of documents; then the
-sequences' lengths (32 bits), where they begin (bytes, 64 bits), and with which sequence each
-document begins (64 bits), behind the last of which is their number.
+"""Megatron-LM's builder and reader of `.bin` and `.idx`, from the description of the layout in
+`megatron/core/datasets/indexed_dataset.py`: the header `MMIDIDX`, a version, the number of the
+type, how many sequences and entries of documents; then the sequences' lengths (32 bits), where
+they begin (bytes, 64 bits), and with which sequence each document begins (64 bits), behind the
+last of which is their number.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +25,27 @@ class Dataset(NamedTuple):
     sequences: list[list[int]]
     documents: list[int]
     dtype: Any
+
+    @property
+    def sequences_of_documents(self) -> list[list[list[int]]]:
+        """The documents, each some sequences."""
+        return [self.sequences[begin:end] for begin, end in pairwise(self.documents)]
+
+
+def write(prefix: str | Path, documents: Sequence[Sequence[Sequence[int]]], code: int = 8) -> None:
+    """Documents, each some sequences of ids."""
+    dtype = np.dtype(TYPES[code])
+    sequences = [ids for document in documents for ids in document]
+    lengths = np.array([len(ids) for ids in sequences], dtype="<i4")
+    pointers = (np.cumsum([0, *lengths]) * dtype.itemsize)[: len(sequences)].astype("<i8")
+    firsts = np.cumsum([0, *map(len, documents)]).astype("<i8")
+    Path(f"{prefix}.bin").write_bytes(
+        b"".join(np.array(ids, dtype=dtype).tobytes() for ids in sequences)
+    )
+    header = b"MMIDIDX\x00\x00" + struct.pack("<QBQQ", 1, code, len(sequences), len(firsts))
+    Path(f"{prefix}.idx").write_bytes(
+        header + b"".join(numbers.tobytes() for numbers in (lengths, pointers, firsts))
+    )
 
 
 def read(prefix: str | Path) -> Dataset:

@@ -115,6 +115,7 @@ def decode(
     """Turn ids back into text. Of ids in lines, one line in is one line of text out, and the
     last line ends with a line feed only if the input's does.
     """
+    from tokctl.cli.overlaps import check_apart
     from tokctl.idfiles.readers.reading import FORMS, How, Source
 
     options.choose("--from", form, FORMS)
@@ -133,11 +134,12 @@ def decode(
         streams.check_output(world, output, files, model)
     tokenizer = streams.load_model(world, model)
     if eos is not None:
-        from tokctl.idfiles.readers.separated import token_id
+        from tokctl.idfiles.encoding import eos_id
 
-        token_id(tokenizer, eos)  # an unknown token is an error before all else
+        eos_id(tokenizer, eos)  # an unknown token is an error before all else
     names = streams.names(world, files)
     texts = [Source(name, how, world.stdin) for name in names]
+    check_apart(world, names, [output or "-"])
     from tokctl.cli.progress import Bars
 
     sizes = [text.size for text in texts]

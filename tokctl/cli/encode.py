@@ -145,7 +145,7 @@ def encode(
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
     if not to_stdout or wanted.given.index:
         model = streams.model_path(world, model)
-        wanted.check_outputs(world, sources.names(world, files), model)
+        wanted.check_outputs(world, sources.names(world, files), model, sources.reading)
     tokenizer = streams.load_model(world, model)
 
     from tokctl.cli.around import Around
@@ -163,6 +163,7 @@ def encode(
     )
     dtype, last_id = wanted.fitting(tokenizer, around)
     texts = sources.open(world, files)
+    wanted.check_apart(world, texts)
     forms = Forms(
         tokenizer,
         form=form,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -76,20 +76,42 @@ class Wanted:
         """Is it nothing to look at?"""
         return self.form in FORMS
 
-    def check_outputs(self, world: World, files: Sequence[str] | None, model: str) -> None:
-        """TokctlError where what is written surely can't be."""
-        names = [] if self.output in (None, "-") else [self.output or ""]
+    @property
+    def files(self) -> list[str]:
+        """What is written, but for shards; `-` is stdout."""
         if self.size is not None:
-            from tokctl.idfiles.shards import check_folder
-
-            check_folder(self.output or "", resume=self.given.resume)
-            return
+            return []
+        names = [self.output or "-"]
         if self.form == "megatron" and self.output:
             from tokctl.idfiles.writers import files_of
 
             names = files_of(self.form, self.output)
-        for name in [*names, *([self.given.index] if self.given.index else [])]:
-            streams.check_output(world, name, files, model)
+        return [*names, *([self.given.index] if self.given.index else [])]
+
+    def check_outputs(
+        self, world: World, texts: Sequence[str], model: str, reading: Reading
+    ) -> None:
+        """TokctlError where what is written surely can't be."""
+        if self.size is not None:
+            from tokctl.cli.overlaps import check_beside
+            from tokctl.idfiles.shards import check_folder
+
+            check_folder(self.output or "", resume=self.given.resume)
+            check_beside(self.output or "", f"shard-00000.{self.form}", texts, reading)
+            return
+        from tokctl.cli.overlaps import named_files
+
+        files = named_files(texts or ["-"]) or [os.devnull]
+        for name in self.files if self.output != "" else [""]:
+            if name != "-":
+                streams.check_output(world, name, files, model)
+
+    def check_apart(self, world: World, texts: Sequence[Source]) -> None:
+        """TokctlError where one of the texts is what is written."""
+        from tokctl.cli.overlaps import check_apart, names_of
+
+        folder = None if self.size is None else self.output
+        check_apart(world, names_of(texts), self.files, folder)
 
     def fitting(self, tokenizer: Tokenizer, around: Around) -> tuple[Dtype | None, int | None]:
         """How wide ids are in files of this model (None: no file of ids), and what stands behind
@@ -241,7 +263,7 @@ def _check_index(form: str, given: IdFiles, output: str | None) -> None:
         raise TokctlError("--index is for one file: shards have theirs", "leave it out")
     if not path:
         raise TokctlError("--index is empty", "name a file")
-    if output is not None and Path(output).absolute() == Path(path).absolute():
+    if output is not None and os.path.realpath(output) == os.path.realpath(path):
         raise TokctlError("--index and -o name the same file", "give the index another name")
 
 

@@ -118,9 +118,10 @@ class Forms:
     def batches(self, source: Records) -> Iterator[tuple[bytes, int]]:
         """What is written for the texts of a source of records, each on a line of its own, and
         how many tokens these are."""
+        from tokctl.cli.texts_out import batches
         from tokctl.idfiles.encoding import no_id, readable
 
-        for batch in source.batches():
+        for batch in source.batches() if self.is_native else batches(source):
             self.bytes_read += sum(map(len, batch.texts))
             batch = readable(self.tokenizer, batch, source, self.errors)
             if not self.is_native:

@@ -50,13 +50,13 @@ class RowEncoder:
     ) -> Iterator[tuple[Sequence[bytes], int, int, int, str | None]]:
         """Some texts; how far their document, or source of records, had been read before them; the
         number of the first in it, and what that is a number of (None: lines)."""
-        from tokctl.cli.texts_out import portions
+        from tokctl.cli.texts_out import batches, portions
         from tokctl.idfiles.encoding import readable
 
         forms = self._forms
         if isinstance(source, Records):
             records = 0
-            for batch in source.batches():
+            for batch in batches(source):
                 passed = max(0, start.records - records)
                 texts = readable(forms.tokenizer, batch, source, forms.errors).texts[passed:]
                 forms.bytes_read += sum(map(len, batch.texts[passed:]))

@@ -120,7 +120,7 @@ def check_output(
             paths += [file for path in paths if path.is_dir() for file in path.iterdir()]
             sources = [path.stat() for path in paths if path.exists()]
             if "-" in named:
-                sources += _status(world.stdin)
+                sources += status_of(world.stdin)
             if any(os.path.samestat(target.stat(), source) for source in sources):
                 raise TokctlError(f"can't write {path}: it is one of the files to read", hint)
         # What the rights of the folder say is not all: trying it is.
@@ -135,10 +135,11 @@ def check_output(
 
 def is_same_file(stream: BinaryIO, path: str) -> bool:
     """Is `path` another name of what the stream writes to, such as `/dev/stdout`?"""
-    return any(os.path.samestat(status, Path(path).stat()) for status in _status(stream))
+    return any(os.path.samestat(status, Path(path).stat()) for status in status_of(stream))
 
 
-def _status(stream: BinaryIO) -> list[os.stat_result]:
+def status_of(stream: BinaryIO) -> list[os.stat_result]:
+    """Of the file behind a stream; nothing where there is none."""
     try:
         return [os.fstat(stream.fileno())]
     except (OSError, ValueError):  # no file is behind it

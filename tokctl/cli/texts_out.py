@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
+from tokctl.sources import Batch
 
 if TYPE_CHECKING:
     from tokctl.cli.forms import Forms
@@ -119,6 +120,18 @@ def portions(forms: Forms, text: Document) -> Iterator[bytes]:
     """Whole lines, so many that what is written for them does not keep people waiting."""
     for block in streams.whole_lines(forms.blocks(text)):
         yield from streams.shares(block, len(block) // _PORTION + 1)
+
+
+def batches(source: Records) -> Iterator[Batch]:
+    """The records, no more at a time than `portions` gives of a document: what Python makes of a
+    text takes far more room than the text."""
+    for batch in source.batches():
+        begin = size = 0
+        for end, text in enumerate(batch.texts, 1):
+            size += len(text)
+            if size >= _PORTION or end == len(batch.texts):
+                yield Batch(batch.texts[begin:end], None, batch.first + begin)
+                begin, size = end, 0
 
 
 def summary(forms: Forms | NativeEncoder, seconds: float) -> str:

@@ -15,6 +15,7 @@ from tokctl.sources import Batch, Document, Records, check_utf8, checked_batch
 
 if TYPE_CHECKING:
     from tokctl._native import Matchers
+    from tokctl.described import Described
     from tokctl.tokenizer import Special, Tokenizer
 
 #: Bytes of text that one thread encodes at a time: what is written for them fits into the
@@ -224,7 +225,7 @@ def no_id(tokenizer: Tokenizer, text: bytes, special: Special, where: str) -> To
     return no_id_error(f"{where}: {piece!r}")
 
 
-def eos_id(tokenizer: Tokenizer, token: str) -> int:
+def eos_id(tokenizer: Described, token: str) -> int:
     """The id of the token that stands behind each document, by its text.
 
     Raises:

@@ -120,7 +120,7 @@ def write(
     if shard_size is not None:
         how = reading or AUTO
         options = {
-            "special": special if isinstance(special, str) else list(special),
+            "special": _listed(special),
             "errors": errors,
             "lines": lines,
             "format": how.format,
@@ -183,6 +183,10 @@ def check(target: Target) -> None:
         pyarrow()
 
 
+#: Formats that read what lies beside the file that is named.
+_SEVERAL_FILES = ("vocab-merges", "bert-vocab", "tiktoken")
+
+
 def described(
     model: dict[str, Any],
     form: str,
@@ -208,12 +212,19 @@ def described(
     return job
 
 
+def _listed(special: Special) -> list[str]:
+    """As the command line has it: `none` is no token, and `all` is one of its words."""
+    if isinstance(special, str):
+        return [] if special == "none" else [special]
+    return list(special)
+
+
 def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[str, Any]:
     """What tells a model from others: its size, and the SHA-256 of its file; of what
-    `Tokenizer.save` writes, where it does not come from one file."""
+    `Tokenizer.save` writes, where it comes from no file or can come from several."""
     import hashlib
 
-    if path is not None and Path(path).is_file():
+    if path is not None and Path(path).is_file() and tokenizer.format not in _SEVERAL_FILES:
         with Path(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     else:

@@ -42,6 +42,8 @@ def members(
             tar.members.clear()  # type: ignore[attr-defined]  # it would grow
             if not member.isreg():
                 continue
+            if member.size < 0:
+                raise _damaged(name, ValueError(f"a file of {member.size} bytes"))
             place_of_member = _place(tar, stream, member, name)
             source = open_member(place_of_member)
             if isinstance(source, Archive):

@@ -19,6 +19,8 @@ _COMPRESSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
 )
 _ARROW_FILE = b"ARROW1\0\0"
 _PARQUET = b"PAR1"
+#: What no text has behind its first word: Parquet goes on with a structure of Thrift.
+_NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
 _CONTINUES = b"\xff\xff\xff\xff"
 _FIRST = frozenset(byte for _, magic in _COMPRESSED for byte in magic[0])
 _FIRST_OF_FORMS = frozenset((_ARROW_FILE[0], _PARQUET[0], _CONTINUES[0]))
@@ -48,7 +50,7 @@ def may_be_compressed(head: bytes) -> bool:
 
 def form(head: bytes) -> str | None:
     """`parquet`, `arrow` or `tar`; None for what is none of them."""
-    if head.startswith(_PARQUET):
+    if head.startswith(_PARQUET) and len(head) > 4 and head[4] in _NO_TEXT:
         return "parquet"
     if head.startswith(_ARROW_FILE) or (len(head) >= 8 and _may_be_arrow_stream(head)):
         return "arrow"

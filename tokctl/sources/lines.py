@@ -10,6 +10,7 @@ import orjson
 
 from tokctl.errors import TokctlError
 from tokctl.sources.document import Batch
+from tokctl.texts import whole_lines
 
 #: So much of a line that can't be read is shown, in characters.
 _SHOWN = 60
@@ -18,23 +19,6 @@ _MOST = (1 << 63) - 1
 _SURELY = 19
 _COUNTED = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
 _BOM = b"\xef\xbb\xbf"
-
-
-def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The blocks, cut so that each but the last ends behind a line feed.
-
-    A line over many blocks is joined once: the time is linear however long it is.
-    """
-    waiting: list[bytes] = []
-    for block in blocks:
-        end = block.rfind(b"\n") + 1
-        if end == 0:
-            waiting.append(block)
-            continue
-        yield b"".join((*waiting, block[:end]))
-        waiting = [block[end:]] if end < len(block) else []
-    if waiting:
-        yield b"".join(waiting)
 
 
 def jsonl(blocks: Iterable[bytes], name: str, field: str) -> Iterator[Batch]:
@@ -58,12 +42,11 @@ def jsonl(blocks: Iterable[bytes], name: str, field: str) -> Iterator[Batch]:
         if number == 1 and lines[0].startswith(_BOM):
             lines[0] = lines[0][len(_BOM) :]
         try:
-            texts = list(map(str.encode, map(get, map(orjson.loads, filter(None, lines)))))
-            first = number + (0 if lines[0] else next((n for n, e in enumerate(lines) if e), 0))
+            texts = list(map(str.encode, map(get, map(orjson.loads, lines))))
         except (orjson.JSONDecodeError, LookupError, TypeError, UnicodeError):
-            texts, first = _one_by_one(lines, number, name, field, get)
-        if texts:
-            yield Batch(texts, first=first)
+            yield from _one_by_one(lines, number, name, field, get)
+        else:
+            yield Batch(texts, first=number)
         number += len(lines)
 
 
@@ -122,32 +105,39 @@ def _below(document: Any, parts: list[str]) -> Any:
 
 def _one_by_one(
     lines: list[bytes], number: int, name: str, field: str, get: Callable[[Any], Any]
-) -> tuple[list[bytes], int]:
-    """The texts of lines of which one can't be read, or is blank; the number of the first."""
+) -> Iterator[Batch]:
+    """The texts of lines of which one can't be read, or is blank: behind a blank one begins
+    another batch, whose texts are counted from there."""
     texts: list[bytes] = []
-    first = number
     for at, line in enumerate(lines, number):
         if not line.strip(b" \t\r"):
+            if texts:
+                yield Batch(texts, first=at - len(texts))
+                texts = []
             continue
-        first = first if texts else at
-        try:
-            document = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            reason = str(error).partition(": line 1 column")[0]
-            place = f" (character {error.pos + 1})" if error.pos else ""
-            _refuse(name, at, f"is no JSON: {reason}{place}", _shown(line))
-        if not isinstance(document, dict):
-            _refuse(name, at, "is no JSON object", _shown(line))
-        try:
-            text = get(document)
-        except LookupError:
-            keys = ", ".join(list(document)[:20]) or "none"
-            _refuse(name, at, f"has no field {field}", f"--text-field names it; there is: {keys}")
-        if not isinstance(text, str):
-            what = _KINDS.get(type(text), "an object")
-            _refuse(name, at, f"field {field} is {what}, and no string", "leave such lines out")
-        texts.append(text.encode())
-    return texts, first
+        texts.append(_text_of(line, at, name, field, get))
+    if texts:
+        yield Batch(texts, first=number + len(lines) - len(texts))
+
+
+def _text_of(line: bytes, at: int, name: str, field: str, get: Callable[[Any], Any]) -> bytes:
+    try:
+        document = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = str(error).partition(": line 1 column")[0]
+        place = f" (character {error.pos + 1})" if error.pos else ""
+        _refuse(name, at, f"is no JSON: {reason}{place}", _shown(line))
+    if not isinstance(document, dict):
+        _refuse(name, at, "is no JSON object", _shown(line))
+    try:
+        text = get(document)
+    except LookupError:
+        keys = ", ".join(list(document)[:20]) or "none"
+        _refuse(name, at, f"has no field {field}", f"--text-field names it; there is: {keys}")
+    if not isinstance(text, str):
+        what = _KINDS.get(type(text), "an object")
+        _refuse(name, at, f"field {field} is {what}, and no string", "leave such lines out")
+    return text.encode()
 
 
 _KINDS = {

@@ -92,6 +92,8 @@ def source(place: Place, reading: Reading, *, is_stdin: bool = False, depth: int
         nameless = is_stdin or place.waits
         lines = is_lines(place.name) or (nameless and reading.text_field is not None)
         form = content.form(head) or ("jsonl" if lines else "text")
+        if form == "text" and _is_empty_tar(place.name, head):
+            form = "tar"
         if form in ("text", "jsonl") and not place.again:
             certain = blocks
 
@@ -107,10 +109,20 @@ def source(place: Place, reading: Reading, *, is_stdin: bool = False, depth: int
 
 def is_lines(name: str) -> bool:
     """Does the name say JSON Lines, compressed or not?"""
+    return _bare(name).endswith(_LINES)
+
+
+def _is_empty_tar(name: str, head: bytes) -> bool:
+    """An archive without members begins with zeros, as its end does: its name alone says it."""
+    return bool(head) and not head.strip(b"\0") and _bare(name).endswith((".tar", ".tgz"))
+
+
+def _bare(name: str) -> str:
+    """A name without what compression has put behind it."""
     name = name.lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return name.endswith(_LINES)
+    return name
 
 
 def _head(place: Place) -> tuple[bytes, bool]:

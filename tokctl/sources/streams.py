@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from typing import BinaryIO, cast
 
@@ -71,11 +71,15 @@ class Stream:
         self.place += size - missing
         return size - missing
 
+    def put_back(self, data: bytes) -> None:
+        """These bytes come next; they are not counted again."""
+        self._block, self._start = data + self._block[self._start :], 0
+
     def rest(self) -> Iterator[bytes]:
         """All blocks that are left."""
-        if self._start < len(self._block):
-            yield self._block[self._start :]
-        self._start = len(self._block)
+        block, self._block, self._start = self._block[self._start :], b"", 0
+        if block:
+            yield block
         yield from self._blocks
 
     def skip_rest(self) -> None:
@@ -127,15 +131,15 @@ def opened(place: Place) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def spooled(source: Stream, name: str) -> Iterator[BinaryIO]:
-    """A temporary file with all that is left of a stream, for a form that is read from its
-    end; it is gone afterwards, whatever happens."""
+def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
+    """A temporary file with all that comes, for a form that is read from its end; it is gone
+    afterwards, whatever happens."""
     import tempfile
 
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-            for block in source.rest():
+            for block in blocks:
                 _write(file, block)
         except OSError as error:
             raise TokctlError(
@@ -143,7 +147,7 @@ def spooled(source: Stream, name: str) -> Iterator[BinaryIO]:
                 "it is read from its end: give it as a file, or set TMPDIR to a larger disk",
             ) from None
         file.seek(0)
-        yield cast(BinaryIO, file)
+        yield file
 
 
 def _write(file: FileIO, block: bytes) -> None:

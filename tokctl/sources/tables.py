@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from tokctl.errors import TokctlError
 from tokctl.sources import columns, content
@@ -71,8 +71,8 @@ def read(
         if form == "arrow" and not content.is_arrow_file(source.peek(8)):
             yield from _stream(place.name, field, source)
             return
-        with spooled(source, place.name) as file:
-            yield from _whole(place.name, form, field, file, None)
+        with spooled(source.rest(), place.name) as file:
+            yield from _whole(place.name, form, field, cast(BinaryIO, file), None)
 
 
 def _whole(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.twins import megatron_writer as megatron
+from tests.twins import megatron
 from tokctl import Tokenizer, preset
 
 WORDS = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "a": 9}
@@ -65,7 +65,7 @@ def safetensors(path: Path, documents: Sequence[Sequence[int]] = IDS, **how: Any
 
 def mega(path: Path, documents: Sequence[Sequence[int]] = IDS, code: int = 8) -> None:
     """One sequence for each document."""
-    megatron.write(path, [[ids] for ids in documents], code)
+    megatron.write(path.with_suffix(""), [[ids] for ids in documents], code)
 
 
 #: Forms with documents, by the name of a file.

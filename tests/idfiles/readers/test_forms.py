@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, KINDS, MODEL, TEXTS, lines
-from tests.twins import megatron_writer as megatron
+from tests.twins import megatron
 from tokctl.idfiles.readers import read_text
-from tokctl.idfiles.readers.given import Stream
+from tokctl.sources.streams import Stream
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")
@@ -116,7 +116,7 @@ def test_megatron(tmp_path: Path, code: int) -> None:
         assert text(tmp_path / name, form="megatron") == lines(TEXTS)
     documents = [[IDS[0], IDS[2]], [], [IDS[3]], [[], IDS[5]]]
     megatron.write(tmp_path / "b", documents, code)
-    assert megatron.read(tmp_path / "b") == documents
+    assert megatron.read(tmp_path / "b").sequences_of_documents == documents
     assert text(tmp_path / "b") == lines([TEXTS[0] + TEXTS[2], b"", TEXTS[3], TEXTS[5]])
     megatron.write(tmp_path / "c", [], code)
     assert text(tmp_path / "c") == b""
@@ -186,5 +186,5 @@ def test_a_stream_gives_what_it_was_given(blocks: list[bytes], sizes: list[int])
     taken = b""
     for size in sizes:
         assert stream.peek(size) == data[len(taken) :][:size]
-        taken += stream.take(size)
+        taken += stream.read(size)
     assert taken + b"".join(stream.rest()) == data

@@ -11,8 +11,8 @@ import pytest
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError
-from tokctl.idfiles.readers.given import Stream
 from tokctl.idfiles.readers.reading import How, Source, _form_of
+from tokctl.sources.streams import Stream
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tokctl.cli import streams
+from tokctl.cli import overlaps, streams
 from tokctl.cli.counting import machine
 from tokctl.cli.counting.table import table
 from tokctl.cli.progress import Bars
@@ -49,9 +49,12 @@ def count(
     paths = list(models) if models else [streams.model_path(world, None)]
     if output is not None and output != "-":
         for path in paths:
-            streams.check_output(world, output, files, path)
+            streams.check_output(
+                world, output, overlaps.named_files(files or ["-"]) or [os.devnull], path
+            )
     tokenizers = _load(world, paths, settings)
     texts = sources.open(world, files)
+    overlaps.check_apart(world, overlaps.names_of(texts), [output or "-"])
     start = perf_counter()
     counts = TokenCounts(tuple(tokenizers), [], [])
     with Bars(world) as bars:

@@ -10,8 +10,9 @@ from tokctl.idfiles.readers import columns, flat, megatron, safetensors
 
 if TYPE_CHECKING:
     from tokctl.idfiles.readers.contract import Part
-    from tokctl.idfiles.readers.given import Given, Stream
+    from tokctl.idfiles.readers.given import Given
     from tokctl.idfiles.readers.kinds import Kind
+    from tokctl.sources.streams import Stream
 
 
 def parts_of(

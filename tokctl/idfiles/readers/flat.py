@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 
 from tokctl.errors import TokctlError
 from tokctl.idfiles.readers.contract import Part
-from tokctl.idfiles.readers.given import Stream
 from tokctl.idfiles.readers.kinds import KINDS, Kind, numbers
+from tokctl.sources.streams import Stream
 
 NPY_MAGIC = b"\x93NUMPY"
 
@@ -25,7 +25,7 @@ def bin_parts(stream: Stream, name: str, kind: Kind) -> Iterator[Part]:
         TokctlError: at the end, where the bytes are no whole number of ids.
     """
     done = yield from _parts(stream, name, kind, 0)
-    if left := stream.take(kind.width):
+    if left := stream.read(kind.width):
         raise TokctlError(
             f"{name}: {done + len(left)} bytes are no whole number of ids of {kind.width} bytes "
             "each",
@@ -47,7 +47,7 @@ def npy_parts(stream: Stream, name: str) -> Iterator[Part]:
     if done < end:
         ids = (done - start) // kind.width
         raise TokctlError(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT)
-    if stream.take(1):
+    if stream.read(1):
         raise TokctlError(
             f"{name}: something stands behind the array, at byte {end}",
             "arrays that were joined are no array: name each file",
@@ -86,17 +86,17 @@ def _part(data: memoryview, name: str, kind: Kind, start: int) -> Part:
 
 def _header(stream: Stream, name: str) -> tuple[Kind, int, int]:
     """What the numbers are, how many, and at which byte they begin."""
-    front = stream.take(8)
+    front = stream.read(8)
     if not front.startswith(NPY_MAGIC) or len(front) < 8:
         raise TokctlError(f"{name} is no .npy file", "which form is it? --from names it")
     major = front[6]
     if major not in (1, 2, 3):
         raise TokctlError(f"{name}: it is of version {major} of the .npy format", _hint())
     width = 2 if major == 1 else 4
-    size = int.from_bytes(stream.take(width), "little")
+    size = int.from_bytes(stream.read(width), "little")
     if size > _LONGEST_HEADER:
         raise TokctlError(f"{name}: its header claims {size:,} bytes", _hint())
-    text = stream.take(size)
+    text = stream.read(size)
     if len(text) < size:
         raise TokctlError(f"{name}: it ends inside its header", _CUT)
     try:

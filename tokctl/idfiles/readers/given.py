@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from io import FileIO
 
 from tokctl.errors import TokctlError
 
@@ -55,12 +55,9 @@ class Given:
             with file:
                 yield Opened(self.name, file, self.meter)
             return
-        import tempfile
+        from tokctl.sources.streams import spooled
 
-        with tempfile.TemporaryFile() as copy:
-            for block in self.blocks():
-                copy.write(block)
-            copy.flush()
+        with spooled(self.blocks(), self.name) as copy:
             yield Opened(self.name, copy, Meter())
 
 
@@ -72,7 +69,7 @@ class Opened:
         file: for who reads it on their own.
     """
 
-    def __init__(self, name: str, file: BinaryIO, meter: Meter) -> None:
+    def __init__(self, name: str, file: FileIO, meter: Meter) -> None:
         self.name = name
         self.meter = meter
         self.file = file
@@ -101,36 +98,6 @@ class Opened:
         for done in range(0, size, step):
             self.meter.done += min(step, size - done)
             yield self.read(start + done, min(step, size - done))
-
-
-class Stream:
-    """Bytes that come in blocks; some can be looked at first."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
-        self._waiting = b""
-
-    def peek(self, size: int) -> bytes:
-        """The next bytes, which stay; fewer at the end."""
-        while len(self._waiting) < size and (block := next(self._blocks, b"")):
-            self._waiting += block
-        return self._waiting[:size]
-
-    def take(self, size: int) -> bytes:
-        """The next bytes; fewer at the end."""
-        taken = self.peek(size)
-        self._waiting = self._waiting[size:]
-        return taken
-
-    def put_back(self, data: bytes) -> None:
-        """These bytes come next."""
-        self._waiting = data + self._waiting
-
-    def rest(self) -> Iterator[bytes]:
-        """All that was not taken, block by block."""
-        while block := self._waiting or next(self._blocks, b""):
-            self._waiting = b""
-            yield block
 
 
 def _unreadable(name: str, error: OSError) -> TokctlError:

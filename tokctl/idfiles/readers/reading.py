@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tokctl.errors import TokctlError
 from tokctl.idfiles.readers import lines
-from tokctl.idfiles.readers.given import Given, Meter, Stream
+from tokctl.idfiles.readers.given import Given, Meter
+from tokctl.sources.streams import Stream
 
 if TYPE_CHECKING:
     from tokctl.decodes import Decodes
@@ -90,9 +91,10 @@ class How:
         from tokctl.idfiles.readers.decoding import text_of
 
         if self.eos is not None:
-            from tokctl.idfiles.readers.separated import separated, token_id
+            from tokctl.idfiles.encoding import eos_id
+            from tokctl.idfiles.readers.separated import separated
 
-            parts = separated(parts, token_id(tokenizer, self.eos))
+            parts = separated(parts, eos_id(tokenizer, self.eos))
         return text_of(tokenizer, parts, skip_special=self.skip_special, separator=self.separator)
 
     def kind(self, tokenizer: Decodes, dtype: str | None = None) -> Kind:

@@ -6,26 +6,9 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tokctl.errors import TokctlError
 from tokctl.idfiles.readers.contract import Part
-
-if TYPE_CHECKING:
-    from tokctl.decodes import Decodes
-
-
-def token_id(tokenizer: Decodes, token: str) -> int:
-    """The id of a token by its text; TokctlError where the model has none."""
-    found = tokenizer.special_ids.get(token)
-    if found is None:
-        found = tokenizer.vocabulary.get(token)
-    if found is None:
-        known = ", ".join(list(tokenizer.special_ids)[:50]) or "none"
-        raise TokctlError(
-            f"{token!r} is no token of this model", f"its special tokens are: {known}"
-        )
-    return found
 
 
 def separated(parts: Iterable[Part], last: int) -> Iterator[Part]:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tokctl.errors import TokctlError
 from tokctl.idfiles.shards.cutting import Sharder
 from tokctl.idfiles.shards.folder import Folder, check_folder, has_shards
-from tokctl.idfiles.shards.origin import Origin, begun_streams, check_same, check_sources
+from tokctl.idfiles.shards.origin import (
+    Origin,
+    begun_streams,
+    check_finished,
+    check_same,
+    check_sources,
+)
 from tokctl.idfiles.shards.totals import manifest
 
 if TYPE_CHECKING:
@@ -68,6 +74,7 @@ def write_shards(
     with Folder(Path(path)) as folder:
         if resume and (found := folder.read_manifest()) is not None:
             check_same(folder.name, found, origin.header(), what="was made")
+            check_finished(folder.name, origin, found)
             folder.clean(keep=None)
             return Finished(found, was_there=True, kept=len(found["shards"]))
         journal = folder.journal(origin, resume=resume)

@@ -74,7 +74,15 @@ class Folder:
             raise _cannot(str(path), error, "read") from None
         except orjson.JSONDecodeError:
             found = None
-        if not isinstance(found, dict) or not isinstance(found.get("shards"), list):
+        if (
+            not isinstance(found, dict)
+            or not all(
+                isinstance(found.get(key), list)
+                and all(isinstance(one, dict) for one in found[key])
+                for key in ("shards", "sources")
+            )
+            or not all("name" in one and "bytes" in one for one in found["sources"])
+        ):
             raise TokctlError(f"{path} is no manifest of shards", _ELSEWHERE)
         return found
 

@@ -59,11 +59,13 @@ class Journal:
         whole = sum(len(line) + 1 for line in lines[: len(found)])
         if whole < len(data):
             os.truncate(path, whole)
+        if not isinstance(found[0], dict) or not isinstance(found[0].get("sources"), list):
+            raise damaged(path, 1)
         journal = cls(path, found[0])
         for number, line in enumerate(found[1:], 2):
             try:
                 journal._take(line)
-            except (KeyError, TypeError, ValueError):
+            except (AttributeError, KeyError, TypeError, ValueError):
                 raise damaged(path, number) from None
         return journal
 
@@ -95,6 +97,12 @@ class Journal:
             Place(*line["place"]), Before(*line["before"]), line["documents"], line["ids"]
         )
         facts = {int(number): one for number, one in line["sources"].items()}
+        sizes = [file["bytes"] for file in files_in(shard) if isinstance(file["file"], str)]
+        known = len(self.header["sources"])
+        if not all(isinstance(size, int) for size in [*sizes, shard["ids"], shard["documents"]]):
+            raise ValueError
+        if any(not 0 <= number < known or len(one) != 4 for number, one in facts.items()):
+            raise ValueError
         self.shards.append(shard)
         self.position = position
         self.facts |= facts

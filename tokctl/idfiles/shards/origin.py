@@ -48,7 +48,7 @@ class Origin:
         """What tells that a source is the same as before: bytes, and when it was changed last, in
         nanoseconds (None: nobody knows)."""
         source = self.sources[number]
-        status = _status(source.name)
+        status = _status(source)
         if status is None or not stat.S_ISREG(status.st_mode):
             return [source.size, None]
         return [status.st_size, status.st_mtime_ns]
@@ -56,9 +56,9 @@ class Origin:
     def is_stream(self, number: int) -> bool:
         """Can the source be read only once?"""
         source = self.sources[number]
-        status = _status(source.name)
+        status = _status(source)
         if status is None:
-            return source.name == "stdin"
+            return _is_stdin(source)
         return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
 
 
@@ -92,30 +92,53 @@ def check_same(folder: str, before: dict[str, Any], now: dict[str, Any], *, what
             )
 
 
-def _difference(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, str, str] | None:
-    """What differs, as it was and as it is."""
-    for key, new in now.items():
-        old = before.get(key)
+def _difference(
+    before: dict[str, Any], now: dict[str, Any], *, every: bool = False
+) -> tuple[str, str, str] | None:
+    """What differs, as it was and as it is; with `every`, what only `before` has counts, too."""
+    for key in dict.fromkeys([*now, *(before if every else ())]):
+        old, new = before.get(key), now.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
-            if found := _difference(old, new):
+            if found := _difference(old, new, every=True):
                 return found[0] if key == "options" else f"{key} {found[0]}", *found[1:]
-        elif old != new:
+        elif _if_on(old) != _if_on(new):
             return key, _shown(old), _shown(new)
     return None
+
+
+def _if_on(value: Any) -> Any:
+    """What is off and what is not named are the same: not every caller has every option."""
+    return None if value is False or value == [] else value
+
+
+def check_finished(folder: str, origin: Origin, manifest: dict[str, Any]) -> None:
+    """TokctlError where a source has another size than it had for the shards of a manifest, which
+    holds no times."""
+    for number, source in enumerate(manifest["sources"]):
+        _check_size(folder, origin, number, source["bytes"])
 
 
 def check_sources(folder: str, origin: Origin, facts: dict[int, list[int | None]]) -> None:
     """TokctlError where a source that shards were made of has changed."""
     for number, (size, changed, *_) in facts.items():
-        now = origin.facts(number)
-        name = origin.sources[number].name
-        hint = f"it is in the shards of {folder} as it was: write to another folder"
-        if now[0] != size:
-            raise TokctlError(
-                f"{name} has {now[0]} bytes now; it had {size} when it was read", hint
-            )
-        if now[1] != changed:
-            raise TokctlError(f"{name} was changed after it was read", hint)
+        if _check_size(folder, origin, number, size) != changed:
+            name = origin.sources[number].name
+            raise TokctlError(f"{name} was changed after it was read", _as_it_was(folder))
+
+
+def _check_size(folder: str, origin: Origin, number: int, size: int | None) -> int | None:
+    """When a source was changed last; TokctlError where it has another size now."""
+    now, changed = origin.facts(number)
+    if now != size:
+        raise TokctlError(
+            f"{origin.sources[number].name} has {now} bytes now; it had {size} when it was read",
+            _as_it_was(folder),
+        )
+    return changed
+
+
+def _as_it_was(folder: str) -> str:
+    return f"it is in the shards of {folder} as it was: write to another folder"
 
 
 def begun_streams(folder: str, origin: Origin, position: Position) -> None:
@@ -131,9 +154,14 @@ def begun_streams(folder: str, origin: Origin, position: Position) -> None:
         )
 
 
-def _status(name: str) -> os.stat_result | None:
+def _is_stdin(source: Source) -> bool:
+    # A file of that name comes without waiting for anyone.
+    return source.name == "stdin" and not source.prompt
+
+
+def _status(source: Source) -> os.stat_result | None:
     try:
-        return None if name == "stdin" else Path(name).stat()
+        return None if _is_stdin(source) else Path(source.name).stat()
     except (OSError, ValueError):
         return None
 
