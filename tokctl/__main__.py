@@ -29,8 +29,10 @@ def main() -> None:
 
 def _read_arguments_as_utf8() -> None:
     """Starts Python anew where it takes the locale C at its word (`PYTHONUTF8=0`), and would know
-    no character of an argument, nor of a file's name, beyond ASCII."""
-    if sys.getfilesystemencoding() == "ascii" and sys.executable:
+    no character of an argument, nor of a file's name, beyond ASCII. A program that Python
+    has read from stdin goes on as it is: it can't be read again."""
+    anew = sys.executable and sys.argv[:1] != ["-"]
+    if anew and sys.getfilesystemencoding() == "ascii":
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 

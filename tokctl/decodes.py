@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import index
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, overload
 
 from tokctl import _native, byte_level
 from tokctl.described import Described
@@ -14,14 +14,15 @@ from tokctl.errors import TokctlError
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from tokctl.streaming import DecodeStream
 
+    class FlatIds(Protocol):
+        """The ids of many texts end to end: a list, an array."""
 
-class FlatIds(Protocol):
-    """The ids of many texts end to end: a list, an array."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, key: slice, /) -> Iterable[int]: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, key: slice, /) -> Iterable[int]: ...
 
 
 class Decodes(Described):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,15 @@ def test_errors_show_names_that_are_not_utf8(line: tuple[str, ...], models: Mode
     done = run(PLAIN, *(each.replace("NAME", name) for each in line), models=models)
     assert done.code == 2 and done.err.startswith("error: "), done
     assert r"odd-\udcff" in done.err and "this should not have happened" not in done.err
+
+
+def test_a_program_from_stdin_is_not_started_anew(models: Models, text: Path) -> None:
+    """Python has read it, and there would be nothing left to run."""
+    done = subprocess.run(
+        [sys.executable, "-", "encode", "-m", str(models["bytes"]), "--count", str(text)],
+        input=b"from tokctl.__main__ import main; main()",
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PADDING_TOKENS = ("[PAD]", "<pad>")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Around:
     """What is done with the tokens of one text.
 

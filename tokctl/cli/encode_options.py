@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+
+from tokctl.cli.options import Group
 
 _FORM = "What is written"
 _TEXT = "What is read"
@@ -205,69 +206,75 @@ Threads = Annotated[
     ),
 ]
 
+Eos = Annotated[
+    str | None,
+    typer.Option(
+        "--eos",
+        metavar="TOKEN",
+        help="Put this token of the vocabulary behind each text.",
+        rich_help_panel=_AROUND,
+        show_default=False,
+    ),
+]
+Lines = Annotated[
+    bool,
+    typer.Option(
+        "--lines",
+        help="Each line is a document, not each file; so it is anyway without --as.",
+        rich_help_panel=_FILES,
+    ),
+]
+Dtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="uint16|uint32|int32",
+        help="How wide an id is; without it as the vocabulary needs.",
+        rich_help_panel=_FILES,
+        show_default=False,
+    ),
+]
+Index = Annotated[
+    str | None,
+    typer.Option(
+        "--index",
+        metavar="PATH",
+        help="Write here where documents end (bin, npy): an .npy of 64-bit numbers, one more "
+        "than there are documents, 0 first.",
+        rich_help_panel=_FILES,
+        show_default=False,
+    ),
+]
+ShardSize = Annotated[
+    str | None,
+    typer.Option(
+        "--shard-size",
+        metavar="N",
+        help="Write files of N ids (100M: a hundred million; K, M, G) into a folder, -o "
+        "FOLDER, and a manifest; for jsonl, too.",
+        rich_help_panel=_FILES,
+        show_default=False,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the shards of a run that stopped: the same bytes come out.",
+        rich_help_panel=_FILES,
+    ),
+]
 
-@dataclass(frozen=True, eq=False, repr=False)
-class IdFiles:
+
+class IdFiles(Group):
     """How files of ids are made; `encode` takes these options as one argument."""
 
-    eos: Annotated[
-        str | None,
-        typer.Option(
-            "--eos",
-            metavar="TOKEN",
-            help="Put this token of the vocabulary behind each text.",
-            rich_help_panel=_AROUND,
-            show_default=False,
-        ),
-    ] = None
-    lines: Annotated[
-        bool,
-        typer.Option(
-            "--lines",
-            help="Each line is a document, not each file; so it is anyway without --as.",
-            rich_help_panel=_FILES,
-        ),
-    ] = False
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            "--dtype",
-            metavar="uint16|uint32|int32",
-            help="How wide an id is; without it as the vocabulary needs.",
-            rich_help_panel=_FILES,
-            show_default=False,
-        ),
-    ] = None
-    index: Annotated[
-        str | None,
-        typer.Option(
-            "--index",
-            metavar="PATH",
-            help="Write here where documents end (bin, npy): an .npy of 64-bit numbers, one more "
-            "than there are documents, 0 first.",
-            rich_help_panel=_FILES,
-            show_default=False,
-        ),
-    ] = None
-    shard_size: Annotated[
-        str | None,
-        typer.Option(
-            "--shard-size",
-            metavar="N",
-            help="Write files of N ids (100M: a hundred million; K, M, G) into a folder, -o "
-            "FOLDER, and a manifest; for jsonl, too.",
-            rich_help_panel=_FILES,
-            show_default=False,
-        ),
-    ] = None
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on with the shards of a run that stopped: the same bytes come out.",
-            rich_help_panel=_FILES,
-        ),
-    ] = False
+    eos: Eos = None
+    lines: Lines = False
+    dtype: Dtype = None
+    index: Index = None
+    shard_size: ShardSize = None
+    resume: Resume = False
 
 
 #: Where nothing is given.

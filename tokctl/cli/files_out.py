@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl.cli import streams, texts_out
 from tokctl.cli.encode_options import IdFiles
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Wanted:
+class Wanted(NamedTuple):
     """What the options ask for; `size` is the number of ids in a shard, `lines` whether each line
     is a text."""
 

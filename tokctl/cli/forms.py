@@ -28,7 +28,7 @@ FORMS = (*LINE_FORMS, *FILE_FORMS)
 _PART = 1 << 18
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Forms:
     """How one run encodes.
 

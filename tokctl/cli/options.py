@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -105,6 +104,30 @@ class PastTyper(BaseException):
         self.error = error
 
 
+class Group:
+    """Options that a command takes as one argument: annotated names, each with its default.
+
+    No dataclass: what one compiles would be waited for at every start.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """In the order of the class, or by their names; the others have their defaults."""
+        values = dict(zip(self.__annotations__, given, strict=False)) | named
+        if len(given) + len(named) > len(values) or values.keys() - self.__annotations__:
+            raise TypeError(
+                f"{type(self).__name__} has the options {', '.join(self.__annotations__)}"
+            )
+        self.__dict__.update(values)
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__annotations__]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._values() == other._values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """The value; TokctlError where the option does not take it."""
     if value not in allowed:
@@ -115,7 +138,7 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
 def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command with the options above added. It is called with the world first.
 
-    A parameter whose type is a dataclass stands for the options that its fields are.
+    A parameter whose type is a `Group` stands for its options.
     """
     signature = inspect.signature(command, eval_str=True)
     groups = {name: p.annotation for name, p in signature.parameters.items() if _is_group(p)}
@@ -136,7 +159,7 @@ def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None
         world: World = context.obj
         apply(world, **{name: values.pop(name) for name in _GLOBALS})
         for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+            values[name] = group(**{option: values.pop(option) for option in group.__annotations__})
         try:
             return command(world, **values)
         except (KeyboardInterrupt, EOFError, OSError) as error:
@@ -151,20 +174,17 @@ def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None
 
 
 def _is_group(parameter: inspect.Parameter) -> bool:
-    return isinstance(parameter.annotation, type) and (
-        is_dataclass(parameter.annotation) and parameter.annotation is not World
-    )
+    return isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Group)
 
 
-def _fields(group: Any) -> list[inspect.Parameter]:
-    """The options that a dataclass is made of."""
-    hints = get_type_hints(group, include_extras=True)
+def _fields(group: type[Group]) -> list[inspect.Parameter]:
+    """The options of a group."""
     return [
         inspect.Parameter(
-            field.name,
+            name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
+            default=getattr(group, name),
+            annotation=kind,
         )
-        for field in fields(group)
+        for name, kind in get_type_hints(group, include_extras=True).items()
     ]

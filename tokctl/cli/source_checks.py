@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from tokctl.cli.source_options import Sources
 from tokctl.errors import TokctlError
 
@@ -25,8 +23,8 @@ def takes_stdin(given: Sources, texts: list[str]) -> bool:
 
 def check_needed(given: Sources, hint: str) -> None:
     """TokctlError where an option says how texts are read, though there are none."""
-    for field in fields(Sources):
-        value = getattr(given, field.name)
-        if value is not None and value != [] and value != field.default:
-            name = f"--{field.name.replace('_', '-')}"
+    for option in Sources.__annotations__:
+        value = getattr(given, option)
+        if value is not None and value != [] and value != getattr(Sources, option):
+            name = f"--{option.replace('_', '-')}"
             raise TokctlError(f"{name} says how texts are read, and there is none", hint)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tokctl.cli import options
+from tokctl.cli.options import Group, choose
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -22,82 +21,91 @@ _STDIN = "-"
 #: Forms of which a text is no field.
 _WITHOUT_FIELDS = ("text", "tsv", "raw")
 
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="text, jsonl, parquet, arrow, tsv (a text, a tab, how often it counts), tar, or "
+        "raw (nothing is decompressed). auto knows JSON Lines by the name, the others but "
+        "tsv by their first bytes; gzip, zstd, xz and bz2 are decompressed.",
+        rich_help_panel=_PANEL,
+    ),
+]
+TextField = Annotated[
+    str | None,
+    typer.Option(
+        "--text-field",
+        metavar="NAME",
+        help="The field of JSON Lines, or the column, that holds the text; text without it. "
+        "a.b is the field b in a. With it, stdin is JSON Lines, unless it is a table.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include",
+        metavar="PATTERN",
+        help="Of a folder, only files like this: '*.md' by name, 'docs/**/*.md' by path. "
+        "Can be repeated.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="PATTERN",
+        help="Of a folder, no files and no folders like this. Can be repeated.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+FilesFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--files-from",
+        metavar="FILE",
+        help="Read the names of texts from here, one on each line, each as it stands; - is stdin.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+Files0From = Annotated[
+    str | None,
+    typer.Option(
+        "--files0-from",
+        metavar="FILE",
+        help="The same, with a NUL behind each name, as find -print0 writes them.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
 
-@dataclass(frozen=True)
-class Sources:
+
+class Sources(Group):
     """What was given; each command takes these options as one argument."""
 
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORM",
-            help="text, jsonl, parquet, arrow, tsv (a text, a tab, how often it counts), tar, or "
-            "raw (nothing is decompressed). auto knows JSON Lines by the name, the others but "
-            "tsv by their first bytes; gzip, zstd, xz and bz2 are decompressed.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = "auto"
-    text_field: Annotated[
-        str | None,
-        typer.Option(
-            "--text-field",
-            metavar="NAME",
-            help="The field of JSON Lines, or the column, that holds the text; text without it. "
-            "a.b is the field b in a. With it, stdin is JSON Lines, unless it is a table.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = None
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--include",
-            metavar="PATTERN",
-            help="Of a folder, only files like this: '*.md' by name, 'docs/**/*.md' by path. "
-            "Can be repeated.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude",
-            metavar="PATTERN",
-            help="Of a folder, no files and no folders like this. Can be repeated.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = None
-    files_from: Annotated[
-        str | None,
-        typer.Option(
-            "--files-from",
-            metavar="FILE",
-            help="Read the names of texts from here, one on each line, each as it stands; - is "
-            "stdin.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = None
-    files0_from: Annotated[
-        str | None,
-        typer.Option(
-            "--files0-from",
-            metavar="FILE",
-            help="The same, with a NUL behind each name, as find -print0 writes them.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = None
+    format: Format = "auto"
+    text_field: TextField = None
+    include: Include = None
+    exclude: Exclude = None
+    files_from: FilesFrom = None
+    files0_from: Files0From = None
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._listed: list[str] | None = None
 
     @property
     def reading(self) -> Reading:
         """How the sources are read; TokctlError where options do not go together."""
         from tokctl.sources.reading import FORMATS, Reading
 
-        options.choose("--format", self.format, FORMATS)
+        choose("--format", self.format, FORMATS)
         if self.text_field is not None:
             if self.format in _WITHOUT_FIELDS:
                 raise TokctlError(
@@ -118,11 +126,9 @@ class Sources:
 
         A list is read once, however often this is asked for: stdin can't be read again.
         """
-        listed: list[str] | None = getattr(self, "_listed", None)
-        if listed is None:
-            listed = self._read_lists(world, files or ())
-            object.__setattr__(self, "_listed", listed)
-        return [*(files or ()), *listed]
+        if self._listed is None:
+            self._listed = self._read_lists(world, files or ())
+        return [*(files or ()), *self._listed]
 
     def _read_lists(self, world: World, files: Sequence[str]) -> list[str]:
         lists = [(self.files_from, b"\n"), (self.files0_from, b"\0")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokctl.cli.events import EventLines
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class World:
     """Streams and manners of one run.
 

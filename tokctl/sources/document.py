@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tokctl.values import Fixed
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Document:
+
+@dataclass(init=False, eq=False, repr=False)
+class Document(Fixed):
     """One text that comes in blocks: a file, stdin, a member of an archive.
 
     Attributes:
@@ -29,9 +31,19 @@ class Document:
     prompt: bool = False
     tell: Callable[[], int] | None = None
 
+    def __init__(
+        self,
+        name: str,
+        size: int | None,
+        blocks: Callable[[], Iterator[bytes]],
+        prompt: bool = False,
+        tell: Callable[[], int] | None = None,
+    ) -> None:
+        self.__dict__.update(name=name, size=size, blocks=blocks, prompt=prompt, tell=tell)
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Batch:
+
+@dataclass(init=False, eq=False, repr=False)
+class Batch(Fixed):
     """Some documents of a source of records, each whole.
 
     Attributes:
@@ -44,9 +56,17 @@ class Batch:
     counts: Sequence[int] | None = None
     first: int = 1
 
+    def __init__(
+        self,
+        texts: Sequence[bytes],
+        counts: Sequence[int] | None = None,
+        first: int = 1,
+    ) -> None:
+        self.__dict__.update(texts=texts, counts=counts, first=first)
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Records:
+
+@dataclass(init=False, eq=False, repr=False)
+class Records(Fixed):
     """Many small documents in one source: the lines of JSON Lines, the rows of a table.
 
     Attributes:
@@ -63,9 +83,22 @@ class Records:
     prompt: bool = False
     unit: str = "line"
 
+    def __init__(
+        self,
+        name: str,
+        size: int | None,
+        batches: Callable[[], Iterator[Batch]],
+        tell: Callable[[], int],
+        prompt: bool = False,
+        unit: str = "line",
+    ) -> None:
+        self.__dict__.update(
+            name=name, size=size, batches=batches, tell=tell, prompt=prompt, unit=unit
+        )
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Archive:
+
+@dataclass(init=False, eq=False, repr=False)
+class Archive(Fixed):
     """Many sources in one stream, such as the files of a tar; each is read before the next is
     asked for.
 
@@ -79,6 +112,16 @@ class Archive:
     members: Callable[[], Iterator[Document | Records]]
     tell: Callable[[], int]
     prompt: bool = False
+
+    def __init__(
+        self,
+        name: str,
+        size: int | None,
+        members: Callable[[], Iterator[Document | Records]],
+        tell: Callable[[], int],
+        prompt: bool = False,
+    ) -> None:
+        self.__dict__.update(name=name, size=size, members=members, tell=tell, prompt=prompt)
 
 
 Source: TypeAlias = Document | Records | Archive

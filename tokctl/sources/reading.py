@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tokctl.values import Fixed, Value
+
 #: What a file can hold; `auto` is what its name and its first bytes say.
 FORMATS = ("auto", "text", "jsonl", "parquet", "arrow", "tsv", "tar", "raw")
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(init=False, eq=False, repr=False)
+class Reading(Fixed, Value):
     """How sources are read.
 
     Attributes:
@@ -25,6 +27,15 @@ class Reading:
     text_field: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        format: str = "auto",  # noqa: A002
+        text_field: str | None = None,
+        include: tuple[str, ...] = (),
+        exclude: tuple[str, ...] = (),
+    ) -> None:
+        self.__dict__.update(format=format, text_field=text_field, include=include, exclude=exclude)
 
 
 #: As names and first bytes say.

@@ -18,8 +18,8 @@ from tokctl.training.options import MOST, Options, exact
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: Told (phase, done, total): `count` in bytes of the sources, `sort` in bytes of counts that did
-#: not fit the memory and are merged, `merge` in ids of the vocabulary. The total is None where
+#: Told (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of counts that
+#: did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is None where
 #: it is not known. What it raises ends the training.
 Progress = Callable[[str, int, int | None], None]
 

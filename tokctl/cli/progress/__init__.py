@@ -10,8 +10,6 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tokctl.cli.progress.watching import watched
-
 if TYPE_CHECKING:
     from typing import Self
 
@@ -26,7 +24,7 @@ _NEXT = {"bar": 0.1, "log": 5.0, "json": 0.5}
 _LATER = 30.0
 _MINUTE = 60.0
 
-__all__ = ["Bars", "watched"]
+__all__ = ["Bars"]
 
 
 class Bars:
