@@ -62,16 +62,27 @@ def _status(path: Path) -> os.stat_result | None:
         raise TokctlError(f"can't write {str(path)!r}: {error}") from None
 
 
+#: Is a temporary file being made, so that nobody knows its name yet? Who turns signals into
+#: exceptions waits until it is over (`tokctl.cli.ending`): else it would stay.
+is_making = False
+
+
 @contextlib.contextmanager
 def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    descriptor, name = tempfile.mkstemp(
-        prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent
-    )
+    global is_making
+    name = ""
     try:
+        is_making = True
+        descriptor, name = tempfile.mkstemp(
+            prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent
+        )
+        is_making = False
         with os.fdopen(descriptor, "wb") as file:
             yield file, Path(name)
     finally:
-        Path(name).unlink(missing_ok=True)
+        is_making = False
+        if name:
+            Path(name).unlink(missing_ok=True)
 
 
 def umask() -> int:

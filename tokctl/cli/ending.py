@@ -41,7 +41,9 @@ def _again(_number: int, frame: FrameType | None) -> None:
 
 
 def _is_bad_moment() -> bool:
-    """Is a fragile module being imported?"""
+    """Is a fragile module being imported, or a file made that could not be found again?"""
+    if getattr(sys.modules.get("tokctl.files"), "is_making", False):
+        return True
     found = (sys.modules.get(name) for name in _FRAGILE)
     specs = (getattr(module, "__spec__", None) for module in found)
     return any(getattr(spec, "_initializing", False) for spec in specs)

@@ -26,7 +26,7 @@ zpty -w shell "zstyle ':completion:*' list-packed no; LISTMAX=1000; stty columns
 zpty -w shell "bindkey '^D' list-choices; echo rea''dy"
 zpty -m -r shell seen $'*ready*' || exit 3
 zpty -w -n shell "$2"$'\C-D'
-sleep 0.3
+sleep "$3"
 zpty -w -n shell $'\C-U'
 zpty -w shell 'echo en''ded'
 zpty -m -r shell seen $'*ended*' || exit 4
@@ -63,10 +63,11 @@ def fish(script: Path, line: str, folder: Path) -> list[str]:
     return [answer.partition("\t")[0] for answer in done.stdout.splitlines()]
 
 
-def zsh(script: Path, line: str, folder: Path) -> str:
-    """What zsh shows when it lists the choices for the end of the line."""
+def zsh(script: Path, line: str, folder: Path, seconds: float = 0.3) -> str:
+    """What zsh shows when it lists the choices for the end of the line, after some seconds:
+    nothing says that it has."""
     done = subprocess.run(
-        ["zsh", "-f", "-c", _ZSH, "zsh", str(script), line],
+        ["zsh", "-f", "-c", _ZSH, "zsh", str(script), line, str(seconds)],
         capture_output=True,
         text=True,
         errors="replace",

@@ -182,7 +182,10 @@ def test_zsh(
 ) -> None:
     (folder / "book.json").write_bytes(b"")
     (folder / "boot.json").write_bytes(b"")
-    answer = asking.zsh(zsh, line, folder)
+    for seconds in (0.3, 2, 6):  # a machine may be busy
+        answer = asking.zsh(zsh, line, folder, seconds)
+        if all(word in answer for word in there):
+            break
     assert [word for word in there if word not in answer] == [], answer
     assert [word for word in absent if word in answer] == [], answer
 
