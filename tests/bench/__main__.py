@@ -17,13 +17,15 @@ from tests.bench import chart
 from tests.bench.driver import Progress, fingerprint, measure, versions
 from tests.bench.job import short
 from tests.bench.judge import WRONG, judge
+from tests.bench.memory import memory_page
 from tests.bench.report import markdown, show
 from tests.bench.results import Measured, append, read
 from tests.bench.rows import QUICK, Row, Sizes
 from tests.bench.texts import CHECKOUT, CORPORA, Materials
-from tests.bench.work import all_rows
+from tests.bench.work import all_rows, memory_rows
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
+MEMORY_PAGE = CHECKOUT / "docs" / "memory.md"
 #: Bytes of each text with --quick.
 QUICK_LIMIT = 300_000
 
@@ -68,6 +70,11 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         help="where each row is added as soon as it is measured; rows that it holds of this "
         "tokctl are not measured again (default: a new file, named at the start)",
     )
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="instead, the peak memory of each command, with 100 MB of text and with 1 GB",
+    )
     parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name} and chart")
     asked = parser.parse_args(arguments)
     if asked.write and (asked.quick or asked.only):
@@ -93,7 +100,8 @@ def main(arguments: Sequence[str]) -> int:
     def say(what: str) -> None:
         errors.print(what, soft_wrap=True)
 
-    rows = all_rows(QUICK if asked.quick else Sizes())
+    sizes = QUICK if asked.quick else Sizes()
+    rows = memory_rows(sizes) if asked.memory else all_rows(sizes)
     if asked.only:
         wanted = asked.only.lower()
         rows = [row for row in rows if wanted in f"{row.section} {row.title} {row.text}".lower()]
@@ -121,7 +129,10 @@ def main(arguments: Sequence[str]) -> int:
     if fingerprint() != tokctl:
         say("tokctl changed during the run: the figures mix two versions of it")
         return 1
-    if asked.write:
+    if asked.write and asked.memory:
+        MEMORY_PAGE.write_text(memory_page(measured, tokctl), encoding="utf-8")
+        say(f"written: docs/{MEMORY_PAGE.name}")
+    elif asked.write:
         picture = PAGE.with_suffix(".svg")
         chart.draw(measured, picture)
         page = markdown(measured, versions(), runs, tokctl, picture.name)

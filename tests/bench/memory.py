@@ -1,4 +1,4 @@
-"""Peak memory by size of the text, as a table."""
+"""Peak memory by size of the text, as a table and as `docs/memory.md`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,38 @@ def memory_table(measured: Sequence[Measured]) -> list[str]:
             continue
         cells = [title]
         for part, peak in zip(parts, peaks, strict=True):
-            cells += [f"{part.size / 1e6:.3g} MB", "-" if peak is None else f"{peak / 1e6:.0f} MB"]
+            cells += [
+                f"{round(part.size / 1e6, 2):,g} MB",
+                "-" if peak is None else f"{peak / 1e6:,.0f} MB",
+            ]
         first, last = peaks[0], peaks[-1]
         cells.append(figure(last / first) if first and last else "-")
         found.append(f"| {' | '.join(cells)} |")
     return found if len(found) > 2 else []
+
+
+def memory_page(measured: Sequence[Measured], tokctl: str) -> str:
+    """The whole page; `tokctl` is the digest of the one that ran."""
+    texts = {part.row.text: part for part in measured}
+    about = [f"- `{name}`: {part.about}, {part.size:,} bytes" for name, part in texts.items()]
+    return "\n".join([PAGE.format(tokctl=tokctl), *memory_table(measured), "", *about, ""])
+
+
+PAGE = """\
+# How much memory a command needs
+
+This page is written by `python -m tests.bench --memory --write`; don't edit it.
+
+The peak of resident memory of whole processes, the interpreter included, on books, code and
+multilingual text repeated with varied words. "times" is what the longer text needs beside the
+shorter one.
+
+- `encode` remembers pre-tokens, up to a bound (some 130 MB, which a stream of any length does not
+  exceed); Parquet adds pyarrow and a group of rows.
+- `train` and `inspect --use` keep the distinct pre-tokens, which grow with a text. `--memory`
+  bounds them while they are counted: a training itself holds those that it learns from.
+- `compare` holds the texts.
+
+What Python makes token by token (`tokens`, `jsonl`) gets a tenth of the text. The tokctl measured,
+its Python files and native module together, has the digest `{tokctl}`.
+"""

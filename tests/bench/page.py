@@ -10,6 +10,7 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --quick      # short texts, small vocabularies, one round
     python -m tests.bench --only encoding
     python -m tests.bench --write --results run.jsonl   # this page; goes on where a run ended
+    python -m tests.bench --memory     # peak memory instead: docs/memory.md
 
 A whole run takes about a quarter of an hour on two quiet cores: what is slow has one round, and
 where the run is behind its `--minutes`, so has all but what is quick.

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from tests.bench.curves import growth_table, odd_table
 from tests.bench.judge import WRONG, Line
-from tests.bench.memory import memory_table
 from tests.bench.page import INTRODUCTION, READING
 from tests.bench.results import Measured
 from tests.bench.rows import TOKCTL
@@ -156,8 +155,6 @@ def markdown(
         parts += ["## Growth\n", GROWTH.format(chart=chart), *table, ""]
     if table := odd_table(measured):
         parts += ["## Odd shapes\n", ODD, *table, ""]
-    if table := memory_table(measured):
-        parts += ["## Memory\n", MEMORY, *table, ""]
     parts.append(
         READING.format(
             runs=f"{runs} round{'s'[: runs - 1]}",
@@ -195,10 +192,4 @@ first pass each. The fastest peer is that of the row; who else ran stands in the
 ODD = """\
 Seconds for a million bytes with GPT-2's vocabulary, the first pass, and how many times those of
 English. The added tokens are searched for in English, and are not in it.
-"""
-MEMORY = """\
-The peak of resident memory of whole processes, the interpreter included, on books, code and
-multilingual text repeated with varied words. "times" is what the longer text needs beside the
-shorter one. `train` keeps the distinct pre-tokens, which grow with a text, unless `--memory` says
-how much they may take; `compare` holds the texts; the others have what is at hand alone.
 """

@@ -15,6 +15,7 @@ from tests.bench import driver, made, rows, work
 from tests.bench.driver import measure, presentable, run_job
 from tests.bench.job import Job, Sample, ids_from_bytes, ids_to_bytes
 from tests.bench.judge import DOCUMENT, REFERENCE, RIGHT, UNCHECKED, WRONG
+from tests.bench.memory import memory_page
 from tests.bench.report import footnotes, markdown
 from tests.bench.results import Measured
 from tests.bench.rows import Contender, Row, Sizes
@@ -68,7 +69,7 @@ def measured(materials: Materials) -> list[Measured]:
     """One row of each kind, one round."""
     kinds = {
         (row.section, row.model, row.key, row.title if row.key in ("", "odd") else ""): row
-        for row in reversed(work.all_rows(TINY))
+        for row in reversed([*work.all_rows(TINY), *work.memory_rows(TINY)])
     }
     found = []
     for row in reversed(kinds.values()):
@@ -144,6 +145,16 @@ def test_the_page_has_every_line_and_no_path_of_this_machine(
     assert str(materials.folder) not in page
     assert str(Path(sys.prefix)) not in page
     assert footnotes(measured)
+
+
+def test_the_page_of_memory_has_every_command(measured: list[Measured]) -> None:
+    parts = [part for part in measured if part.row.section == "memory"]
+    page = memory_page(parts, "d1gest")
+    assert "`d1gest`" in page
+    for part in parts:
+        (line,) = part.lines
+        assert line.memory, (part.row.title, line.verdict)
+        assert f"\n| {part.row.title} | " in page
 
 
 BOOKS = Row(

@@ -22,13 +22,14 @@ _BLOCK = 1 << 20
 
 
 def _finish(command: list[str], stdin: Path | None, made: Path) -> Outcome:
-    """Runs a command; the digest is that of what it writes to stdout and of all in `made`."""
+    """Runs a command; the digest is that of all in `made`, or of what it writes to stdout."""
     digest = hashlib.sha256()
     with Path(stdin or os.devnull).open("rb") as given, (made.parent / "stderr").open("wb") as said:
         process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=said)
         assert process.stdout is not None
         for block in iter(lambda: process.stdout.read(_BLOCK), b""):  # type: ignore[union-attr]
-            digest.update(block)
+            if str(made) not in command:  # else it is the path, which is another in each run
+                digest.update(block)
         process.stdout.close()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -28,8 +28,6 @@ TITLES = {
 }
 #: Python makes what these write, token by token: they get a tenth of the text.
 SLOW = ("encode_tokens", "encode_jsonl")
-#: These hold the text in memory, as their pages say.
-HOLDING = ("compare",)
 #: Seconds after which a command is given up.
 LONG = 1200.0
 
