@@ -243,14 +243,6 @@ def test_help_names_every_format(columns: str) -> None:
         assert f"\n   {known.name} " in shown and known.title in " ".join(shown.split())
 
 
-def test_completion_names_what_is_written() -> None:
-    line = "tokctl convert --to hugg"
-    asked = {"_TOKCTL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "3"}
-    done = process(env=asked | {"_TYPER_COMPLETE_ARGS": line})
-    assert "huggingface" in done.out.decode()
-    assert "tiktoken" not in done.out.decode()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [

@@ -156,8 +156,8 @@ def text_of_blocks(tokenizer: Tokenizer, data: bytes, size: int) -> bytes:
     """What a file gives that comes in blocks of this size."""
     from tokctl.idfiles.readers.decoding import text_of
     from tokctl.idfiles.readers.flat import bin_parts
-    from tokctl.idfiles.readers.given import Stream
     from tokctl.idfiles.readers.kinds import KINDS
+    from tokctl.sources.streams import Stream
 
     blocks = [data[at : at + size] for at in range(0, len(data), size)]
     return b"".join(text_of(tokenizer, bin_parts(Stream(iter(blocks)), "in", KINDS["uint16"])))

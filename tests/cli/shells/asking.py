@@ -16,16 +16,17 @@ _tokctl
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-#: Types a line into an interactive zsh, and has it list what it would complete.
+#: Types a line into an interactive zsh, and has it list what it would complete. (Not by Ctrl-D:
+#: what is typed before zsh listens goes through the terminal, where that is an end of file.)
 _ZSH = r"""
 zmodload zsh/zpty
 fpath=(${1:h} $fpath)
 zpty shell zsh -f -i
 zpty -w shell "PS1= PS2= fpath=(${1:h} \$fpath); autoload -Uz compinit && compinit -u -D"
 zpty -w shell "zstyle ':completion:*' list-packed no; LISTMAX=1000; stty columns 200 rows 100"
-zpty -w shell "bindkey '^D' list-choices; echo rea''dy"
+zpty -w shell "bindkey '^E' list-choices; echo rea''dy"
 zpty -m -r shell seen $'*ready*' || exit 3
-zpty -w -n shell "$2"$'\C-D'
+zpty -w -n shell "$2"$'\C-E'
 sleep "$3"
 zpty -w -n shell $'\C-U'
 zpty -w shell 'echo en''ded'
