@@ -115,8 +115,8 @@ def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], na
     from tokctl.cli.written import packed
     from tokctl.idfiles.readers.decoding import text_of
     from tokctl.idfiles.readers.flat import bin_parts
-    from tokctl.idfiles.readers.given import Stream
     from tokctl.idfiles.readers.kinds import KINDS
+    from tokctl.sources.streams import Stream
 
     tokenizer = Tokenizer.load(trained[name])
     ids = tokenizer.encode_ids(TEXT)

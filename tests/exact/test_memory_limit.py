@@ -154,7 +154,8 @@ def test_what_progress_raises_ends_the_merging() -> None:
 
 
 PEAK = """
-import random, resource, sys
+import random, sys
+from tests.memory import peak
 from tests.exact.spilled import BYTES, counted
 from tokctl.sources import Document
 
@@ -170,9 +171,9 @@ def blocks():
 
 memory = int(sys.argv[1]) or None
 counted([Document("a", 1, lambda: iter([b"a b"]))], memory=memory)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 found, _ = counted([Document("a", None, blocks)], memory=memory, min_count=2, threads=2)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+after = peak()
 print(len(found), sum(times for _, times in found), (after - before) >> 10)
 """
 
@@ -190,7 +191,7 @@ def peak(memory: int, blocks: int) -> tuple[list[str], int]:
     return found, int(megabytes)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kB on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
 def test_the_peak_of_memory_is_what_was_allowed() -> None:
     limited, small = peak(32 << 20, 15)  # 31 MB of text, 2.3 million words
     plain, large = peak(0, 15)

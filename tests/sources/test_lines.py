@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.memory import ROOT
 from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
 from tokctl.errors import TokctlError
 from tokctl.sources import AUTO, Document, Reading, Records, open_sources
@@ -229,7 +230,8 @@ def test_fast_enough() -> None:
 
 
 STREAMED = """
-import io, resource
+import io
+from tests.memory import peak
 from tokctl.sources import Reading, open_sources
 class Lines(io.RawIOBase):
     left = 120
@@ -241,15 +243,17 @@ class Lines(io.RawIOBase):
 size, before = 0, 0
 for batch in source.batches():
     size += sum(map(len, batch.texts))
-    before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(size, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    before = before or peak()
+print(size, peak() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kB, as Linux does")
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
 def test_memory_is_that_of_a_batch() -> None:
     command = [sys.executable, "-c", STREAMED]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    shown = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
     assert int(shown[0]) == 119 * 1000 * 990
     assert int(shown[1]) < 20_000
 
