@@ -153,12 +153,12 @@ def test_texts_of_every_kind(tmp_path: Path) -> None:
     tokenizer = merging(["ab"])
     path = tmp_path / "text.txt"
     path.write_text("abab")
-    for texts in ([path], [str(path)], [document("abab")]):
+    for texts in ([path], [str(path)], [tmp_path], [document("abab")]):
         report = check_health(tokenizer, texts)
         assert report.texts is not None and report.texts.tokens == 2
     both = check_health(tokenizer, [path, document("a")]).texts
     assert both is not None and (both.names[1], both.tokens, both.bytes) == ("text", 3, 5)
-    for wrong in ([tmp_path / "none"], [tmp_path], str(path)):
+    for wrong in ([tmp_path / "none"], str(path)):
         with pytest.raises(TokctlError):
             check_health(tokenizer, wrong)
     with pytest.raises(TokctlError, match="UTF-8"):
