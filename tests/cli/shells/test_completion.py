@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -188,17 +187,6 @@ def test_zsh(
             break
     assert [word for word in there if word not in answer] == [], answer
     assert [word for word in absent if word in answer] == [], answer
-
-
-def test_completion_is_quick(bash: Path) -> None:
-    """A shell and a completion take less than 200 ms; the fastest of five, as the machine may
-    have other work."""
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        asking.bash(bash, "tokctl", "encode", "--as", "")
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.2
 
 
 def test_the_shell_is_not_asked_by_an_environment_variable() -> None:
