@@ -222,4 +222,3 @@ def test_ten_thousand_files(tmp_path: Path) -> None:
     assert all(isinstance(source, Document) for source in opened)
     data = b"".join(block for source in opened for block in source.blocks())  # type: ignore[union-attr]
     assert data == b"".join(b"%d %d\n" % (a, b) for a in range(100) for b in range(100))
-    print(f"{seconds:.2f} s")
