@@ -130,9 +130,10 @@ class EncodesBulk(Encodes):
             TokctlError: what can't be read; a character without an id, with file and line.
         """
         from tokctl.bulk import files as bulk
+        from tokctl.sources import AUTO, opened
 
         files = self._files(threads, special, lines, eos, errors)
-        return bulk.arrays(files, bulk.opened(sources, reading))
+        return bulk.arrays(files, opened(sources, reading or AUTO))
 
     def encode_file_iter(
         self,
@@ -151,10 +152,11 @@ class EncodesBulk(Encodes):
         What is named is looked for at once, and read as the documents are asked for.
         """
         from tokctl.bulk import files as bulk
+        from tokctl.sources import AUTO, opened
 
         files = self._files(threads, special, lines, eos, errors)
         collector = files.collector()
-        return bulk.each(files, collector, bulk.opened(sources, reading))
+        return bulk.each(files, collector, opened(sources, reading or AUTO))
 
     def _files(
         self, threads: int, special: Special, lines: bool, eos: str | int | None, errors: str

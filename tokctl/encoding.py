@@ -6,11 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
 from tokctl.values import Value, cached_property
+
+if TYPE_CHECKING:
+    from tokctl.encodes import Encodes, Special
 
 T = TypeVar("T")
 
@@ -231,6 +234,19 @@ def no_id_error(what: str) -> TokctlError:
         f"{what} is not in the model's alphabet, and it has no unknown token",
         "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
     )
+
+
+def no_id_in(
+    tokenizer: Encodes, text: bytes, special: Special, place: str, line: int | None = None
+) -> TokctlError:
+    """The error for the first token of `text` that has no id. `line` is the line of `place` that
+    the text starts in; None: the place says all."""
+    encoding = tokenizer.encode(text, special=special)
+    lacking = encoding.raw_ids.index(NO_ID)
+    if line is not None:
+        line += text.count(b"\n", 0, encoding.offsets[lacking][0])
+        place += f": line {line}"
+    return no_id_error(f"{place}: {encoding.pieces[lacking]!r}")
 
 
 def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:

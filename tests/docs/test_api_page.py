@@ -3,13 +3,13 @@ them."""
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.docs import examples
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -21,21 +21,8 @@ def test_there_are_examples() -> None:
 
 
 def run(example: str) -> int:
-    """Runs it statement by statement; how many gave what they should."""
-    names: dict[str, Any] = {"__name__": "example"}
-    lines = example.splitlines()
-    checked = 0
-    for statement in ast.parse(example).body:
-        last = lines[(statement.end_lineno or 0) - 1]
-        shown = last[statement.end_col_offset :].partition("  # ")[2]
-        if isinstance(statement, ast.Expr) and shown:
-            code = compile(ast.Expression(statement.value), "example", "eval")
-            assert eval(code, names) == ast.literal_eval(shown), last
-            checked += 1
-        else:
-            assert not shown, last
-            exec(compile(ast.Module([statement], []), "example", "exec"), names)
-    return checked
+    """How many statements gave what they should."""
+    return examples.run(example, {"__name__": "example"})
 
 
 @pytest.fixture(scope="module")

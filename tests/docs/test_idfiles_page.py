@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import tokctl
+from tests.docs.examples import run
 from tests.idfiles import made
 from tokctl import idfiles
 
@@ -26,21 +26,12 @@ def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {}
     shown = 0
     for kind, block in BLOCKS:
-        lines = block.splitlines()
-        if kind == "console":
-            for line in lines:
-                command = shlex.split(line.removeprefix("$ tokctl "))
-                assert tokctl(*command) == (0, b"", ""), line
+        if kind == "python":
+            shown += run(block, names)
             continue
-        for statement in ast.parse(block).body:
-            last = lines[(statement.end_lineno or 0) - 1]
-            answer = last[statement.end_col_offset :].partition("  # ")[2]
-            if isinstance(statement, ast.Expr) and answer:
-                code = compile(ast.Expression(statement.value), "example", "eval")
-                assert eval(code, names) == ast.literal_eval(answer), last
-                shown += 1
-            else:
-                exec(compile(ast.Module([statement], []), "example", "exec"), names)
+        for line in block.splitlines():
+            command = shlex.split(line.removeprefix("$ tokctl "))
+            assert tokctl(*command) == (0, b"", ""), line
     assert shown > 12
 
 

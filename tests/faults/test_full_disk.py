@@ -28,6 +28,12 @@ sh -c "$3"
 echo "code $?"
 cp -R disk "$4"
 """
+READ_ONLY = """
+mount -t tmpfs tokctl-test disk || exit 77
+mount -o remount,ro disk
+sh -c "$1"
+echo "code $?"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +52,15 @@ def shell(arguments: list[str]) -> str:
     return join(command(*arguments))
 
 
-def on_a_small_disk(folder: Path, first: list[str], then: list[str]) -> tuple[str, str]:
-    """stdout and stderr of the two commands; what the disk held is in `full` and `after`."""
+def with_mounts(folder: Path, script: str, *arguments: str) -> tuple[str, str]:
+    """stdout and stderr of a script of the shell that mounts something at `disk`, where nobody
+    else sees it."""
     if sys.platform != "linux" or shutil.which("unshare") is None:
         pytest.skip("a small disk is made with unshare and a tmpfs, on Linux")
     (folder / "disk").mkdir(exist_ok=True)
-    for name in ("full", "after"):
-        shutil.rmtree(folder / name, ignore_errors=True)
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     done = subprocess.run(
-        [
-            *("unshare", *user, "--mount", "sh", "-c", SCRIPT, "sh"),
-            *(shell(first), "full", shell(then), "after"),
-        ],
+        ["unshare", *user, "--mount", "sh", "-c", script, "sh", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -68,6 +70,13 @@ def on_a_small_disk(folder: Path, first: list[str], then: list[str]) -> tuple[st
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip(f"no small disk can be made here: {done.stderr.strip()}")
     return done.stdout, done.stderr
+
+
+def on_a_small_disk(folder: Path, first: list[str], then: list[str]) -> tuple[str, str]:
+    """stdout and stderr of the two commands; what the disk held is in `full` and `after`."""
+    for name in ("full", "after"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return with_mounts(folder, SCRIPT, shell(first), "full", shell(then), "after")
 
 
 @pytest.mark.parametrize("form", ["bin", "megatron", "safetensors"])
@@ -140,27 +149,7 @@ def test_a_folder_that_may_not_be_written_to(folder: Path) -> None:
 
 def test_a_disk_that_may_not_be_written_to(folder: Path) -> None:
     """The same for root: the file system itself is read-only."""
-    remount = "mount -o remount,ro disk"
-    arguments = ["encode", "-m", "model.json", "--as", "bin", "text.txt", "-o"]
-    out, err = _read_only(folder, remount, [*arguments, "disk/ids"])
+    arguments = ["encode", "-m", "model.json", "--as", "bin", "text.txt", "-o", "disk/ids"]
+    out, err = with_mounts(folder, READ_ONLY, shell(arguments))
     assert out == "code 2\n", err
     assert "error: can't write disk/ids: Read-only file system" in err
-
-
-def _read_only(folder: Path, remount: str, arguments: list[str]) -> tuple[str, str]:
-    if sys.platform != "linux" or shutil.which("unshare") is None:
-        pytest.skip("a small disk is made with unshare and a tmpfs, on Linux")
-    (folder / "disk").mkdir(exist_ok=True)
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    script = f'mount -t tmpfs tokctl-test disk || exit 77; {remount}; sh -c "$1"; echo "code $?"'
-    done = subprocess.run(
-        ["unshare", *user, "--mount", "sh", "-c", script, "sh", shell(arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip(f"no small disk can be made here: {done.stderr.strip()}")
-    return done.stdout, done.stderr

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from tokctl import _native
 from tokctl._native import IdArray
 from tokctl.encodes import Encodes, Special
-from tokctl.encoding import no_id_error
+from tokctl.encoding import no_id_in
 from tokctl.errors import TokctlError
 from tokctl.sources import (
-    AUTO,
     BLOCK_SIZE,
-    Archive,
     Batch,
     Document,
-    Reading,
+    Named,
     Records,
     Source,
     check_utf8,
     checked_batch,
     flat,
-    open_sources,
 )
 from tokctl.sources.ahead import read_ahead
 
 T = TypeVar("T")
 
 #: What one may ask the ids of: a path, `-` for stdin, an open source, or several of these.
-Sources: TypeAlias = str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source]
+Sources: TypeAlias = Named | Sequence[Named]
 
 
 @dataclass(frozen=True)
@@ -138,12 +133,7 @@ class Files:
 
     def _no_id(self, text: bytes, name: str, line: int | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id; `line` is that of its start."""
-        encoding = self.tokenizer.encode(text, special=self.special)
-        place = encoding.raw_ids.index(_native.NO_ID)
-        if line is not None:
-            feeds = text.count(b"\n", 0, encoding.offsets[place][0])
-            name += f": line {line + feeds}"
-        return no_id_error(f"{name}: {encoding.pieces[place]!r}")
+        return no_id_in(self.tokenizer, text, self.special, name, line)
 
 
 def _ready(source: Document | Records, parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
@@ -151,22 +141,6 @@ def _ready(source: Document | Records, parts: Iterator[T], ahead: bool) -> Gener
     if ahead and source.prompt and (source.size or 0) > BLOCK_SIZE:
         return read_ahead(parts)
     return (part for part in parts)
-
-
-def opened(sources: Sources, reading: Reading | None) -> list[Source]:
-    """The sources that a person named; TokctlError where one can't be read."""
-    if isinstance(sources, (str, os.PathLike, Document, Records, Archive)):
-        sources = [sources]
-    found: list[Source] = []
-    paths: list[str | Path] = []
-    for one in sources:
-        if isinstance(one, (Document, Records, Archive)):
-            found += open_sources(paths, reading or AUTO) if paths else []
-            found.append(one)
-            paths = []
-        else:
-            paths.append(one if isinstance(one, str) else Path(one))
-    return found + (open_sources(paths, reading or AUTO) if paths else [])
 
 
 def arrays(files: Files, sources: Sequence[Source]) -> tuple[IdArray, array[int]]:

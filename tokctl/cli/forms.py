@@ -119,7 +119,7 @@ class Forms:
         """What is written for the texts of a source of records, each on a line of its own, and
         how many tokens these are."""
         from tokctl.cli.texts_out import batches
-        from tokctl.idfiles.encoding import no_id, readable
+        from tokctl.idfiles.encoding import readable
 
         for batch in source.batches() if self.is_native else batches(source):
             self.bytes_read += sum(map(len, batch.texts))
@@ -134,8 +134,8 @@ class Forms:
                 batch.texts, self.threads, self._matcher, "decimal", self.last_id
             )
             if lacking is not None:
-                where = f"{source.name}: {source.unit} {batch.first + lacking}"
-                raise no_id(self.tokenizer, batch.texts[lacking], self.special, where)
+                number = batch.first + lacking
+                raise self._no_id(batch.texts[lacking], source.name, number, source.unit)
             yield data, int.from_bytes(ends[-8:], sys.byteorder)
 
     def _fed(
@@ -278,11 +278,11 @@ class Forms:
 
     def _no_id(self, text: bytes, name: str, number: int, unit: str | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id."""
-        from tokctl.idfiles import encoding
+        from tokctl.encoding import no_id_in
 
         if unit is None:
-            return encoding.no_id_in_lines(self.tokenizer, text, self.special, name, number)
-        return encoding.no_id(self.tokenizer, text, self.special, f"{name}: {unit} {number}")
+            return no_id_in(self.tokenizer, text, self.special, name, number)
+        return no_id_in(self.tokenizer, text, self.special, f"{name}: {unit} {number}")
 
 
 def ended(row: Encoding, last_id: int, tokenizer: Tokenizer) -> Encoding:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokctl._native import IdWriter
+from tokctl.encoding import no_id_in
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import BEGIN, Before, Chunk
 from tokctl.sources import Batch, Document, Records, check_utf8, checked_batch
@@ -109,7 +110,7 @@ class NativeEncoder:
         )
         if lacking is not None:
             where = f"{source.name}: {source.unit} {batch.first + lacking}"
-            raise no_id(self.tokenizer, batch.texts[lacking], self.special, where)
+            raise no_id_in(self.tokenizer, batch.texts[lacking], self.special, where)
         return Chunk(data, len(data) // self.width, array("q", ends), self.width, before=before)
 
     def blocks(self, document: Document) -> Iterator[bytes]:
@@ -184,10 +185,8 @@ class _Feeding:
         if lacking is not None:
             encoder = self.encoder
             line, text = lacking
-            where = self.lines + 1 + line
-            raise no_id_in_lines(
-                encoder.tokenizer, text, encoder.special, self.document.name, where
-            )
+            line += self.lines + 1
+            raise no_id_in(encoder.tokenizer, text, encoder.special, self.document.name, line)
         return data, count
 
 
@@ -195,34 +194,7 @@ def readable(tokenizer: Tokenizer, batch: Batch, source: Records, errors: str) -
     """The batch, which this model can read; TokctlError, naming line or row, where it can't."""
     if tokenizer.recipe.units == "bytes":
         return batch
-    try:
-        # A line feed is no part of a character: all are UTF-8 where each is.
-        b"\n".join(batch.texts).decode()
-    except UnicodeDecodeError:
-        return checked_batch(batch, source.name, errors, source.unit)
-    return batch
-
-
-def no_id_in_lines(
-    tokenizer: Tokenizer, text: bytes, special: Special, name: str, line: int
-) -> TokctlError:
-    """The error for the first token of `text` that has no id; `line` is that of its start."""
-    from tokctl._native import NO_ID
-
-    encoding = tokenizer.encode(text, special=special)
-    place = encoding.offsets[encoding.raw_ids.index(NO_ID)][0]
-    line += text.count(b"\n", 0, place)
-    return no_id(tokenizer, text, special, f"{name}: line {line}")
-
-
-def no_id(tokenizer: Tokenizer, text: bytes, special: Special, where: str) -> TokctlError:
-    """The error for the first token of `text` that has no id."""
-    from tokctl._native import NO_ID
-    from tokctl.encoding import no_id_error
-
-    encoding = tokenizer.encode(text, special=special)
-    piece = encoding.pieces[encoding.raw_ids.index(NO_ID)]
-    return no_id_error(f"{where}: {piece!r}")
+    return checked_batch(batch, source.name, errors, source.unit)
 
 
 def eos_id(tokenizer: Described, token: str) -> int:

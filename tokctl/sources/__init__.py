@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from tokctl.errors import TokctlError
 from tokctl.sources import opening
@@ -22,6 +23,7 @@ __all__ = [
     "Archive",
     "Batch",
     "Document",
+    "Named",
     "Reading",
     "Records",
     "Source",
@@ -31,11 +33,15 @@ __all__ = [
     "flat",
     "invalid_utf8",
     "open_sources",
+    "opened",
     "read_blocks",
     "total_size",
 ]
 
 STDIN = "-"
+
+#: A path, `-` for stdin, or a source that is there already.
+Named: TypeAlias = str | os.PathLike[str] | Source
 
 
 def open_sources(
@@ -60,6 +66,29 @@ def open_sources(
             "JSON Lines are known by their name (.jsonl, .ndjson); else add --format jsonl",
         )
     return opened
+
+
+def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[Source]:
+    """Paths as the sources that they name, which are checked; sources as they are; in the order
+    given. A folder or a pattern is as many sources as there are files.
+
+    Args:
+        sources: one, or several; `-` is stdin.
+        reading: how the paths are read.
+
+    Raises:
+        TokctlError: a path is missing, or can't be read.
+    """
+    if isinstance(sources, (str, os.PathLike, Document, Records, Archive)):
+        sources = [sources]
+    found: list[Source] = []
+    for are_paths, some in groupby(sources, lambda source: isinstance(source, (str, os.PathLike))):
+        if are_paths:
+            paths = [path if isinstance(path, str) else Path(path) for path in some]  # type: ignore[arg-type]
+            found += open_sources(paths, reading)
+        else:
+            found += some  # type: ignore[arg-type]
+    return found
 
 
 def documents(

@@ -12,7 +12,6 @@ It is what `tokctl encode --count` shows; see `docs/counting.md`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +52,11 @@ def count_tokens(
         TokctlError: a source is missing, or can't be counted; no model; settings that do not go
             together.
     """
+    from tokctl.sources import opened
+
     named = _models(models)
     found = TokenCounts(tuple(named), [], [])
-    for row in rows(_opened(sources), list(named.values()), Settings(**settings), progress):
+    for row in rows(opened(sources), list(named.values()), Settings(**settings), progress):
         if isinstance(row, FileCount):
             found.files.append(row)
         elif keep_going:
@@ -99,13 +100,3 @@ def _models(
     if isinstance(models, (str, Path)) or not isinstance(models, Sequence):
         models = [models]
     return named_models(models)
-
-
-def _opened(given: Sequence[str | Path | Source]) -> list[Source]:
-    from tokctl.sources import open_sources
-
-    opened: list[Source] = []
-    for is_path, some in groupby(given, lambda each: isinstance(each, (str, Path))):
-        group: list[Any] = list(some)
-        opened += open_sources(group) if is_path else group
-    return opened

@@ -10,7 +10,7 @@ from operator import mul, sub
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID, CoreError, IdWriter
-from tokctl.encoding import no_id_error
+from tokctl.encoding import no_id_in
 from tokctl.token_counts.settings import Lengths, Settings
 
 if TYPE_CHECKING:
@@ -84,12 +84,7 @@ class Counter(ABC):
     def no_id(self, text: bytes, place: str, line: int | None = None) -> TokctlError:
         """The error for the first character of `text` that has no id. `line` is the line that
         the text starts in, where that is part of the place."""
-        encoding = self.tokenizer.encode(text, special=self.settings.special)
-        lacking = encoding.raw_ids.index(NO_ID)
-        if line is not None:
-            line += text.count(b"\n", 0, encoding.offsets[lacking][0])
-            place += f": line {line}"
-        return no_id_error(f"{place}: {encoding.pieces[lacking]!r}")
+        return no_id_in(self.tokenizer, text, self.settings.special, place, line)
 
 
 class BlockCounter(Counter):

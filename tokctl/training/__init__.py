@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokctl.recipe import FilledRecipe, Recipe
-from tokctl.sources import AUTO, Document, Reading, Source, documents
+from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training.counting import (
     Progress,
     Read,
@@ -15,7 +15,6 @@ from tokctl.training.counting import (
     counts_to_lines,
 )
 from tokctl.training.filling import fill
-from tokctl.training.opening import opened
 from tokctl.training.options import Options, Timing, available_threads
 from tokctl.training.texts import count
 
