@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tokctl import Tokenizer, default_recipe, formats, preset
-from tokctl.presets import PRESETS
-from tokctl.recipe import ALGORITHMS
+from tokctl.model import ALGORITHMS
+from tokctl.model.presets import PRESETS
 from tokctl.sources.corpora import corpus_path
 
 RECIPES = {

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.cli.run import error, process
-from tokctl import TokctlError, Tokenizer, formats, hub
+from tokctl import TokctlError, Tokenizer, formats
+from tokctl.formats import hub
 
 pytest.importorskip("huggingface_hub")
 

@@ -19,31 +19,31 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokctl.comparison import Comparison, compare
-    from tokctl.encoding import Encoding
+    from tokctl.analysis.comparison import Comparison, compare
     from tokctl.errors import TokctlError
-    from tokctl.pipeline import AddedToken
-    from tokctl.postprocess import Padding, Truncation
-    from tokctl.presets import default_recipe, preset
-    from tokctl.recipe import Recipe
-    from tokctl.token_counts import TokenCounts, count_tokens
+    from tokctl.model import Recipe
+    from tokctl.model.parts import AddedToken
+    from tokctl.model.presets import default_recipe, preset
     from tokctl.tokenizer import Tokenizer, load, train
+    from tokctl.tokenizer.encoding import Encoding
+    from tokctl.tokenizer.postprocess import Padding, Truncation
+    from tokctl.tokenizer.token_counts import TokenCounts, count_tokens
 
 _HOMES = {
-    "AddedToken": "tokctl.pipeline",
-    "Comparison": "tokctl.comparison",
-    "Encoding": "tokctl.encoding",
-    "Padding": "tokctl.postprocess",
-    "Recipe": "tokctl.recipe",
-    "TokenCounts": "tokctl.token_counts",
+    "AddedToken": "tokctl.model.parts",
+    "Comparison": "tokctl.analysis.comparison",
+    "Encoding": "tokctl.tokenizer.encoding",
+    "Padding": "tokctl.tokenizer.postprocess",
+    "Recipe": "tokctl.model",
+    "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
-    "Truncation": "tokctl.postprocess",
-    "compare": "tokctl.comparison",
-    "count_tokens": "tokctl.token_counts",
-    "default_recipe": "tokctl.presets",
+    "Truncation": "tokctl.tokenizer.postprocess",
+    "compare": "tokctl.analysis.comparison",
+    "count_tokens": "tokctl.tokenizer.token_counts",
+    "default_recipe": "tokctl.model.presets",
     "load": "tokctl.tokenizer",
-    "preset": "tokctl.presets",
+    "preset": "tokctl.model.presets",
     "train": "tokctl.tokenizer",
 }
 

@@ -42,7 +42,7 @@ _Limits: TypeAlias = tuple[tuple[int, int] | None, int | None, str]
 #: options. For pre-tokenizers a name alone is a list of one.
 _Parts: TypeAlias = str | Sequence[str | dict[str, Any]]
 #: How a recipe segments: segmentation, units, marker, user_defined, fuse_unknown, whole_words,
-#: precision, unknown_id, unknown, max_input_chars. See `tokctl.recipe.Recipe`.
+#: precision, unknown_id, unknown, max_input_chars. See `tokctl.model.Recipe`.
 _Settings: TypeAlias = dict[str, Any]
 #: What gives the bytes of a text that can't be read where it stands: one with lone surrogates, or
 #: bytes that are not UTF-8.
@@ -423,7 +423,7 @@ class StoredModel:
 @final
 class Decoder:
     """`steps` are the decoders of the chain: their kinds are those of
-    `tokctl.pipeline.DECODERS`, and `markers` (marker, text), and `join`."""
+    `tokctl.model.parts.DECODERS`, and `markers` (marker, text), and `join`."""
 
     def __new__(
         cls, steps: list[dict[str, Any]], tokens: list[bytes], special: list[bool]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.exact.ids_in_and_out import byte_level, characters
 from tokctl import Padding, TokctlError, Tokenizer, Truncation, preset
-from tokctl.bulk.texts import MOST_CHARACTERS, STEP, gathered
+from tokctl.tokenizer.bulk.texts import MOST_CHARACTERS, STEP, gathered
 
 TEXTS = [f"hello there {number}" for number in range(3000)]
 

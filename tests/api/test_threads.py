@@ -12,7 +12,7 @@ import pytest
 
 from tests.formats.models import RECIPES, filled
 from tokctl import Tokenizer, preset
-from tokctl.encodes import MOST_MATCHERS
+from tokctl.tokenizer.encodes import MOST_MATCHERS
 
 TEXTS = [f"abc ab {'cab ' * (number % 50)} a{number} b" for number in range(300)]
 

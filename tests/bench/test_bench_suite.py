@@ -278,8 +278,8 @@ def test_errors_show_no_path_of_this_machine() -> None:
 
 
 def test_pieces_of_a_text_have_its_pre_tokens(materials: Materials, tmp_path: Path) -> None:
-    from tokctl import counts
-    from tokctl.presets import preset
+    from tokctl.model.presets import preset
+    from tokctl.training import counts
 
     text = (
         materials.text("books").path.read_text(encoding="utf-8") + "\n\n a\n\tb\r\nc 's\n's\n1\n2"

@@ -113,7 +113,7 @@ class Materials:
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:
         from tests.bench.peers.tokctl_ import wordpiece_by_count
-        from tokctl.presets import preset
+        from tokctl.model.presets import preset
         from tokctl.tokenizer import Tokenizer
 
         presets = {

@@ -9,8 +9,8 @@ import pytest
 
 from tests.explain import models as small
 from tokctl import Tokenizer, preset
-from tokctl.presets import BPE, BPE_CHARACTERS, WORDPIECE
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.presets import BPE, BPE_CHARACTERS, WORDPIECE
 
 TEXT = """low low low low low lower lower newest newest newest newest newest newest
 widest widest widest longer, and a sea-chest of treasure; a naïve café in 東京 🙂

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.comparing import BOTH, SENTENCE, Call, Done, call
 from tests.cli.test_compare_pages import PAGE
 from tests.metrics.models import TEXT, model
-from tokctl.metrics import metric_names
+from tokctl.analysis.metrics import metric_names
 
 __all__ = ["call"]
 

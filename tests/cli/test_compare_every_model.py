@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.comparing import Call, call
 from tests.explain.every import NAMES, TEXT, model
-from tokctl.comparison import name_files
-from tokctl.metrics import METRICS
+from tokctl.analysis.comparison import name_files
+from tokctl.analysis.metrics import METRICS
 
 __all__ = ["call"]  # a fixture
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import TEXT, Models
 from tests.cli.run import Result, error, names, tokctl
 from tokctl import Tokenizer
-from tokctl.verification import peers
+from tokctl.analysis.verification import peers
 
 
 def verified(models: Models, *more: str | Path, **world: Any) -> Result:

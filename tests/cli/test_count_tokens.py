@@ -270,14 +270,14 @@ def test_verbose_says_how_fast(models: Models) -> None:
 
 def test_no_file_at_all() -> None:
     from tokctl.cli.counting.table import table
-    from tokctl.token_counts import TokenCounts
+    from tokctl.tokenizer.token_counts import TokenCounts
 
     assert table(TokenCounts(("m",), [], []), named=True, width=None) == "0 0 total\n"
 
 
 def test_numbers_of_any_size_are_aligned() -> None:
     from tokctl.cli.counting.table import table
-    from tokctl.token_counts import FileCount, TokenCounts
+    from tokctl.tokenizer.token_counts import FileCount, TokenCounts
 
     rows = [FileCount("a", (2**53,), 2**62, 1), FileCount("b", (1,), 1, 1)]
     shown = table(TokenCounts(("m",), rows, []), named=True, width=None).splitlines()

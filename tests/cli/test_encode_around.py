@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.run import Result, error, tokctl
 from tokctl import Tokenizer
-from tokctl.postprocess import Padding, Truncation
+from tokctl.tokenizer.postprocess import Padding, Truncation
 
 TEXT = "low lower newest widest, a sea-chest of treasure; low low\n" * 3
 GIVEN = "low lower newest widest sea\nlow\n\nof café treasure"

@@ -12,8 +12,8 @@ from tests.cli.conftest import Models
 from tests.cli.inspecting import inspect, printed, refused
 from tests.explain.health.sick import CHARACTERS, byte_level_model, merging
 from tokctl import Tokenizer
-from tokctl.explain.health import CHECKS
-from tokctl.recipe import FilledRecipe
+from tokctl.analysis.health import CHECKS
+from tokctl.model import FilledRecipe
 
 
 @pytest.fixture

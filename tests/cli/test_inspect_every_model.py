@@ -14,7 +14,7 @@ from tests.cli.inspecting import inspect, printed, refused
 from tests.conftest import shared_file
 from tests.explain.every import NAMES, RECIPES, TEXT, model
 from tokctl import Tokenizer
-from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.render.inspect.recipe import part_text
 from tokctl.sources.corpora import corpus_path
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.run import tokctl
 from tokctl import Tokenizer, sources
-from tokctl.presets import BPE_CHARACTERS, CHAR, DEFAULTS, PRESETS, UNIGRAM
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.presets import BPE_CHARACTERS, CHAR, DEFAULTS, PRESETS, UNIGRAM
 
 TEXT = (
     "low  lower\n\n newest\u3000 widest 東京 cafe\u0301\r\n\tlonger ▁x\n ▁ y don't can't! 12 34"

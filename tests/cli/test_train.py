@@ -13,7 +13,7 @@ import pytest
 from tests.cli.run import names, tokctl
 from tests.cli.steps import golden_steps
 from tokctl import Tokenizer
-from tokctl.presets import BPE, BPE_CHARACTERS, PRESETS, WORDPIECE
+from tokctl.model.presets import BPE, BPE_CHARACTERS, PRESETS, WORDPIECE
 
 TOY = b"low low low low low lower lower newest newest newest newest newest newest " + (
     b"widest widest widest longer"

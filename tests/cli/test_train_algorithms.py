@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer
-from tokctl.presets import DEFAULTS
+from tokctl.model.presets import DEFAULTS
 
 TOY = (
     b"low low low low low lower lower newest newest newest newest newest newest "

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import error, tokctl
-from tokctl import Tokenizer, counts, formats
+from tokctl import Tokenizer, formats
+from tokctl.training import counts
 
 TEXT = (
     "the sea, the SEA! naïve café\n\n\tthe  islands' 1234 don't \\n \\ back\r\n"

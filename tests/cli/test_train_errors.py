@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import error, names, process, tokctl
-from tokctl.pipeline import DECODERS, NORMALIZERS, PRE_TOKENIZERS
-from tokctl.presets import PRESETS
+from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS
+from tokctl.model.presets import PRESETS
 
 BYTES_HINT = "leave the marker out, or train on characters (--chars)"
 MARKER_HINT = "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none"

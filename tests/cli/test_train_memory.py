@@ -13,10 +13,11 @@ import pytest
 
 from tests.cli.run import error, names, process, tokctl
 from tests.exact.spilled import document, records
-from tokctl import TokctlError, counts
+from tokctl import TokctlError
 from tokctl.cli import sizes, train_output
-from tokctl.presets import BPE
+from tokctl.model.presets import BPE
 from tokctl.sources import Source
+from tokctl.training import counts
 
 
 def words(number: int, seed: int = 1) -> bytes:

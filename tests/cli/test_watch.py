@@ -18,7 +18,7 @@ from tests.explain import models
 from tokctl import Tokenizer
 from tokctl.cli import watching
 from tokctl.cli.world import World
-from tokctl.presets import DEFAULTS
+from tokctl.model.presets import DEFAULTS
 
 INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, model
-from tokctl.comparison import Segmentation, samples
-from tokctl.comparison.alignment import align
+from tokctl.analysis.comparison import Segmentation, samples
+from tokctl.analysis.comparison.alignment import align
 
 ALPHABET = "lowernstid (\u2019é\u3000\n\ufb01\u00bd\u0301א▁"
 

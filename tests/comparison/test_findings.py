@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.metrics.models import TEXT, document, model
-from tokctl.comparison import Comparison, compare, read_texts, train_sizes
-from tokctl.presets import default_recipe
+from tokctl.analysis.comparison import Comparison, compare, read_texts, train_sizes
+from tokctl.model.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 
 

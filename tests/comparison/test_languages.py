@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.run import tokctl
 from tests.metrics.models import document
-from tokctl.comparison import Languages, compare
+from tokctl.analysis.comparison import Languages, compare
+from tokctl.analysis.metrics import Absent
 from tokctl.errors import TokctlError
-from tokctl.metrics import Absent
 from tokctl.tokenizer import Tokenizer
 
 #: A token for each character, and one for each word.

@@ -10,13 +10,13 @@ import pytest
 
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, document, model
-from tokctl.comparison import Comparison, Text, compare, read_texts, train_sizes
-from tokctl.comparison.samples import pick_sentences
-from tokctl.comparison.speed import speed
-from tokctl.comparison.stories import _count
-from tokctl.comparison.texts import count_words
+from tokctl.analysis.comparison import Comparison, Text, compare, read_texts, train_sizes
+from tokctl.analysis.comparison.samples import pick_sentences
+from tokctl.analysis.comparison.speed import speed
+from tokctl.analysis.comparison.stories import _count
+from tokctl.analysis.comparison.texts import count_words
 from tokctl.errors import TokctlError
-from tokctl.presets import default_recipe
+from tokctl.model.presets import default_recipe
 from tokctl.sources import Source
 
 MODELS = [(name, model(name)) for name in ("bpe", "wordpiece", "unigram", "end")]

@@ -9,10 +9,10 @@ import pytest
 
 from tests.comparison.test_stories import TEXT, told, trained
 from tests.metrics.models import RECIPES, document, model
-from tokctl.pipeline import AddedToken
-from tokctl.presets import preset
-from tokctl.pruning import prune
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import preset
 from tokctl.tokenizer import Tokenizer
+from tokctl.training.pruning import prune
 
 
 @pytest.mark.parametrize(

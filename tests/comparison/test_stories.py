@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, document, model
-from tokctl.comparison import WordStory, compare, train_sizes
-from tokctl.comparison.stories import words_in
-from tokctl.comparison.texts import Text
-from tokctl.presets import default_recipe
+from tokctl.analysis.comparison import WordStory, compare, train_sizes
+from tokctl.analysis.comparison.stories import words_in
+from tokctl.analysis.comparison.texts import Text
+from tokctl.model.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 
 TEXT = "the cat the cats the hat the bat that sat\n" * 3

@@ -7,13 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.models import TEXT
-from tokctl.comparison import compare, train_sizes
-from tokctl.comparison.sweep import SWEPT, sweep_points
-from tokctl.comparison.texts import Text
+from tokctl.analysis.comparison import compare, train_sizes
+from tokctl.analysis.comparison.sweep import SWEPT, sweep_points
+from tokctl.analysis.comparison.texts import Text
 from tokctl.errors import TokctlError
-from tokctl.presets import default_recipe, preset
-from tokctl.presets.named import PRESETS
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.presets import default_recipe, preset
+from tokctl.model.presets.named import PRESETS
 from tokctl.tokenizer import Tokenizer
 
 RECIPES: dict[str, tuple[Recipe, list[int]]] = {

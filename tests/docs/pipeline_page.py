@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, Family
-from tokctl.presets import PRESETS
+from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, Family
+from tokctl.model.presets import PRESETS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
 
@@ -23,7 +23,7 @@ back. A part is a kind with its options. On the command line and from Python it 
 
 ```python
 from dataclasses import replace
-from tokctl.presets import preset
+from tokctl.model.presets import preset
 
 splitting = ["digits", "gpt2"]
 recipe = replace(preset("gpt2"), name="mine", normalizers=["nfc"], pre_tokenizers=splitting)

@@ -45,8 +45,8 @@ def test_the_example(
 
 
 def test_every_method_is_named() -> None:
-    from tokctl.decodes import Decodes
-    from tokctl.encodes_bulk import EncodesBulk
+    from tokctl.tokenizer.decodes import Decodes
+    from tokctl.tokenizer.encodes_bulk import EncodesBulk
 
     methods = [name for name in dir(EncodesBulk) if name.startswith("encode_")]
     methods += ["decode", "decode_bytes", "decode_batch"]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.metrics.models import TEXT, document
-from tokctl.comparison import compare, train_sizes
-from tokctl.comparison.texts import Text
-from tokctl.metrics import metric_names
-from tokctl.presets import default_recipe
+from tokctl.analysis.comparison import compare, train_sizes
+from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.metrics import metric_names
+from tokctl.model.presets import default_recipe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
 

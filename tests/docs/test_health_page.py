@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.explain.every import TEXT, model
 from tests.explain.health.sick import health
-from tokctl.explain.health import CHECKS, SEVERITIES
+from tokctl.analysis.health import CHECKS, SEVERITIES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "health.md").read_text(encoding="utf-8")
 

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tokctl import training
-from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS
-from tokctl.presets import BPE, BPE_CHARACTERS
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
+from tokctl.model.presets import BPE, BPE_CHARACTERS
 from tokctl.sources import Archive, Batch, Document, Records, Source
 from tokctl.training import Options, Read
 

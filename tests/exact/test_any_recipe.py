@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, formats
-from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS
-from tokctl.recipe import ALGORITHMS
+from tokctl.model import ALGORITHMS
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 
 #: Values of the kinds that want one, or have several behaviours.
 VALUES = {

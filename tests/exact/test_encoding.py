@@ -16,7 +16,7 @@ from tests.twins.decode import decode_tokens
 from tests.twins.train import initial_symbols
 from tokctl import TokctlError, Tokenizer, default_recipe, preset
 from tokctl._native import NO_ID
-from tokctl.pipeline import AddedToken
+from tokctl.model.parts import AddedToken
 
 #: Short ones for the scan, long ones for the heap.
 probes = st.one_of(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.exact.training_options import MARKERS, assert_same, odd_words, recipe, tied_words
 from tests.twins import train as twin
 from tokctl import TokctlError
-from tokctl.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE
-from tokctl.recipe import TIE_BREAKS, FilledRecipe, Recipe
+from tokctl.model import TIE_BREAKS, FilledRecipe, Recipe
+from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tests.exact.test_pretokenizers import TURNING
 from tokctl import Recipe, Tokenizer, default_recipe, formats, preset
-from tokctl.pretokenizers import PATTERNS
-from tokctl.recipe import Marker
+from tokctl.model import Marker
+from tokctl.model.pretokenizers import PATTERNS
 
 hf = pytest.importorskip("tokenizers")
 

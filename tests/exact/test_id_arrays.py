@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tests.exact.ids_in_and_out import WORDS, byte_level, characters, outcome
 from tokctl import TokctlError, Tokenizer, _native, preset
-from tokctl.encoding import Encoding
+from tokctl.tokenizer.encoding import Encoding
 
 #: What makes other objects of a list of ids that fit them.
 KINDS: dict[str, Callable[[list[int]], Any]] = {

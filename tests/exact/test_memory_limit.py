@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
-from tokctl import TokctlError, counts, training
+from tokctl import TokctlError, training
 from tokctl.sources import Source
-from tokctl.training import Options, spilling
+from tokctl.training import Options, counts, spilling
 
 
 @given(

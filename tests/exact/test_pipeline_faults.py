@@ -15,8 +15,8 @@ import pytest
 
 from tests.exact.pipeline_peers import loaded_there
 from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, preset
-from tokctl.presets import PRESETS
-from tokctl.recipe import Marker
+from tokctl.model import Marker
+from tokctl.model.presets import PRESETS
 
 hf = pytest.importorskip("tokenizers")
 

@@ -13,7 +13,7 @@ import pytest
 from tests.exact.pipeline_peers import PAIRS, assert_same, compare, loaded_there, texts, train
 from tokctl import Tokenizer, default_recipe, preset
 from tokctl.formats import obstacle
-from tokctl.presets import PRESETS
+from tokctl.model.presets import PRESETS
 
 pytest.importorskip("tokenizers")
 

@@ -11,8 +11,7 @@ import pytest
 from tests.exact.pipeline_peers import texts, train
 from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl._native import NO_ID
-from tokctl.presets import PRESETS
-from tokctl.recipe import (
+from tokctl.model import (
     ALGORITHMS,
     ALPHABETS,
     MARKER_KINDS,
@@ -21,6 +20,7 @@ from tokctl.recipe import (
     UNKNOWNS,
     Marker,
 )
+from tokctl.model.presets import PRESETS
 
 RECIPES = {
     **{name: preset(name) for name in PRESETS},

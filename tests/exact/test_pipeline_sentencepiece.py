@@ -15,7 +15,7 @@ from tests.exact.pipeline_peers import corpus, loaded_there, texts, train, train
 from tests.exact.strings import WHOLE
 from tokctl import Tokenizer, formats, preset
 from tokctl.formats import sentencepiece_proto
-from tokctl.presets import DEFAULTS
+from tokctl.model.presets import DEFAULTS
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")

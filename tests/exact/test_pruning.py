@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.exact.training_options import MARKERS, odd_words, recipe, tied_words
 from tokctl import TokctlError
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
-from tokctl.pruning import prune
-from tokctl.recipe import TIE_BREAKS, FilledRecipe
+from tokctl.model import TIE_BREAKS, FilledRecipe
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
+from tokctl.training.pruning import prune
 
 
 def as_trained(model: FilledRecipe) -> FilledRecipe:

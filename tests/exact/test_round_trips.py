@@ -21,8 +21,8 @@ from tests.fuzz.seeds import seeds
 from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.formats.saving import save
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Merge
+from tokctl.model import FilledRecipe, Merge
+from tokctl.model.parts import AddedToken
 
 WRITTEN = [known.name for known in FORMATS if known.writes and known.reads]
 SIZE = 2500

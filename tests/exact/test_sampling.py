@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer
-from tokctl.presets import PRESETS, UNIGRAM
+from tokctl.model.presets import PRESETS, UNIGRAM
 
 TEXT = "to be or not to be that is the question whether tis nobler in the mind " * 20
 

@@ -18,9 +18,9 @@ from tests.exact.test_unigram_encoding import (
     words,
 )
 from tokctl import Tokenizer, formats
-from tokctl.explain import ScoredWord, explain
-from tokctl.explain.pre_tokens import pre_tokens_of
-from tokctl.pipeline import AddedToken
+from tokctl.analysis.explain import ScoredWord, explain
+from tokctl.analysis.explain.pre_tokens import pre_tokens_of
+from tokctl.model.parts import AddedToken
 
 
 def with_added(prepend: str = "always") -> Tokenizer:

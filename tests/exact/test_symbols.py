@@ -9,10 +9,10 @@ import pytest
 
 from tests.exact.lone_segmenters import encoder
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.presets import PRESETS
-from tokctl.pruning import prune
-from tokctl.recipe import FilledRecipe, Marker, Recipe, is_initial_symbol
+from tokctl.model import FilledRecipe, Marker, Recipe, is_initial_symbol
+from tokctl.model.presets import PRESETS
 from tokctl.training import extending
+from tokctl.training.pruning import prune
 
 #: (marker, initial symbols, others): as in the native `train/extend.rs`.
 CASES = [

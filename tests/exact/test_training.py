@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.exact.training_options import MARKERS
 from tests.twins import train as twin
 from tokctl import Recipe, TokctlError, Tokenizer, preset
-from tokctl.byte_level import spell
-from tokctl.recipe import TIE_BREAKS
+from tokctl.model import TIE_BREAKS
+from tokctl.model.byte_level import spell
 
 
 def recipe(marker: str, score: str, ties: str, **changes: object) -> Recipe:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.exact.training_options import WORDS, document
 from tokctl import TokctlError, training
-from tokctl.presets import BPE, WORD
+from tokctl.model.presets import BPE, WORD
 from tokctl.training import Options, train_on_counts
 
 

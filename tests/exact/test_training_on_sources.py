@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
-from tokctl import TokctlError, Tokenizer, counts, training
-from tokctl.presets import BPE_CHARACTERS
+from tokctl import TokctlError, Tokenizer, training
+from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Batch, Records, Source
-from tokctl.training import Options
+from tokctl.training import Options, counts
 
 
 def test_no_pre_token_crosses_the_end_of_a_document() -> None:

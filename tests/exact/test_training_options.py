@@ -25,10 +25,10 @@ from tests.exact.training_options import (
 from tests.twins import options as twins
 from tests.twins import train as twin
 from tokctl import TokctlError, _native, training
-from tokctl.byte_level import spell
-from tokctl.pipeline import PRE_TOKENIZERS
-from tokctl.presets import BPE, CHAR, UNIGRAM, WORD
-from tokctl.recipe import TIE_BREAKS, TrainingRecord
+from tokctl.model import TIE_BREAKS, TrainingRecord
+from tokctl.model.byte_level import spell
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD
 from tokctl.training import Options, Timing, train_on_counts
 
 # -- the alphabet ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.exact.training_options import tied_words
 from tests.twins import options as twins
 from tokctl import TokctlError
-from tokctl.presets import CHAR, WORD
+from tokctl.model.presets import CHAR, WORD
 from tokctl.training import Options, train_on_counts
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.twins import train as twin
 from tokctl import training
-from tokctl.pipeline import PRE_TOKENIZERS
-from tokctl.presets import BPE_CHARACTERS
-from tokctl.recipe import FilledRecipe, Marker, Recipe
+from tokctl.model import FilledRecipe, Marker, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
 from tokctl.training import Options
 

@@ -7,9 +7,9 @@ from functools import cache
 
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM
 
 TEXT = """low lower newest widest longer (low) the lower, the newer. It's 12 and 1234!
 The lowest of the low: newer, never lower... “widest” wide wider; naïve café.

@@ -11,8 +11,8 @@ from typing import Any
 from tests.conftest import shared_file
 from tests.twins import train as twin
 from tokctl import Tokenizer, preset
-from tokctl.presets import BPE_CHARACTERS, WORDPIECE
-from tokctl.recipe import Marker, Recipe
+from tokctl.model import Marker, Recipe
+from tokctl.model.presets import BPE_CHARACTERS, WORDPIECE
 
 #: The toy document of both notebooks.
 TOY = "low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3 + "longer"

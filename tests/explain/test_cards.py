@@ -10,9 +10,9 @@ from tests.explain import every
 from tests.explain import models as small
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.explain import token_history
-from tokctl.explain.cards import LONGER, NODES, Node, TokenCard, token_cards
-from tokctl.explain.curves import (
+from tokctl.analysis.explain import token_history
+from tokctl.analysis.explain.cards import LONGER, NODES, Node, TokenCard, token_cards
+from tokctl.analysis.explain.curves import (
     POINTS,
     frequencies,
     merge_curve,
@@ -20,7 +20,7 @@ from tokctl.explain.curves import (
     spread,
     token_lengths,
 )
-from tokctl.presets import BPE_CHARACTERS
+from tokctl.model.presets import BPE_CHARACTERS
 
 
 @pytest.mark.parametrize("name", every.NAMES)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.explain import models
 from tokctl import Tokenizer
-from tokctl.explain import PairCounts, count_pre_tokens, pair_counts
-from tokctl.explain.replay import Frame, MergeReplay
+from tokctl.analysis.explain import PairCounts, count_pre_tokens, pair_counts
+from tokctl.analysis.replay import Frame, MergeReplay
 from tokctl.sources import Document
 
 TEXT = Document("a", None, lambda: iter([models.TEXT.encode()]))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.explain.every import NAMES, TEXT, model
 from tests.metrics.models import document
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import (
+from tokctl.analysis.explain import (
     FoundWord,
     LookedUpWord,
     Lookup,
@@ -27,9 +27,9 @@ from tokctl.explain import (
     token_history,
     unreachable,
 )
-from tokctl.explain.kinds import kind_of
-from tokctl.explain.summary import place_of
-from tokctl.presets import DEFAULTS
+from tokctl.analysis.explain.kinds import kind_of
+from tokctl.analysis.explain.summary import place_of
+from tokctl.model.presets import DEFAULTS
 
 TEXTS = st.text(
     alphabet="lowernstid (\u2019éN<x>\u3000\n\ufb01\u00bd\ufdfaΩ12▁#", max_size=40

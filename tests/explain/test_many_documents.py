@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.explain.every import NAMES, model
 from tests.many import archive, files, records
 from tokctl import TokctlError
-from tokctl.explain import segmented, text_use
-from tokctl.explain.health import Health, check_health
-from tokctl.explain.states import count_pre_tokens
+from tokctl.analysis.explain import segmented, text_use
+from tokctl.analysis.explain.states import count_pre_tokens
+from tokctl.analysis.health import Health, check_health
 
 #: Joined they would be other words; `<x>` may be an added token.
 PIECES = st.sampled_from(["", "a", "b", "\r", "\n", " ", "new", "est", "<", "x>", "<x>", "low low"])

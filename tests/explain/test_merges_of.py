@@ -7,7 +7,7 @@ import pytest
 from tests.explain import models
 from tests.explain.every import model
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import merge_records, merges_of
+from tokctl.analysis.explain import merge_records, merges_of
 
 
 def steps(tokenizer: Tokenizer, token: str, *stretch: int) -> list[int]:

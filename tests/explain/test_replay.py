@@ -14,10 +14,10 @@ from tests.conftest import shared_file
 from tests.explain import every, models
 from tests.metrics.models import document
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.explain import count_pre_tokens, state_words
-from tokctl.explain.replay import Frame, LeadingPair, MergeReplay
-from tokctl.presets import DEFAULTS
-from tokctl.recipe import Recipe
+from tokctl.analysis.explain import count_pre_tokens, state_words
+from tokctl.analysis.replay import Frame, LeadingPair, MergeReplay
+from tokctl.model import Recipe
+from tokctl.model.presets import DEFAULTS
 
 RECIPES: dict[str, Recipe] = {
     "bpe": DEFAULTS["bpe"],
@@ -313,7 +313,7 @@ def test_a_word_as_long_as_a_book_is_shown_in_part() -> None:
 
 
 def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokctl.explain.replay.base.MOST_BYTES", 10)
+    monkeypatch.setattr("tokctl.analysis.replay.base.MOST_BYTES", 10)
     tokenizer = models.model("bytes")
     with pytest.raises(TokctlError, match="too large to watch: its distinct pre-tokens have 11"):
         MergeReplay(tokenizer, counted(tokenizer, "low lower x"))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.explain import models
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import corpus_state, count_pre_tokens, state_words
-from tokctl.recipe import Recipe
+from tokctl.analysis.explain import corpus_state, count_pre_tokens, state_words
+from tokctl.model import Recipe
 from tokctl.sources import Document
 
 State = dict[tuple[str, ...], int]

@@ -8,10 +8,10 @@ import pytest
 
 from tests.explain import models
 from tokctl import Tokenizer, preset
-from tokctl.explain import reach, summarize, unreachable
-from tokctl.explain.places import content_of
-from tokctl.explain.summary import SHOWN
-from tokctl.recipe import FilledRecipe
+from tokctl.analysis.explain import reach, summarize, unreachable
+from tokctl.analysis.explain.places import content_of
+from tokctl.analysis.explain.summary import SHOWN
+from tokctl.model import FilledRecipe
 
 
 def test_the_notebooks_model() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.explain import models
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import Use, history, merge_records
-from tokctl.recipe import FilledRecipe, Merge
+from tokctl.analysis.explain import Use, history, merge_records
+from tokctl.model import FilledRecipe, Merge
 
 
 def test_the_tree_of_a_notebooks_token() -> None:

@@ -14,13 +14,13 @@ from tests.explain.every import NAMES, TEXT, model
 from tests.metrics.models import document
 from tokctl import TokctlError, Tokenizer
 from tokctl._native import NO_ID
-from tokctl.comparison.measuring import measure
-from tokctl.explain import Segmented, Share, segmented, text_use, token_use
-from tokctl.explain.uses import _words
-from tokctl.metrics.vocabulary import range_of
-from tokctl.presets import BPE_CHARACTERS
-from tokctl.segmenting import of_pre_tokens
+from tokctl.analysis.comparison.measuring import measure
+from tokctl.analysis.explain import Segmented, Share, segmented, text_use, token_use
+from tokctl.analysis.explain.uses import _words
+from tokctl.analysis.metrics.vocabulary import range_of
+from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
+from tokctl.tokenizer.segmenting import of_pre_tokens
 
 FULL = f"{TEXT}<x>New <x> ab<end> Ωω\n☃ the end"
 

@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 from tests.explain import models
 from tests.twins.train import merge_word
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import Candidate, Failure, Leftover, Match, MatchedWord, MergedWord, explain
-from tokctl.explain.words import LONGEST
-from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl.analysis.explain import (
+    Candidate,
+    Failure,
+    Leftover,
+    Match,
+    MatchedWord,
+    MergedWord,
+    explain,
+)
+from tokctl.analysis.explain.words import LONGEST
+from tokctl.model import FilledRecipe, Merge, Recipe
 
 TEXTS = st.text(alphabet="abelnostw'.Ġ#_ é\n", max_size=40)
 

@@ -12,10 +12,10 @@ import gguf
 import numpy as np
 import sentencepiece as spm
 
-from tokctl import Tokenizer, byte_level, formats
+from tokctl import Tokenizer, formats
 from tokctl.formats import sentencepiece_proto
-from tokctl.recipe import FilledRecipe
-from tokctl.recipe.symbols import BYTE_TOKENS
+from tokctl.model import FilledRecipe, byte_level
+from tokctl.model.symbols import BYTE_TOKENS
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tokctl import byte_level
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE_CHARACTERS, CHAR, PRESETS, UNIGRAM, WORD, WORDPIECE
-from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE_CHARACTERS, CHAR, PRESETS, UNIGRAM, WORD, WORDPIECE
 
 RECORD = TrainingRecord(1, 10, "0" * 64, 5, 4, 3, 300, 1, 1, None, True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 
 def normalize(model: FilledRecipe, text: str) -> str:

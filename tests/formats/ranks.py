@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.exact.strings import strings
 from tokctl import Tokenizer, preset
-from tokctl.byte_level import IN_ID_ORDER
+from tokctl.model.byte_level import IN_ID_ORDER
 
 #: Every byte by its value.
 BYTES = [bytes([byte]) for byte in range(256)]

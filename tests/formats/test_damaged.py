@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, formats
-from tokctl.recipe import Origin
+from tokctl.model import Origin
 
 
 def stripped(data: bytes) -> bytes:

@@ -14,7 +14,7 @@ from tests.exact.strings import strings
 from tests.formats.test_sentencepiece_model import sentences
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats.gguf import pre_tokenizers
-from tokctl.recipe import Origin
+from tokctl.model import Origin
 
 pytest.importorskip("gguf")
 spm = pytest.importorskip("sentencepiece")

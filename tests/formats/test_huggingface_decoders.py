@@ -13,10 +13,10 @@ from tokenizers import Regex, decoders, models, pre_tokenizers
 from tests.formats.theirs import back, read, tokenizer
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats.huggingface import obstacle
-from tokctl.pipeline import (
+from tokctl.model.parts import (
     DECODERS,
 )
-from tokctl.presets import preset
+from tokctl.model.presets import preset
 
 THEIR_DECODERS = {
     "wordpiece": decoders.WordPiece(),

@@ -10,8 +10,8 @@ import tokenizers as hf
 from tokenizers import AddedToken, models, pre_tokenizers
 
 from tests.conftest import shared_file
-from tokctl import TokctlError, byte_level, formats
-from tokctl.recipe import FilledRecipe
+from tokctl import TokctlError, formats
+from tokctl.model import FilledRecipe, byte_level
 
 TOKENS = ["<unk>", "a", "b", "c", "ab", "abc"]
 VOCAB = {token: id_ for id_, token in enumerate(TOKENS)}

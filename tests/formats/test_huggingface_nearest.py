@@ -14,8 +14,8 @@ from tests.formats.models import RECIPES, RECORD, filled, with_added
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import Tokenizer, formats
 from tokctl.formats import InexpressibleError
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import AddedToken
 
 
 def major(model: FilledRecipe) -> list[str]:

@@ -16,15 +16,15 @@ from tests.formats.theirs import RULES, back, read, tokenizer
 from tokctl import TokctlError, _native, formats
 from tokctl.formats.huggingface import obstacle
 from tokctl.formats.huggingface.pre_tokenizers import from_json, to_json
-from tokctl.pipeline import (
+from tokctl.model import Recipe
+from tokctl.model.parts import (
     NORMALIZERS,
     POST_PROCESSORS,
     PRE_TOKENIZERS,
     native_parts,
 )
-from tokctl.presets import BPE_CHARACTERS, WORD
-from tokctl.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
-from tokctl.recipe import Recipe
+from tokctl.model.presets import BPE_CHARACTERS, WORD
+from tokctl.model.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
 
 THEIR_NORMALIZERS = {
     "nfc": normalizers.NFC(),

@@ -14,9 +14,10 @@ import tokenizers as hf
 from tokenizers import decoders, models, pre_tokenizers
 
 from tests.cli.run import tokctl
-from tokctl import TokctlError, Tokenizer, byte_level, formats, preset
+from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.formats.saving import save
+from tokctl.model import byte_level
 
 COUNTS = {b"low": 5, b" lower": 4, b" newest": 6, "né".encode(): 3, b"\0": 9, b"\0\0a": 7}
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import shared_file
-from tokctl import Tokenizer, byte_level, formats
+from tokctl import Tokenizer, formats
 from tokctl.formats import InexpressibleError, merging
-from tokctl.pipeline import AddedToken
-from tokctl.presets import preset
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe, byte_level
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import preset
 
 
 def ranked(tokens: list[bytes]) -> FilledRecipe:

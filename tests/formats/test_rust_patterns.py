@@ -16,8 +16,8 @@ from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.formats.tiktoken.known import Encoding
 from tokctl.formats.tiktoken.reading import fill
-from tokctl.pipeline import PRE_TOKENIZERS
-from tokctl.pretokenizers import KNOWN_PATTERNS
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.pretokenizers import KNOWN_PATTERNS
 
 pytest.importorskip("tiktoken")
 

@@ -17,7 +17,7 @@ from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places, stripped
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import scanned
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 OURS = {name: formats.serialize(filled(recipe)) for name, recipe in RECIPES.items()}
 for _name in ("gpt2", "bert", "unigram that they load", "word", "chars"):

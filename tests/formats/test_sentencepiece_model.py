@@ -13,7 +13,7 @@ from tests.conftest import shared_file
 from tests.formats import pipeline_twin as twin
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import sentencepiece_proto
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 spm = pytest.importorskip("sentencepiece")
 

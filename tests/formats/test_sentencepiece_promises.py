@@ -10,8 +10,8 @@ from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import sentencepiece_proto
 from tokctl.formats.sentencepiece.reading import BYTE, NORMAL, UNKNOWN, WORDS
 from tokctl.formats.sentencepiece.spaces import MARK, Spaces, decoders, normalizers
-from tokctl.pipeline import DECODERS, NORMALIZERS, AddedToken
-from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl.model import FilledRecipe, Merge, Recipe
+from tokctl.model.parts import DECODERS, NORMALIZERS, AddedToken
 
 spm = pytest.importorskip("sentencepiece")
 

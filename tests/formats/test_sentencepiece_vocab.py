@@ -10,7 +10,7 @@ import pytest
 from tests.formats.test_sentencepiece_model import sentences, texts
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import Hints
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 spm = pytest.importorskip("sentencepiece")
 

@@ -18,9 +18,9 @@ from tests.conftest import shared_file
 from tests.formats.test_sentencepiece_model import sentences, texts, trained
 from tokctl import Tokenizer, _native, formats, preset
 from tokctl.formats import InexpressibleError, sentencepiece_proto
-from tokctl.pipeline import AddedToken
-from tokctl.presets import CHAR, UNIGRAM, WORD
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import CHAR, UNIGRAM, WORD
 
 spm = pytest.importorskip("sentencepiece")
 
@@ -242,7 +242,7 @@ def test_rules_and_what_they_leave_alone() -> None:
     model = formats.parse(data, "m")
     assert lost(model) == []
     rules, *rest = model.recipe.normalizers
-    from tokctl.pipeline import NORMALIZERS
+    from tokctl.model.parts import NORMALIZERS
 
     for keep, message in (((), "change 'ﬁ'"), (("ﬁ", "x"), "leave alone 'x'")):
         part = NORMALIZERS.part(rules.kind, keep=list(keep))

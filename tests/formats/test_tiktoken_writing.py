@@ -19,7 +19,7 @@ from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_merging import ranked
 from tokctl import Recipe, TokctlError, Tokenizer, formats, preset
 from tokctl.formats import InexpressibleError
-from tokctl.pipeline import AddedToken
+from tokctl.model.parts import AddedToken
 
 tiktoken = pytest.importorskip("tiktoken")
 

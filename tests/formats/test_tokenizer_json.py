@@ -11,9 +11,9 @@ import tokenizers as hf
 
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import TokctlError, formats
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE_CHARACTERS, WORD, preset
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE_CHARACTERS, WORD, preset
 
 #: What Hugging Face can't do with the same ids.
 REFUSED = {

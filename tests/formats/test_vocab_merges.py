@@ -16,9 +16,10 @@ from tests.conftest import shared_file
 from tests.exact.strings import strings
 from tests.formats.damage import damaged
 from tests.formats.models import RECIPES, filled
-from tokctl import TokctlError, Tokenizer, byte_level, formats
+from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import InexpressibleError
 from tokctl.formats.vocab_merges import MERGES, VOCAB
+from tokctl.model import byte_level
 from tokctl.sources.corpora import corpus_path
 
 

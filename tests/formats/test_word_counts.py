@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.formats.models import RECIPES, filled, with_added
-from tokctl import TokctlError, Tokenizer, counts, formats, preset
+from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import InexpressibleError, word_counts
 from tokctl.sources import Document
+from tokctl.training import counts
 
 #: What lines are made of, and what it is escaped with.
 odd = st.one_of(

@@ -9,7 +9,7 @@ import tokenizers as hf
 from tokenizers import models
 
 from tokctl import formats
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 RULES = "BAAAAAAAAAAA"
 

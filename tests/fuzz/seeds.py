@@ -12,7 +12,7 @@ from typing import Any
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import Tokenizer, formats
 from tokctl.formats import FORMATS, InexpressibleError
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 #: What a case of several files is cut at.
 CUT = b"\n=====\n"

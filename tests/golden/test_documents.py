@@ -12,8 +12,8 @@ import pytest
 
 from tests.conftest import shared_file
 from tokctl import Recipe, Tokenizer, default_recipe, preset
-from tokctl.pretokenizers import split
-from tokctl.recipe import Marker
+from tokctl.model import Marker
+from tokctl.model.pretokenizers import split
 
 BPE = replace(preset("notebook-bpe"), normalizers=(), pre_tokenizers="whitespace")
 WORDPIECE = replace(preset("notebook-wordpiece"), normalizers=(), pre_tokenizers="whitespace")

@@ -14,8 +14,8 @@ import pytest
 
 from tests.growth.shapes import SHAPES, STORY, prose
 from tokctl import Tokenizer, _native, formats, preset
-from tokctl.presets import default_recipe
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.presets import default_recipe
 
 pytestmark = pytest.mark.skipif(
     "TOKCTL_COUNTING" not in os.environ,

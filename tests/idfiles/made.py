@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tokctl import Tokenizer, preset
-from tokctl.presets import BPE, BPE_CHARACTERS, WORDPIECE
+from tokctl.model.presets import BPE, BPE_CHARACTERS, WORDPIECE
 from tokctl.sources import Archive, Batch, Document, Records, Source
 
 TRAINED_ON = """low low low low low lower lower newest newest newest newest newest newest

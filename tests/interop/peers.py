@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.exact.strings import EXAMPLES, strings
 from tokctl import Tokenizer, default_recipe, formats, preset
-from tokctl.presets import PRESETS
+from tokctl.model.presets import PRESETS
 from tokctl.sources.corpora import corpus_path
 
 os.environ["HF_HUB_OFFLINE"] = "1"

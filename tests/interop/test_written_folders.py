@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.interop.peers import assert_same, auto, trained
 from tokctl import Tokenizer, formats
-from tokctl.presets import PRESETS
+from tokctl.model.presets import PRESETS
 
 pytest.importorskip("jinja2")
 

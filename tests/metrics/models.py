@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from tokctl.presets import BPE, BPE_CHARACTERS, default_recipe, preset
-from tokctl.recipe import Marker, Recipe
+from tokctl.model import Marker, Recipe
+from tokctl.model.presets import BPE, BPE_CHARACTERS, default_recipe, preset
 from tokctl.sources import Document
 from tokctl.tokenizer import Tokenizer
 

@@ -11,8 +11,8 @@ import regex
 
 from tests.twins import word_breaks
 from tokctl._native import NO_ID
+from tokctl.analysis.metrics import Counts
 from tokctl.errors import TokctlError
-from tokctl.metrics import Counts
 from tokctl.tokenizer import Tokenizer
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.metrics import slow
 from tests.metrics.models import RECIPES, TEXT, document, model
-from tokctl.comparison import Comparison, compare
-from tokctl.comparison.measuring import agreements, measure, measure_all
-from tokctl.comparison.samples import pick_sentences
-from tokctl.comparison.texts import Text
+from tokctl.analysis.comparison import Comparison, compare
+from tokctl.analysis.comparison.measuring import agreements, measure, measure_all
+from tokctl.analysis.comparison.samples import pick_sentences
+from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.metrics import Absent
 from tokctl.errors import TokctlError
-from tokctl.metrics import Absent
 
 #: With characters that normalizers make longer, and make spaces of.
 ALPHABET = "lowernstid (\u2019é\u3000\n\t\r\x1c\ufb01\u00bd\ufdfa\u00a8E▁<s>"

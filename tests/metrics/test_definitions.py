@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tokctl.analysis.metrics import DEFINITIONS, METRICS, Definition, explain
 from tokctl.errors import TokctlError
-from tokctl.metrics import DEFINITIONS, METRICS, Definition, explain
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

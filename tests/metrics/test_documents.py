@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
 from tokctl import _native
-from tokctl.comparison.intervals import intervals
-from tokctl.comparison.measuring import Measurement, agreements, measure_all
-from tokctl.comparison.texts import Text
+from tokctl.analysis.comparison.intervals import intervals
+from tokctl.analysis.comparison.measuring import Measurement, agreements, measure_all
+from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.metrics import Counts, range_of
 from tokctl.errors import TokctlError
-from tokctl.metrics import Counts, range_of
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two
 #: halves, halves of a character, spaces, nothing at all.

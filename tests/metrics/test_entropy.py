@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.metrics import Absent
-from tokctl.metrics.entropy import (
+from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics.entropy import (
     RENYI_ORDER,
     efficiency,
     entropy,

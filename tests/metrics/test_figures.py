@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.metrics.models import model
-from tokctl.metrics import (
+from tokctl.analysis.metrics import (
     METRICS,
     NOTHING,
     Absent,
@@ -19,14 +19,14 @@ from tokctl.metrics import (
     jaccard,
     range_of,
 )
-from tokctl.metrics.compression import bytes_per_token, characters_per_token, nsl
-from tokctl.metrics.overlap import canonical_vocabulary
-from tokctl.metrics.round_trip import round_trip
-from tokctl.metrics.unknown import unk_rate
-from tokctl.metrics.vocabulary import vocabulary_use
-from tokctl.metrics.words import continued_words, fertility, strr
-from tokctl.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
-from tokctl.recipe import FilledRecipe, Marker
+from tokctl.analysis.metrics.compression import bytes_per_token, characters_per_token, nsl
+from tokctl.analysis.metrics.overlap import canonical_vocabulary
+from tokctl.analysis.metrics.round_trip import round_trip
+from tokctl.analysis.metrics.unknown import unk_rate
+from tokctl.analysis.metrics.vocabulary import vocabulary_use
+from tokctl.analysis.metrics.words import continued_words, fertility, strr
+from tokctl.model import FilledRecipe, Marker
+from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 
 
 def test_compression() -> None:

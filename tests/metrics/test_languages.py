@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.metrics import Absent, gini, parity, tokens_per_line
+from tokctl.analysis.metrics import Absent, gini, parity, tokens_per_line
 
 COSTS = st.lists(st.floats(0, 1e6), min_size=2, max_size=30)
 

@@ -10,7 +10,7 @@ from tests.metrics import slow
 from tests.metrics.models import RECIPES, TEXT, model
 from tests.metrics.test_compare import BYTES, TEXTS
 from tokctl import _native
-from tokctl.comparison.measuring import measure_all
+from tokctl.analysis.comparison.measuring import measure_all
 from tokctl.tokenizer import Tokenizer
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
-from tokctl.comparison.measuring import measure
-from tokctl.metrics import METRICS, NOTHING, Absent, Counts, Figure, Range, range_of
+from tokctl.analysis.comparison.measuring import measure
+from tokctl.analysis.metrics import METRICS, NOTHING, Absent, Counts, Figure, Range, range_of
 
 
 def _figures(reach: Range, counts: Counts, baseline: Counts) -> dict[str, Figure]:

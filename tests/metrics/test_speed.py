@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.metrics.models import RECIPES, TEXT, model
-from tokctl.comparison.speed import BUDGET, _slice, speed
-from tokctl.comparison.texts import Text
-from tokctl.metrics import Absent
+from tokctl.analysis.comparison.speed import BUDGET, _slice, speed
+from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.metrics import Absent
 
 
 @pytest.mark.parametrize("name", RECIPES)

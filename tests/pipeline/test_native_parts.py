@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer, _native
-from tokctl.pipeline import (
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
     PRE_TOKENIZERS,
@@ -22,8 +23,7 @@ from tokctl.pipeline import (
     is_lossless,
     native_parts,
 )
-from tokctl.presets import BPE
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model.presets import BPE
 
 ODD_TEXTS = [
     *(

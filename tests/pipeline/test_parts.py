@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tokctl import TokctlError
-from tokctl.pipeline import (
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
     POST_PROCESSORS,
@@ -17,8 +18,7 @@ from tokctl.pipeline import (
     Family,
     Part,
 )
-from tokctl.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM, WORDPIECE
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM, WORDPIECE
 
 FAMILIES = [NORMALIZERS, PRE_TOKENIZERS, POST_PROCESSORS, DECODERS]
 RECIPES = [*DEFAULTS.values(), *(recipe for _, recipe in PRESETS.values())]

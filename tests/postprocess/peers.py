@@ -9,7 +9,7 @@ import tokenizers
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
-from tokctl.encoding import Encoding
+from tokctl.tokenizer.encoding import Encoding
 
 SPECIAL = ("<s>", "</s>", "[CLS]", "[SEP]", "[PAD]", "<x:1>")
 SPECIAL_IDS = {token: id_ for id_, token in enumerate(SPECIAL)}

@@ -23,8 +23,8 @@ from tests.postprocess.peers import (
     without,
 )
 from tokctl import TokctlError
-from tokctl.encoding import Encoding
-from tokctl.postprocess import (
+from tokctl.tokenizer.encoding import Encoding
+from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Truncation,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.postprocess.peers import SPECIAL_IDS, numbers
 from tokctl import TokctlError
-from tokctl.postprocess import (
+from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Template,

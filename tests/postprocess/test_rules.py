@@ -15,8 +15,8 @@ from tests.postprocess.peers import SPECIAL_IDS, byte_level, numbers, plain, tex
 from tests.postprocess.test_huggingface import truncations
 from tokctl import TokctlError
 from tokctl._native import NO_ID
-from tokctl.encoding import Encoding
-from tokctl.postprocess import (
+from tokctl.tokenizer.encoding import Encoding
+from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Template,
@@ -26,7 +26,7 @@ from tokctl.postprocess import (
     postprocess,
     roberta,
 )
-from tokctl.postprocess.truncation import longest_first
+from tokctl.tokenizer.postprocess.truncation import longest_first
 
 # -- ids alone -----------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.metrics.models import TEXT, document, model
-from tokctl.comparison import Comparison, compare, train_sizes
-from tokctl.comparison.texts import Text
-from tokctl.presets import default_recipe
+from tokctl.analysis.comparison import Comparison, compare, train_sizes
+from tokctl.analysis.comparison.texts import Text
+from tokctl.model.presets import default_recipe
 from tokctl.render.compare import show
 from tokctl.render.compare.latex import latex
 from tokctl.render.compare.markdown import markdown

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.metrics.models import TEXT, document, model
-from tokctl.comparison import Comparison, compare
+from tokctl.analysis.comparison import Comparison, compare
 from tokctl.render.compare import rows
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.metrics.models import TEXT, document, model
 from tests.report.made import EVIL, Made, contrast, hostile, made
-from tokctl.comparison import compare
+from tokctl.analysis.comparison import compare
 from tokctl.render.page import compare_page
 
 pytest.importorskip("altair", reason="pages need the extra `report`")

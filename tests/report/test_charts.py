@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.explain import every
 from tests.report.made import EVIL, NAMES, contrast, hostile
-from tokctl.comparison import Comparison, Language, Languages, SweepPoint
+from tokctl.analysis.comparison import Comparison, Language, Languages, SweepPoint
+from tokctl.analysis.explain import summarize
+from tokctl.analysis.explain.curves import UseCurves, model_curves
+from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.errors import TokctlError
-from tokctl.explain import summarize
-from tokctl.explain.curves import UseCurves, model_curves
-from tokctl.metrics import METRICS, Absent
 from tokctl.render import charts
 from tokctl.render.charts.drawing import Drawing, labels
 from tokctl.render.charts.files import ENDINGS, chart_bytes, ending_of

@@ -16,10 +16,10 @@ import pytest
 
 from tests.explain import every
 from tests.report.made import EVIL, NAMES, bytes_only, hostile
-from tokctl.explain import summarize
-from tokctl.explain.cards import token_cards
-from tokctl.explain.curves import model_curves
-from tokctl.metrics import METRICS
+from tokctl.analysis.explain import summarize
+from tokctl.analysis.explain.cards import token_cards
+from tokctl.analysis.explain.curves import model_curves
+from tokctl.analysis.metrics import METRICS
 from tokctl.render.page import compare_page, inspect_page, shown
 
 pytest.importorskip("altair", reason="pages need the extra `report`")

@@ -16,7 +16,7 @@ from tests.explain import models as small
 from tests.token_counts.sources import archive, broken, document, records
 from tokctl import TokctlError, Tokenizer, Truncation, count_tokens, preset
 from tokctl.sources import Archive, Document
-from tokctl.token_counts import Failure, FileCount, Settings, rows
+from tokctl.tokenizer.token_counts import Failure, FileCount, Settings, rows
 
 TEXT = b"low lower newest widest\n\nlow  low\tnewer \xc3\xa9t\xc3\xa9\nand so on"
 

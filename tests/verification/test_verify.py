@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer, default_recipe, preset
-from tokctl.pipeline import DECODERS, NORMALIZERS
-from tokctl.pretokenizers import PATTERNS
+from tokctl.analysis.verification import PEERS, peers, verify
+from tokctl.analysis.verification.blocks import blocks
+from tokctl.model.parts import DECODERS, NORMALIZERS
+from tokctl.model.pretokenizers import PATTERNS
 from tokctl.sources import Document
-from tokctl.verification import PEERS, peers, verify
-from tokctl.verification.blocks import blocks
 
 WORDS = {"low": 5, "lower": 2, " newest": 6, " widest": 3, "東京": 2}
 TEXTS = ("low lower newest widest\n東京 low\n\n", "widest", "")
@@ -88,7 +88,7 @@ def test_other_ids_are_found_where_they_are(model: Tokenizer) -> None:
 
 
 def test_a_difference_that_only_line_feeds_show(model: Tokenizer) -> None:
-    from tokctl.pipeline import NORMALIZERS
+    from tokctl.model.parts import NORMALIZERS
 
     recipe = replace(model.recipe, normalizers=NORMALIZERS.steps("replace:\n=> "))
     other = Tokenizer(replace(model.model, recipe=recipe))
@@ -97,7 +97,7 @@ def test_a_difference_that_only_line_feeds_show(model: Tokenizer) -> None:
 
 
 def test_a_difference_in_what_is_put_around() -> None:
-    from tokctl.pipeline import POST_PROCESSORS
+    from tokctl.model.parts import POST_PROCESSORS
 
     around = POST_PROCESSORS.steps("template:<s> $A")
     recipe = replace(default_recipe("bpe"), special_tokens=("<s>",), post_processors=around)
@@ -109,7 +109,7 @@ def test_a_difference_in_what_is_put_around() -> None:
 
 
 def test_tokens_that_only_others_put_around() -> None:
-    from tokctl.pipeline import POST_PROCESSORS
+    from tokctl.model.parts import POST_PROCESSORS
 
     recipe = replace(default_recipe("bpe"), special_tokens=("<s>",))
     model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.explain import count_pre_tokens
+from tokctl.analysis.explain import count_pre_tokens
 
 pytest.importorskip("textual", reason="the extra watch is not installed")
 

@@ -7,9 +7,9 @@ import pytest
 from tests.metrics.models import document
 from tests.watch.screens import app_of, seen
 from tokctl import TokctlError, Tokenizer
-from tokctl.explain import count_pre_tokens
-from tokctl.explain.replay import RoundReplay
-from tokctl.presets import UNIGRAM
+from tokctl.analysis.explain import count_pre_tokens
+from tokctl.analysis.replay import RoundReplay
+from tokctl.model.presets import UNIGRAM
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.encoding import Encoding
-    from tokctl.postprocess import Padding, Truncation
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.encoding import Encoding
+    from tokctl.tokenizer.postprocess import Padding, Truncation
 
 #: Padding tokens that need not be named.
 _PADDING_TOKENS = ("[PAD]", "<pad>")
@@ -69,7 +69,7 @@ class Around:
             raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
         truncation = padding = None
         if max_length is not None:
-            from tokctl.postprocess import Truncation
+            from tokctl.tokenizer.postprocess import Truncation
 
             truncation = Truncation(max_length, stride or 0)
             template = tokenizer.post_processor.template(False, add_special)
@@ -106,7 +106,7 @@ class Around:
 
 
 def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
-    from tokctl.postprocess import Padding
+    from tokctl.tokenizer.postprocess import Padding
 
     if pad != "longest" and not (pad.isascii() and pad.isdecimal() and 0 < int(pad) < 2**31):
         raise TokctlError(f"--pad can't be {pad!r}", "it is a number from 1 up, or longest")

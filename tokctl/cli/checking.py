@@ -10,7 +10,7 @@ import typer
 from tokctl.errors import ExitCode, TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.explain.health import Health
+    from tokctl.analysis.health import Health
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -54,7 +54,7 @@ def health_of(
     tokenizer: Tokenizer, texts: Sequence[Source] | None, errors: str, limit: int | None
 ) -> Health:
     """The health of a model, on the texts if any are named."""
-    from tokctl.explain.health import EXAMPLES, check_health
+    from tokctl.analysis.health import EXAMPLES, check_health
 
     return check_health(tokenizer, texts, limit=EXAMPLES if limit is None else limit, errors=errors)
 

@@ -16,9 +16,9 @@ from tokctl.wording import listed
 if TYPE_CHECKING:
     import typer
 
-    from tokctl.comparison import Comparison, Trained
-    from tokctl.comparison.texts import Text
-    from tokctl.recipe import Recipe
+    from tokctl.analysis.comparison import Comparison, Trained
+    from tokctl.analysis.comparison.texts import Text
+    from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
 #: Why a vocabulary did not fill up.
@@ -86,7 +86,7 @@ def compare(
     With no model, it trains some on the texts first, and keeps nothing.
     Every metric is explained by --explain METRIC, and in docs/metrics.md.
     """
-    from tokctl import comparison
+    from tokctl.analysis import comparison
 
     if explain is not None:
         return _explain(world, explain, as_json=json)
@@ -156,8 +156,8 @@ def compare(
 
 def _explain(world: World, name: str, *, as_json: bool) -> int:
     """Writes what a metric is, or what all are."""
-    from tokctl.metrics import DEFINITIONS
-    from tokctl.metrics import explain as definition_of
+    from tokctl.analysis.metrics import DEFINITIONS
+    from tokctl.analysis.metrics import explain as definition_of
 
     found = list(DEFINITIONS.values()) if name == "all" else [definition_of(name)]
     if as_json:
@@ -183,8 +183,8 @@ def _form(**asked: bool) -> str:
 def _recipes(values: Sequence[str]) -> dict[str, Recipe]:
     """The recipes of `--algo`, which may be repeated and may hold commas: algorithms with
     their default recipes, and presets."""
-    from tokctl.presets import DEFAULTS, default_recipe, preset
-    from tokctl.presets.named import PRESETS
+    from tokctl.model.presets import DEFAULTS, default_recipe, preset
+    from tokctl.model.presets.named import PRESETS
 
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
@@ -213,7 +213,7 @@ def _load(
 ) -> tuple[dict[str, Tokenizer], str | None, str | None]:
     """The models that have a file, by name; the baseline's name; and the same again where
     the baseline is none of those that were asked for: it then stands before them."""
-    from tokctl import comparison
+    from tokctl.analysis import comparison
     from tokctl.tokenizer import Tokenizer
 
     names = comparison.name_files(files, algorithms)
@@ -236,7 +236,7 @@ def _train(
     threads: int | None,
     errors: str,
 ) -> Trained:
-    from tokctl.comparison import train_sizes
+    from tokctl.analysis.comparison import train_sizes
 
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
     asked = listed([f"{size:,}" for size in sorted(set(sizes))])

@@ -12,7 +12,7 @@ from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.comparison import Text
+    from tokctl.analysis.comparison import Text
     from tokctl.sources import Source
 
 
@@ -40,7 +40,7 @@ class Opened:
         Args:
             characters: some model reads characters, so that the texts must be UTF-8.
         """
-        from tokctl.comparison import read_texts, read_together
+        from tokctl.analysis.comparison import read_texts, read_together
 
         found = read_texts(self.texts, characters=characters, errors=errors)
         texts = [replace(text, name=visible(text.name)) for text in found]

@@ -91,8 +91,8 @@ def convert(
     before = streams.load_model(world, path, converting.hints_of(pattern, special))
     tokenizer = before
     if prune is not None:
-        from tokctl.pruning import prune as pruned
         from tokctl.tokenizer import Tokenizer
+        from tokctl.training.pruning import prune as pruned
 
         tokenizer = Tokenizer(pruned(before.model, prune))
     from tokctl import formats

@@ -16,11 +16,11 @@ from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import plural
 
 if TYPE_CHECKING:
+    from tokctl.analysis.verification import Verification
     from tokctl.formats import Files, Format, Hints, Loss
-    from tokctl.recipe import FilledRecipe
+    from tokctl.model import FilledRecipe
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-    from tokctl.verification import Verification
 
 _HINT = "choose another place with -o PATH"
 
@@ -97,7 +97,7 @@ def target_of(model: str, form: Format, prune: int | None) -> str:
 
 
 def _stem(model: str) -> str:
-    from tokctl import hub
+    from tokctl.formats import hub
 
     if hub.is_name(model):
         return hub.repository(model).name.rpartition("/")[2]
@@ -219,8 +219,8 @@ def verified(
     Raises:
         TokctlError: with exit code 1, where something differs; it is said on stderr.
     """
+    from tokctl.analysis.verification import PEERS, verify
     from tokctl.formats import saving
-    from tokctl.verification import PEERS, verify
 
     if not form.reads and form.name not in PEERS:
         raise TokctlError(

@@ -134,7 +134,7 @@ def encode(
     if count:
         from tokctl.cli.counting.command import Shown
         from tokctl.cli.counting.command import count as run
-        from tokctl.token_counts import Settings
+        from tokctl.tokenizer.token_counts import Settings
 
         limits = (add_special, max_length, stride, sample, seed or 0)
         settings = Settings(whole, allowed, errors, *limits, min(threads, 64))

@@ -14,10 +14,10 @@ from tokctl.idfiles import FORMS as FILE_FORMS
 
 if TYPE_CHECKING:
     from tokctl._native import IdWriter, Matchers
-    from tokctl.encoding import Encoding
     from tokctl.errors import TokctlError
     from tokctl.sources import Document, Records
     from tokctl.tokenizer import Special, Tokenizer
+    from tokctl.tokenizer.encoding import Encoding
 
 #: One text, or one line, per line.
 LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
@@ -278,7 +278,7 @@ class Forms:
 
     def _no_id(self, text: bytes, name: str, number: int, unit: str | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id."""
-        from tokctl.encoding import no_id_in
+        from tokctl.tokenizer.encoding import no_id_in
 
         if unit is None:
             return no_id_in(self.tokenizer, text, self.special, name, number)
@@ -287,7 +287,7 @@ class Forms:
 
 def ended(row: Encoding, last_id: int, tokenizer: Tokenizer) -> Encoding:
     """The row with one more token, which covers no text."""
-    from tokctl.encoding import Encoding
+    from tokctl.tokenizer.encoding import Encoding
 
     return Encoding(
         [*row.raw_ids, last_id],

@@ -87,8 +87,8 @@ def inspect(
 
     Without a question: a summary, the vocabulary by kind, script and length,
     the longest tokens, the first and last merges, and checks."""
-    from tokctl.explain import file_facts, summarize
-    from tokctl.explain import rounds as rounds_of
+    from tokctl.analysis.explain import file_facts, summarize
+    from tokctl.analysis.explain import rounds as rounds_of
     from tokctl.render import inspect as render
 
     asked = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
@@ -141,7 +141,7 @@ def inspect(
         return None
 
     def read() -> list[tuple[bytes, int]]:
-        from tokctl.explain import count_pre_tokens, read_counts
+        from tokctl.analysis.explain import count_pre_tokens, read_counts
 
         if counts:
             found = read_counts(tokenizer, streams.documents(world, texts)[0])
@@ -189,7 +189,7 @@ def _check_companions(
     if nbest is not None and question != "--word":
         raise TokctlError("--nbest goes with --word", "leave it out")
     if nbest is not None:
-        from tokctl.sampling import MOST
+        from tokctl.tokenizer.sampling import MOST
 
         if nbest > MOST:
             raise TokctlError(f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}")
@@ -253,7 +253,7 @@ def _name(world: World, path: str | None) -> str:
 
 
 def _merges(tokenizer: Tokenizer, asked: str, token: str | None, limit: int | None) -> Forms:
-    from tokctl.explain import merge_records, merges_of
+    from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.render import inspect as render
 
     first, last = _steps(asked, len(tokenizer.merges))
@@ -287,8 +287,8 @@ Read = Callable[[], Iterable[tuple[bytes, int]]]
 
 
 def _state(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
-    from tokctl.explain import merge_records, state_words
-    from tokctl.explain.history import check_step
+    from tokctl.analysis.explain import merge_records, state_words
+    from tokctl.analysis.explain.history import check_step
     from tokctl.render import inspect as render
 
     check_step(tokenizer, step)  # before the texts are read
@@ -298,8 +298,8 @@ def _state(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Fo
 
 
 def _pairs(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
-    from tokctl.explain import merge_records, pair_counts
-    from tokctl.explain.history import check_step
+    from tokctl.analysis.explain import merge_records, pair_counts
+    from tokctl.analysis.explain.history import check_step
     from tokctl.render import inspect as render
 
     check_step(tokenizer, step)  # before the texts are read
@@ -316,7 +316,7 @@ def _token(
     errors: str,
     limit: int | None,
 ) -> Forms:
-    from tokctl.explain import segmented, token_use
+    from tokctl.analysis.explain import segmented, token_use
     from tokctl.render import inspect as render
 
     history = tokenizer.token_history(token)
@@ -327,7 +327,7 @@ def _token(
 
 
 def _use(tokenizer: Tokenizer, texts: Sequence[Source], errors: str, limit: int | None) -> Forms:
-    from tokctl.explain import segmented, text_use
+    from tokctl.analysis.explain import segmented, text_use
     from tokctl.render import inspect as render
 
     found = segmented(tokenizer, texts, errors)

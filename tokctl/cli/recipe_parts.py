@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
-from tokctl.pipeline import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, is_lossless
-from tokctl.pipeline.post_processors import template_pieces
+from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, is_lossless
+from tokctl.model.parts.post_processors import template_pieces
 
 if TYPE_CHECKING:
-    from tokctl.pipeline import Family, Part
-    from tokctl.recipe import Recipe
+    from tokctl.model import Recipe
+    from tokctl.model.parts import Family, Part
 
 #: Told what people should know about the recipe that was made.
 Tell = Callable[[str], None]

@@ -10,7 +10,7 @@ from tokctl.cli import options, recipe_parts
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.recipe import Marker, Recipe
+    from tokctl.model import Marker, Recipe
 
 #: As the option calls them, and as a recipe does.
 _SEGMENTATIONS = {"longest-match": "longest-match", "merges": "replay"}
@@ -85,7 +85,7 @@ def recipe_of(
 def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
     """The preset, the default recipe or that of the model to extend, in the units that are
     asked for."""
-    from tokctl.presets import default_recipe, preset
+    from tokctl.model.presets import default_recipe, preset
 
     algo, characters = asked["algo"], asked["characters"]
     if extended is not None:
@@ -143,7 +143,7 @@ def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
 
 
 def _merging(asked: Mapping[str, Any]) -> dict[str, Any]:
-    from tokctl.recipe import SCORES, TIE_BREAKS
+    from tokctl.model import SCORES, TIE_BREAKS
 
     changes: dict[str, Any] = {}
     if asked["score"] is not None:
@@ -156,7 +156,7 @@ def _merging(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
-    from tokctl.recipe import UNKNOWNS
+    from tokctl.model import UNKNOWNS
 
     changes: dict[str, Any] = {}
     segmentation = base.segmentation
@@ -195,7 +195,7 @@ def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
 
 
 def _marker(asked: str, base: Recipe) -> Marker:
-    from tokctl.recipe import MARKER_KINDS, Marker
+    from tokctl.model import MARKER_KINDS, Marker
 
     kind, _, text = asked.partition(":")
     if kind not in MARKER_KINDS or (kind == "none") != (text == ""):

@@ -16,9 +16,9 @@ from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.comparison import Comparison
-    from tokctl.explain.cards import TokenCard
-    from tokctl.explain.curves import UseCurves
+    from tokctl.analysis.comparison import Comparison
+    from tokctl.analysis.explain.cards import TokenCard
+    from tokctl.analysis.explain.curves import UseCurves
     from tokctl.render.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -162,7 +162,7 @@ def write_comparison(
     world: World, report: Report, comparison: Comparison, models: Mapping[str, Tokenizer]
 ) -> None:
     """The page or the chart of a comparison of these models."""
-    from tokctl.explain.curves import use_curves
+    from tokctl.analysis.explain.curves import use_curves
 
     uses: dict[str, UseCurves] = {}
     cards: dict[str, Sequence[TokenCard]] = {}
@@ -186,7 +186,7 @@ def _cards(
 ) -> tuple[TokenCard, ...]:
     """The cards of the tokens that a page of this comparison shows, those of `first` before
     the others where there are very many."""
-    from tokctl.explain.cards import token_cards
+    from tokctl.analysis.explain.cards import token_cards
 
     cuts = [sample.segmentations[place] for sample in comparison.samples]
     cuts += [word.segmentations[place] for word in comparison.disagreements]
@@ -209,10 +209,10 @@ def write_model(
     """The page or the chart of a model; with texts, of the model on these."""
     from dataclasses import replace
 
-    from tokctl.comparison import compare
-    from tokctl.explain import summarize
-    from tokctl.explain.cards import token_cards
-    from tokctl.explain.curves import model_curves, use_curves
+    from tokctl.analysis.comparison import compare
+    from tokctl.analysis.explain import summarize
+    from tokctl.analysis.explain.cards import token_cards
+    from tokctl.analysis.explain.curves import model_curves, use_curves
 
     summary = summarize(tokenizer)
     curves = model_curves(tokenizer)

@@ -12,7 +12,7 @@ import typer
 
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-from tokctl.texts import whole_lines as whole_lines
+from tokctl.tokenizer.texts import whole_lines as whole_lines
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints

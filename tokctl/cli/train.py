@@ -166,7 +166,7 @@ def train(
         else:
             counted, text = training.count(texts, recipe, asked, bars)
         if save_counts is not None:
-            from tokctl.counts import save
+            from tokctl.training.counts import save
 
             # Before the training: whatever becomes of it, the counts are there.
             save(save_counts, counted)

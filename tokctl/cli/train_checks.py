@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from tokctl._native import Counts
-    from tokctl.recipe import Recipe
+    from tokctl.model import Recipe
     from tokctl.sources import Source
     from tokctl.training import Options
 

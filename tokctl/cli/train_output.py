@@ -12,7 +12,7 @@ from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.recipe import Recipe
+    from tokctl.model import Recipe
     from tokctl.sources import Source
 
 #: What a name ends in because of how the file is packed, and because of what is in it.

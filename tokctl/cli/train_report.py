@@ -63,7 +63,7 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
 
 def list_presets(world: World, *, json: bool) -> None:
     """One preset a line: its name and what it is."""
-    from tokctl.presets import PRESETS
+    from tokctl.model.presets import PRESETS
 
     if json:
         import orjson

@@ -14,7 +14,7 @@ from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.explain.replay import Replay
+    from tokctl.analysis.replay import Replay
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
     from tokctl.watch.app import WatchApp
@@ -53,7 +53,7 @@ def watch(
     opened: Sequence[Source] = documents if plain else given.open(world, texts)
     tokenizer = streams.load_model(world, path)
     check_steps(tokenizer)
-    from tokctl.explain import count_pre_tokens, read_counts
+    from tokctl.analysis.explain import count_pre_tokens, read_counts
 
     if counts:
         counted = read_counts(tokenizer, documents[0])
@@ -97,8 +97,8 @@ def check_terminal(world: World, *, from_stdin: bool) -> None:
 
 def check_steps(tokenizer: Tokenizer) -> None:
     """TokctlError for a model whose training has no steps, before a text is read."""
-    from tokctl.explain import rounds
-    from tokctl.explain.history import check_merges
+    from tokctl.analysis.explain import rounds
+    from tokctl.analysis.explain.history import check_merges
 
     if tokenizer.recipe.algorithm == "unigram":
         rounds(tokenizer)
@@ -113,7 +113,7 @@ def check_steps(tokenizer: Tokenizer) -> None:
 
 def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
     """The replay of a training on counted pre-tokens, whatever its steps are."""
-    from tokctl.explain.replay import MergeReplay, RoundReplay
+    from tokctl.analysis.replay import MergeReplay, RoundReplay
 
     if tokenizer.recipe.algorithm == "unigram":
         return RoundReplay(tokenizer, counts)

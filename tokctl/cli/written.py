@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokctl.encoding import Encoding
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.encoding import Encoding
 
 
 def bin_width(tokenizer: Tokenizer) -> int:

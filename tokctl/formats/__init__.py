@@ -9,7 +9,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Source, damaged
 from tokctl.formats.contract import unreadable as _unreadable
 from tokctl.formats.known import FORMATS, Format, named
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
 from tokctl.values import no_garbage
 
 __all__ = [

@@ -25,7 +25,7 @@ from tokctl.formats.huggingface.class_pipelines import Given, with_ids
 from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.component import Fields, Json, unless_damaged
 from tokctl.formats.huggingface.folder import CONFIG, parsed
-from tokctl.recipe import FilledRecipe, Origin
+from tokctl.model import FilledRecipe, Origin
 
 _BERT = CLASSES["BertTokenizer"]
 _ENDS = ("[CLS]", "[SEP]", "[PAD]")

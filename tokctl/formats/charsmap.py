@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tokctl import _native
-from tokctl.pipeline import NORMALIZERS, Part, native_parts
-from tokctl.pipeline.native import CHARS_MAPS
+from tokctl.model.parts import NORMALIZERS, Part, native_parts
+from tokctl.model.parts.native import CHARS_MAPS
 
 #: The rules that SentencePiece is built with, by their digest: the kinds of normalizers.
 NAMED = {

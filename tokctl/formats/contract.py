@@ -23,7 +23,7 @@ from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from tokctl.formats.scanned import Scanned
-    from tokctl.recipe import FilledRecipe
+    from tokctl.model import FilledRecipe
 
 #: No vocabulary comes near this; a larger file is read by mistake.
 LARGEST_FILE = 1 << 27

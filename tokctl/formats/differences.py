@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tokctl.formats.contract import Loss
-from tokctl.pipeline import Part, text_of
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import Part, text_of
 
 #: Fields of a recipe that decide over ids and texts, and what they are called.
 _FLAGS = {
@@ -74,7 +74,7 @@ def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
 
 
 def _whole(usual: dict[str, Any]) -> dict[str, Any]:
-    from tokctl.pipeline import DECODERS
+    from tokctl.model.parts import DECODERS
 
     return DECODERS.from_dict(usual).to_dict() if usual else {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tokctl.pipeline import AddedToken
+from tokctl.model.parts import AddedToken
 
 #: More holes than tokens, and than this, are a mistake of the file's: one wrong number would
 #: else fill the memory.

@@ -10,7 +10,7 @@ import orjson
 from tokctl.formats.contract import Files, Loss, Source
 from tokctl.formats.huggingface import folder, folder_config, reading
 from tokctl.formats.huggingface.component import unless_damaged
-from tokctl.recipe import FilledRecipe, Origin
+from tokctl.model import FilledRecipe, Origin
 
 #: It is read where it stands, and never written: its tokens stand in `tokenizer.json`.
 NEIGHBOURS = (folder.ADDED,)

@@ -6,7 +6,7 @@ from tokctl.formats.contract import Files, Loss, Source, companions_lost
 from tokctl.formats.huggingface import reading
 from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.formats.scanned import attempt
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 
 def is_one(source: Source) -> bool:

@@ -17,9 +17,9 @@ from itertools import zip_longest
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
-from tokctl.recipe import FilledRecipe, Merge
-from tokctl.recipe.symbols import BYTE_TOKENS
-from tokctl.segmenting import encoder
+from tokctl.model import FilledRecipe, Merge
+from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.tokenizer.segmenting import encoder
 
 #: A merge without what a training counted.
 _PLAIN = (0, 0, 0)

@@ -11,7 +11,7 @@ from tokctl import formats
 from tokctl.errors import TokctlError
 from tokctl.files import umask, whole_file
 from tokctl.formats.contract import Files, InexpressibleError, Loss
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 
 def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool = False) -> None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import AddedToken
 
 
 class Scanned(NamedTuple):

@@ -21,8 +21,8 @@ import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError, Source, damaged
 from tokctl.formats.rust_patterns import pre_tokenizers_of
-from tokctl.pipeline import PRE_TOKENIZERS, AddedToken
-from tokctl.recipe import FilledRecipe, Origin, Recipe
+from tokctl.model import FilledRecipe, Origin, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 #: The file's name in a folder.
 FILE = "tekken.json"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokctl import byte_level
 from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats import huggingface
@@ -19,8 +18,8 @@ from tokctl.formats.huggingface.component import unless_damaged
 from tokctl.formats.huggingface.models import ordered, scored
 from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
 from tokctl.formats.scanned import Scanned, attempt, fill
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord
+from tokctl.model import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model.parts import AddedToken
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
 #: tokens and added tokens.

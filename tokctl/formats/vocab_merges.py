@@ -15,7 +15,6 @@ from typing import Any
 
 import orjson
 
-from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats import merging
 from tokctl.formats.contract import (
@@ -31,8 +30,8 @@ from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import reading, vocab_files
 from tokctl.formats.huggingface.component import Json, unless_damaged
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
-from tokctl.pipeline import PRE_TOKENIZERS
-from tokctl.recipe import FilledRecipe, Origin
+from tokctl.model import FilledRecipe, Origin, byte_level
+from tokctl.model.parts import PRE_TOKENIZERS
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 #: With one of these beside it, it is a Hugging Face folder.

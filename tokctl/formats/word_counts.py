@@ -1,7 +1,7 @@
 r"""Word counts: what a training counts, and no model. One `word<TAB>count` per line.
 
 In a word, `\n`, `\r`, `\t` and `\\` are escapes, and `\xff` is the byte FF where the bytes are
-not UTF-8 (`native/core/src/count/lines.rs`). `tokctl.counts` reads and writes them; a model
+not UTF-8 (`native/core/src/count/lines.rs`). `training/counts.py` reads and writes them; a model
 of words or characters that counted its tokens can be written as such lines.
 """
 
@@ -20,7 +20,7 @@ from tokctl.formats.contract import (
     companions_lost,
     training_lost,
 )
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 #: SentencePiece's pieces, which look alike, begin with a score of 0 or below.
 _LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")

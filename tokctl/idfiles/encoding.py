@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokctl._native import IdWriter
-from tokctl.encoding import no_id_in
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import BEGIN, Before, Chunk
 from tokctl.sources import Batch, Document, Records, check_utf8, checked_batch
+from tokctl.tokenizer.encoding import no_id_in
 
 if TYPE_CHECKING:
     from tokctl._native import Matchers
-    from tokctl.described import Described
     from tokctl.tokenizer import Special, Tokenizer
+    from tokctl.tokenizer.described import Described
 
 #: Bytes of text that one thread encodes at a time: what is written for them fits into the
 #: processor's cache, and the system has no new memory to clear.

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.metrics import Definition
+from tokctl.analysis.metrics import Definition
 
 #: What is said of a figure that nothing is better about.
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}

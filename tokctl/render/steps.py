@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from tokctl.recipe import Merge, Round
+from tokctl.model import Merge, Round
 from tokctl.render.console import visible
 
 #: Dropped pieces of one round that are shown.

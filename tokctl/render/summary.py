@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.recipe import Merge, Round, TrainingRecord
+from tokctl.model import Merge, Round, TrainingRecord
 from tokctl.render.console import visible
 from tokctl.sources.corpora import Corpus
 
 if TYPE_CHECKING:
-    from tokctl.recipe import Recipe
+    from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
 #: Merges, or pieces, at either end of the list that are shown.

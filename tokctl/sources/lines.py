@@ -10,7 +10,7 @@ import orjson
 
 from tokctl.errors import TokctlError
 from tokctl.sources.document import Batch
-from tokctl.texts import whole_lines
+from tokctl.tokenizer.texts import whole_lines
 
 #: So much of a line that can't be read is shown, in characters.
 _SHOWN = 60

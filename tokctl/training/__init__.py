@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training.counting import (
     Progress,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
 from tokctl.sources import STDIN, Document
 from tokctl.training.options import MOST, Options, exact
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from tokctl.byte_level import BYTES, unspell
 from tokctl.errors import TokctlError
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, Recipe, is_initial_symbol
+from tokctl.model import FilledRecipe, Recipe, is_initial_symbol
+from tokctl.model.byte_level import BYTES, unspell
+from tokctl.model.parts import AddedToken
 
 #: What may differ between a model and the recipe that it is extended with: it has no part
 #: in how a text is segmented.

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tokctl import _native
-from tokctl.byte_level import BYTES, IN_ID_ORDER, unspell
 from tokctl.errors import TokctlError
-from tokctl.recipe import FilledRecipe, Merge, Recipe, Round, TrainingRecord
-from tokctl.recipe.symbols import BYTE_TOKENS, is_byte_token
+from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.model.byte_level import BYTES, IN_ID_ORDER, unspell
+from tokctl.model.symbols import BYTE_TOKENS, is_byte_token
 from tokctl.training import extending
 from tokctl.training.counting import Progress, Read, scaled
 from tokctl.training.options import (

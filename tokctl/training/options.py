@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokctl.errors import TokctlError
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
 from tokctl.values import Value
 
 if TYPE_CHECKING:

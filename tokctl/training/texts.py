@@ -8,8 +8,8 @@ from contextlib import closing
 from itertools import compress
 
 from tokctl import _native
-from tokctl.pipeline import native_parts
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.parts import native_parts
 from tokctl.sources import (
     BLOCK_SIZE,
     Archive,

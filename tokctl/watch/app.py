@@ -10,8 +10,8 @@ from textual.containers import Container
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
+from tokctl.analysis.replay import ARRANGEMENTS, Frame, Replay, RoundFrame, RoundReplay, Stage
 from tokctl.errors import TokctlError
-from tokctl.explain.replay import ARRANGEMENTS, Frame, Replay, RoundFrame, RoundReplay, Stage
 from tokctl.watch.drawing import plain
 from tokctl.watch.follow import Follow
 from tokctl.watch.help import Help

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from textual.content import Content
 
-from tokctl.explain.replay import Frame, LeadingPair
+from tokctl.analysis.replay import Frame, LeadingPair
 from tokctl.watch.drawing import boxes_alone, formula, row
 from tokctl.watch.panel import Panel
 from tokctl.watch.reasons import why

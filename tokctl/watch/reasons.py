@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokctl.explain.replay import Frame
+from tokctl.analysis.replay import Frame
 from tokctl.watch.drawing import named
 from tokctl.wording import plural
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tokctl.explain.replay import RoundFrame
+from tokctl.analysis.replay import RoundFrame
 from tokctl.watch.drawing import boxes_alone, row
 from tokctl.watch.panel import Panel
 from tokctl.wording import plural

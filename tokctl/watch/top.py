@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from textual import events
 from textual.content import Content
 
-from tokctl.explain.replay import Frame, RoundFrame
+from tokctl.analysis.replay import Frame, RoundFrame
 from tokctl.watch.drawing import bar, equation, formula, plain, row
 from tokctl.watch.panel import Panel
 from tokctl.wording import plural

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from textual import events
 from textual.content import Content
 
-from tokctl.explain.replay import Frame
+from tokctl.analysis.replay import Frame
 from tokctl.watch.drawing import boxes, row
 from tokctl.watch.panel import Panel
 

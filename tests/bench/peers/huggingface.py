@@ -37,7 +37,7 @@ def train_bpe(job: Job) -> Task:
         return tokenizer
 
     def outcome(trained: Tokenizer) -> Outcome:
-        from tokctl.byte_level import unspell
+        from tokctl.model.byte_level import unspell
 
         merges = json.loads(trained.to_str())["model"]["merges"]
         pairs = ((unspell(left), unspell(right)) for left, right in merges)

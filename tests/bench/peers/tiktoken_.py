@@ -23,7 +23,7 @@ from tests.bench.job import (
 def _loaded(job: Job, pattern: str = GPT2_PATTERN) -> tiktoken.Encoding:
     import json
 
-    from tokctl.byte_level import unspell
+    from tokctl.model.byte_level import unspell
 
     with open(job.model, encoding="utf-8") as file:  # noqa: PTH123
         vocabulary = json.load(file)["model"]["vocab"]

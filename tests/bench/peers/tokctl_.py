@@ -23,8 +23,8 @@ from tests.bench.job import (
 from tests.bench.likelihood import SPACE, bits_per_character
 from tests.bench.processes import Finished, run, stdout_outcome, written_outcome
 from tokctl import _native
-from tokctl.presets import default_recipe, preset
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.presets import default_recipe, preset
 from tokctl.sources import documents
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import Options
@@ -90,7 +90,7 @@ def _all_tokens(trained: Tokenizer) -> Outcome:
 
 def count(job: Job) -> Task:
     """The first half of a training: pre-tokens with their counts, in the order met. In Rust,
-    without the dictionary that `tokctl.counts.count` makes of them."""
+    without the dictionary that `tokctl.training.counts.count` makes of them."""
     recipe, options = preset("gpt2"), Options(vocab_size=job.vocab, threads=job.threads)
 
     def run_count() -> Any:

@@ -10,12 +10,12 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
+from tokctl.analysis.metrics.definitions import DEFINITIONS
 from tokctl.cli.app import COMMANDS
 from tokctl.cli.shells.tree import Command, Option
 from tokctl.cli.shells.words import brief
 from tokctl.formats.known import FORMATS
-from tokctl.metrics.definitions import DEFINITIONS
-from tokctl.presets import PRESETS
+from tokctl.model.presets import PRESETS
 
 SCRIPTS = {
     "bash": "share/bash-completion/completions/tokctl",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from tests.metrics.models import document
-from tokctl import Tokenizer, byte_level
-from tokctl.explain.health import Finding, Health, NotMade, check_health
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE_CHARACTERS, UNIGRAM
-from tokctl.recipe import FilledRecipe, Merge, Recipe
+from tokctl import Tokenizer
+from tokctl.analysis.health import Finding, Health, NotMade, check_health
+from tokctl.model import FilledRecipe, Merge, Recipe, byte_level
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE_CHARACTERS, UNIGRAM
 
 #: Characters, without a pre-tokenizer or a marker, and with an unknown token.
 CHARACTERS = replace(BPE_CHARACTERS, pre_tokenizers=())

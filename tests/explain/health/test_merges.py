@@ -23,10 +23,10 @@ from tests.explain.health.sick import (
 )
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.explain.health.merges import WITH_TEXT, WITHOUT_TEXT
-from tokctl.pipeline import AddedToken
-from tokctl.presets import BPE, DEFAULTS
-from tokctl.recipe import Marker
+from tokctl.analysis.health.merges import WITH_TEXT, WITHOUT_TEXT
+from tokctl.model import Marker
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import BPE, DEFAULTS
 
 WITHOUT_USE, ONLY_PARTS = WITH_TEXT
 

@@ -16,11 +16,11 @@ from tests.conftest import shared_file
 from tests.explain.every import NAMES, TEXT, model
 from tests.explain.health.sick import Tokenizer, finding, health, merging, tokens
 from tests.metrics.models import document
-from tokctl import byte_level
+from tokctl.analysis.explain import check_health
+from tokctl.analysis.health import CHECKS, SEVERITIES
 from tokctl.errors import TokctlError
-from tokctl.explain import check_health
-from tokctl.explain.health import CHECKS, SEVERITIES
-from tokctl.presets import BPE, preset
+from tokctl.model import byte_level
+from tokctl.model.presets import BPE, preset
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,11 +17,11 @@ from tests.explain.health.sick import (
     unigram,
 )
 from tokctl import Tokenizer
-from tokctl.explain.health import subject
-from tokctl.explain.health.reaching import NAMES
-from tokctl.pipeline import AddedToken
-from tokctl.presets import WORDPIECE
-from tokctl.recipe import FilledRecipe
+from tokctl.analysis.health import subject
+from tokctl.analysis.health.reaching import NAMES
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import AddedToken
+from tokctl.model.presets import WORDPIECE
 
 ENCODING, CUT, NORMALIZED, ADDED = NAMES
 

@@ -18,10 +18,10 @@ from tests.explain.health.sick import (
     tokens,
     unigram,
 )
-from tokctl import Tokenizer, byte_level
-from tokctl.explain.health.specials import looks_like_control
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe
+from tokctl import Tokenizer
+from tokctl.analysis.health.specials import looks_like_control
+from tokctl.model import FilledRecipe, byte_level
+from tokctl.model.parts import AddedToken
 
 CONTROL = """<|im_start|> <|end|> [CLS] [MASK2] [/INST] [unused7] <s> </s> <unk> <pad> <extra_id_0>
 <start_of_turn> <tool_call> </think> <unused12>"""

@@ -7,8 +7,8 @@ import unicodedata
 import pytest
 
 from tests.explain.health.sick import Tokenizer, finding, health, tokens, unigram
-from tokctl.explain.health.characters import LONG
-from tokctl.explain.health.scripts import fits, has_lookalikes, scripts_of
+from tokctl.analysis.health.characters import LONG
+from tokctl.analysis.health.scripts import fits, has_lookalikes, scripts_of
 
 NAMES = (
     "lookalike-scripts",

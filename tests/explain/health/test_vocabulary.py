@@ -21,9 +21,9 @@ from tests.explain.health.sick import (
     unigram,
 )
 from tokctl import Tokenizer
-from tokctl.explain.health.alphabets import BINARY, TEXT, may_be_utf8
-from tokctl.presets import BPE_CHARACTERS
-from tokctl.recipe import FilledRecipe, Marker
+from tokctl.analysis.health.alphabets import BINARY, TEXT, may_be_utf8
+from tokctl.model import FilledRecipe, Marker
+from tokctl.model.presets import BPE_CHARACTERS
 
 HEALTHY = byte_level_model(["ab", "abc", " a"])
 

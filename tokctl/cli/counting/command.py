@@ -16,8 +16,8 @@ from tokctl.cli.progress import Bars
 from tokctl.cli.source_options import Sources
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
-from tokctl.token_counts import FileCount, Settings, TokenCounts, rows
-from tokctl.token_counts.counters import counter
+from tokctl.tokenizer.token_counts import FileCount, Settings, TokenCounts, rows
+from tokctl.tokenizer.token_counts.counters import counter
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
 
 def _load(world: World, paths: list[str], settings: Settings) -> dict[str, Tokenizer]:
     """The models by name, each checked to go with the settings."""
-    from tokctl.model_names import name_files
+    from tokctl.analysis.model_names import name_files
 
     loaded = {}
     for name, path in name_files(paths).items():

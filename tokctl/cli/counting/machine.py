@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from tokctl.cli.written import json, text_or_bytes
-from tokctl.token_counts import FileCount, TokenCounts
+from tokctl.tokenizer.token_counts import FileCount, TokenCounts
 
 
 def as_json(counts: TokenCounts) -> bytes:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from tokctl.cli.world import visible
-from tokctl.token_counts import FileCount, TokenCounts
+from tokctl.tokenizer.token_counts import FileCount, TokenCounts
 
 #: Cells that a name, or a column's heading, keeps on the narrowest terminal.
 _LEAST = 10

@@ -16,37 +16,37 @@ def of(command: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _presets() -> Iterable[str]:
-    from tokctl.presets.named import PRESETS
+    from tokctl.model.presets.named import PRESETS
 
     return PRESETS
 
 
 def _algorithms() -> Iterable[str]:
-    from tokctl.recipe import ALGORITHMS
+    from tokctl.model import ALGORITHMS
 
     return (*ALGORITHMS, *(name for name in _presets() if name not in ALGORITHMS))
 
 
 def _tie_breaks() -> Iterable[str]:
-    from tokctl.recipe import TIE_BREAKS
+    from tokctl.model import TIE_BREAKS
 
     return TIE_BREAKS
 
 
 def _normalizers() -> Iterable[str]:
-    from tokctl.pipeline import NORMALIZERS
+    from tokctl.model.parts import NORMALIZERS
 
     return ("none", *NORMALIZERS.names())
 
 
 def _pre_tokenizers() -> Iterable[str]:
-    from tokctl.pipeline import PRE_TOKENIZERS
+    from tokctl.model.parts import PRE_TOKENIZERS
 
     return ("none", *PRE_TOKENIZERS.names())
 
 
 def _decoders() -> Iterable[str]:
-    from tokctl.pipeline import DECODERS
+    from tokctl.model.parts import DECODERS
 
     return ("none", *DECODERS.names())
 
@@ -82,7 +82,7 @@ def _model_formats() -> Iterable[str]:
 
 
 def _metrics() -> Iterable[str]:
-    from tokctl.metrics.definitions import DEFINITIONS
+    from tokctl.analysis.metrics.definitions import DEFINITIONS
 
     return ("all", *DEFINITIONS)
 

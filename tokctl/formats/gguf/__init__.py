@@ -13,7 +13,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import Source, damaged
 from tokctl.formats.gguf import bert, gpt2, llama, metadata, t5
 from tokctl.formats.gguf.vocabulary import vocabulary
-from tokctl.recipe import FilledRecipe, Origin
+from tokctl.model import FilledRecipe, Origin
 
 #: Models that tokctl reads, by what `tokenizer.ggml.model` calls them.
 _MODELS = {"llama": llama.read, "gpt2": gpt2.read, "bert": bert.read, "t5": t5.read}

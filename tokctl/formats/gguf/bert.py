@@ -17,8 +17,8 @@ from tokctl.errors import TokctlError
 from tokctl.formats.gguf import ends
 from tokctl.formats.gguf.llama import SPACE
 from tokctl.formats.gguf.vocabulary import Vocabulary, added
-from tokctl.pipeline import NORMALIZERS, Part
-from tokctl.recipe import Marker, Recipe
+from tokctl.model import Marker, Recipe
+from tokctl.model.parts import NORMALIZERS, Part
 
 _MARK = "##"
 _ONE_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~]+")

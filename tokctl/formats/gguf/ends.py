@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokctl.errors import TokctlError
 from tokctl.formats.gguf.vocabulary import Vocabulary
-from tokctl.pipeline import POST_PROCESSORS, AddedToken, Part
+from tokctl.model.parts import POST_PROCESSORS, AddedToken, Part
 
 
 def template(

@@ -6,12 +6,11 @@ from typing import Any
 
 import regex
 
-from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats.gguf import ends, pre_tokenizers
 from tokctl.formats.gguf.vocabulary import Vocabulary, added
 from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe, byte_level
 
 #: What may be one pre-token: no pattern puts more side by side.
 _ONE_WORD = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")

@@ -13,9 +13,9 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats.gguf import ends
 from tokctl.formats.gguf.vocabulary import Vocabulary, added
-from tokctl.pipeline import DECODERS, NORMALIZERS, Part
-from tokctl.recipe import Recipe
-from tokctl.recipe.symbols import BYTE_TOKENS
+from tokctl.model import Recipe
+from tokctl.model.parts import DECODERS, NORMALIZERS, Part
+from tokctl.model.symbols import BYTE_TOKENS
 
 SPACE = "▁"
 #: More ways than this to split control tokens in two are no vocabulary's.

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.pipeline import PRE_TOKENIZERS, Part
+from tokctl.model.parts import PRE_TOKENIZERS, Part
 
 _ANY_CASE = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"

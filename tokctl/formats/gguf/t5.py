@@ -15,8 +15,8 @@ from tokctl.formats import charsmap
 from tokctl.formats.gguf import ends
 from tokctl.formats.gguf.llama import SPACE, decoders
 from tokctl.formats.gguf.vocabulary import BYTE, NORMAL, UNUSED, Vocabulary, added
-from tokctl.pipeline import NORMALIZERS, Part, native_parts
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.parts import NORMALIZERS, Part, native_parts
 
 #: Characters of all that the rules leave alone.
 _MOST_KEPT = 1 << 20

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.pipeline import AddedToken
+from tokctl.model.parts import AddedToken
 from tokctl.values import cached_property
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6

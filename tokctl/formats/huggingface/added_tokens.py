@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json
-from tokctl.pipeline import AddedToken
+from tokctl.model.parts import AddedToken
 
 
 def to_json(tokens: tuple[AddedToken, ...]) -> list[Json]:

@@ -9,7 +9,7 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
 from tokctl.formats.contract import damaged
-from tokctl.pipeline import Part
+from tokctl.model.parts import Part
 
 Json = dict[str, Any]
 #: Makes the component of a part; `InexpressibleError` where the format has none.

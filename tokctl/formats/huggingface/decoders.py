@@ -21,8 +21,8 @@ from tokctl.formats.huggingface.component import (
 from tokctl.formats.huggingface.normalizers import read_replace
 from tokctl.formats.huggingface.patterns import portable
 from tokctl.formats.huggingface.pre_tokenizers import byte_level, read_prepending
-from tokctl.pipeline import DECODERS, Part
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
+from tokctl.model.parts import DECODERS, Part
 
 _part = DECODERS.part
 _BYTE_LEVEL = byte_level(add_prefix_space=False, use_regex=True)

@@ -8,7 +8,7 @@ from tokctl.formats import merging
 from tokctl.formats.contract import InexpressibleError, Loss, training_lost
 from tokctl.formats.huggingface.nearest import nearest
 from tokctl.formats.huggingface.writing import AMBIGUOUS, frame, model_size
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

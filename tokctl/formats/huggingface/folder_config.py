@@ -12,7 +12,7 @@ from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.component import Json
 from tokctl.formats.huggingface.folder import CONFIG, SPECIAL_MAP, parsed
 from tokctl.formats.huggingface.folder_tokens import ROLES
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 #: Loaded by versions 4 and 5 alike, and builds no pipeline of its own.
 _CLASS = "PreTrainedTokenizerFast"

@@ -14,7 +14,7 @@ from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json, unknown_type
 from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
 from tokctl.formats.scanned import LongWayError, Vocabulary
-from tokctl.recipe import Marker, Recipe
+from tokctl.model import Marker, Recipe
 
 if TYPE_CHECKING:
     from tokctl._native import ModelFile

@@ -15,8 +15,8 @@ from tokctl import _native
 from tokctl.formats.contract import Loss
 from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
 from tokctl.formats.huggingface.writing import found_in_text
-from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part, native_parts
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part, native_parts
 
 
 class Step(NamedTuple):

@@ -18,7 +18,7 @@ from tokctl.formats.huggingface.component import (
     unknown_type,
 )
 from tokctl.formats.huggingface.patterns import native, portable
-from tokctl.pipeline import NORMALIZERS, Part
+from tokctl.model.parts import NORMALIZERS, Part
 
 _part = NORMALIZERS.part
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import Fields, Json, flatten, in_sequence, unknown_type
-from tokctl.pipeline import POST_PROCESSORS, Part
-from tokctl.pipeline.post_processors import template_pieces
+from tokctl.model.parts import POST_PROCESSORS, Part
+from tokctl.model.parts.post_processors import template_pieces
 
 _part = POST_PROCESSORS.part
 
@@ -120,13 +120,13 @@ def _token(fields: Fields, name: str, ids: Mapping[str, int]) -> str:
 
 
 def _read_bert(fields: Fields, ids: Mapping[str, int]) -> list[Part]:
-    from tokctl.postprocess import bert
+    from tokctl.tokenizer.postprocess import bert
 
     return [bert(_token(fields, "cls", ids), _token(fields, "sep", ids))]
 
 
 def _read_roberta(fields: Fields, ids: Mapping[str, int]) -> list[Part]:
-    from tokctl.postprocess import roberta
+    from tokctl.tokenizer.postprocess import roberta
 
     template = roberta(_token(fields, "cls", ids), _token(fields, "sep", ids))
     return [*_read_byte_level(fields, ids), template]

@@ -19,7 +19,7 @@ from tokctl.formats.huggingface.component import (
 )
 from tokctl.formats.huggingface.normalizers import read_pattern
 from tokctl.formats.huggingface.patterns import known_sequence, native, portable, scanner, spelled
-from tokctl.pipeline import BEHAVIOURS, PRE_TOKENIZERS, Part
+from tokctl.model.parts import BEHAVIOURS, PRE_TOKENIZERS, Part
 
 _part = PRE_TOKENIZERS.part
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from tokctl import byte_level
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import (
@@ -23,9 +22,9 @@ from tokctl.formats.huggingface import (
 )
 from tokctl.formats.huggingface.models import ReadModel
 from tokctl.formats.scanned import LongWayError, fill
-from tokctl.pipeline import AddedToken, Part
-from tokctl.pipeline.post_processors import template_pieces
-from tokctl.recipe import FilledRecipe, Merge, Origin, Recipe
+from tokctl.model import FilledRecipe, Merge, Origin, Recipe, byte_level
+from tokctl.model.parts import AddedToken, Part
+from tokctl.model.parts.post_processors import template_pieces
 
 if TYPE_CHECKING:
     from tokctl._native import ModelFile

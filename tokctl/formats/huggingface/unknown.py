@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokctl.recipe import Recipe
+from tokctl.model import Recipe
 
 
 def drops_unknown(recipe: Recipe) -> bool:

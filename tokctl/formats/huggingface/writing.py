@@ -14,8 +14,8 @@ from tokctl.formats.huggingface import (
     pre_tokenizers,
 )
 from tokctl.formats.huggingface.component import InexpressibleError
-from tokctl.pipeline import AddedToken, native_parts
-from tokctl.recipe import FilledRecipe, Recipe
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import AddedToken, native_parts
 
 #: Why a model has no file there whose tokens are spelled alike.
 AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"

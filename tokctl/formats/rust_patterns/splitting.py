@@ -9,8 +9,8 @@ from functools import lru_cache
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns.grammar import parse
-from tokctl.pipeline import Part
-from tokctl.pretokenizers import KNOWN_PATTERNS, PATTERNS, compile_pattern
+from tokctl.model.parts import Part
+from tokctl.model.pretokenizers import KNOWN_PATTERNS, PATTERNS, compile_pattern
 
 #: A pattern is no longer than this.
 _LONGEST = 1 << 16

@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from tokctl.formats.contract import Loss
 from tokctl.formats.sentencepiece.spaces import MARK, Spaces, decoders
-from tokctl.pipeline import Part
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import Part
 
 
 def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:

@@ -11,8 +11,8 @@ from tokctl.formats.contract import Loss
 from tokctl.formats.sentencepiece.decoding import decoding
 from tokctl.formats.sentencepiece.reading import WORDS
 from tokctl.formats.sentencepiece.spaces import EVERY, MARK, Spaces, normalizers
-from tokctl.pipeline import Part
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import Part
 
 #: What runs of spaces are found by in models that Hugging Face's libraries make of others.
 _RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")

@@ -18,9 +18,9 @@ from tokctl.formats.sentencepiece.reading import (
     UNKNOWN,
     USER_DEFINED,
 )
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import FilledRecipe, user_defined_score
-from tokctl.recipe.symbols import BYTE_TOKENS
+from tokctl.model import FilledRecipe, user_defined_score
+from tokctl.model.parts import AddedToken
+from tokctl.model.symbols import BYTE_TOKENS
 
 
 class Piece(NamedTuple):

@@ -25,9 +25,9 @@ from tokctl.formats import charsmap, sentencepiece_proto
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.sentencepiece.missing import made_of_missing
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE, Spaces, decoders, normalizers
-from tokctl.pipeline import NORMALIZERS, PRE_TOKENIZERS, AddedToken
-from tokctl.recipe import FilledRecipe, Origin, Recipe, user_defined_score
-from tokctl.recipe.symbols import BYTE_TOKENS
+from tokctl.model import FilledRecipe, Origin, Recipe, user_defined_score
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS, AddedToken
+from tokctl.model.symbols import BYTE_TOKENS
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"

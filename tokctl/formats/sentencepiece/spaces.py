@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tokctl.pipeline import DECODERS, NORMALIZERS, Part
+from tokctl.model.parts import DECODERS, NORMALIZERS, Part
 
 MARK = "▁"
 #: What stands for an unknown piece, where a model file says nothing else.

@@ -17,7 +17,7 @@ from tokctl.formats.sentencepiece.reading import (
     USER_DEFINED,
 )
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
 
 #: What the roles of special tokens are called: there by default, and in other models.
 _ROLES = {

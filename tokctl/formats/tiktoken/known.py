@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokctl.pipeline import Part
+from tokctl.model.parts import Part
 
 
 class Encoding(NamedTuple):

@@ -13,8 +13,8 @@ from tokctl.formats.contract import LARGEST_VOCABULARY, InexpressibleError, Sour
 from tokctl.formats.rust_patterns import pre_tokenizers_of
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
-from tokctl.pipeline import PRE_TOKENIZERS, Part
-from tokctl.recipe import FilledRecipe, Origin, Recipe
+from tokctl.model import FilledRecipe, Origin, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS, Part
 
 #: No rank comes near this.
 _MOST_TOKENS = 1 << 24

@@ -11,9 +11,9 @@ from tokctl.formats.contract import Files, InexpressibleError, Loss, companions_
 from tokctl.formats.rust_patterns import pattern_of
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import KNOWN
-from tokctl.pipeline import AddedToken, Part
-from tokctl.pipeline.post_processors import template_pieces
-from tokctl.recipe import FilledRecipe
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import AddedToken, Part
+from tokctl.model.parts.post_processors import template_pieces
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokctl.decodes import Decodes
+    from tokctl.tokenizer.decodes import Decodes
 
 __all__ = ["read_text"]
 

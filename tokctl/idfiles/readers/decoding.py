@@ -10,8 +10,8 @@ from tokctl.errors import TokctlError
 from tokctl.idfiles.readers.lines import known_ids
 
 if TYPE_CHECKING:
-    from tokctl.decodes import Decodes
     from tokctl.idfiles.readers.contract import Part
+    from tokctl.tokenizer.decodes import Decodes
 
 #: Bytes of text that are gathered from small documents.
 _PORTION = 1 << 18

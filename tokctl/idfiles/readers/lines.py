@@ -7,10 +7,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
-from tokctl.texts import whole_lines
+from tokctl.tokenizer.texts import whole_lines
 
 if TYPE_CHECKING:
-    from tokctl.decodes import Decodes
+    from tokctl.tokenizer.decodes import Decodes
 
 #: The field of an object that holds its ids.
 FIELD = "ids"

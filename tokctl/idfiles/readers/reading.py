@@ -15,10 +15,10 @@ from tokctl.idfiles.readers.given import Given, Meter
 from tokctl.sources.streams import Stream
 
 if TYPE_CHECKING:
-    from tokctl.decodes import Decodes
     from tokctl.idfiles.readers import shards
     from tokctl.idfiles.readers.contract import Part
     from tokctl.idfiles.readers.kinds import Kind
+    from tokctl.tokenizer.decodes import Decodes
 
 #: What a file of ids can be; `auto` is what its name and its first bytes say.
 FORMS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from tokctl.metrics import Absent, Figure, Metric
+from tokctl.analysis.metrics import Absent, Figure, Metric
 from tokctl.render.charts import marks
 from tokctl.render.charts.drawing import Drawing, labels
 from tokctl.render.charts.look import Look

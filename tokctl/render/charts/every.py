@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokctl.comparison import Comparison
-from tokctl.explain import Summary
-from tokctl.explain.curves import ModelCurves, UseCurves
-from tokctl.metrics import METRICS, Absent
+from tokctl.analysis.comparison import Comparison
+from tokctl.analysis.explain import Summary
+from tokctl.analysis.explain.curves import ModelCurves, UseCurves
+from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.render.charts import COMPARE, INSPECT, balance, usage, vocabulary
 from tokctl.render.charts.drawing import Drawing, label
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tokctl.comparison.results import Comparison, Segmentation
-from tokctl.metrics import METRICS
+from tokctl.analysis.comparison.results import Comparison, Segmentation
+from tokctl.analysis.metrics import METRICS
 from tokctl.render.compare import rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tokctl.comparison.results import Comparison
+from tokctl.analysis.comparison.results import Comparison
 from tokctl.render.compare.blocks import (
     Best,
     Block,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokctl.comparison.intervals import RESAMPLES, Interval
-from tokctl.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
-from tokctl.metrics import METRICS, Absent, Figure, Metric
+from tokctl.analysis.comparison.intervals import RESAMPLES, Interval
+from tokctl.analysis.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
+from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.console import drawn
 from tokctl.wording import plural, times
 

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.comparison.results import Comparison
-from tokctl.metrics import Absent
+from tokctl.analysis.comparison.results import Comparison
+from tokctl.analysis.metrics import Absent
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, empty_table, groups
 

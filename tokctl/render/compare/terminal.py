@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tokctl.comparison.results import Comparison
+from tokctl.analysis.comparison.results import Comparison
 from tokctl.render.compare import rows
 from tokctl.render.compare.sentences import sample_block
 from tokctl.render.compare.sweep import sweep_tables

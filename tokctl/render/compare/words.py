@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.comparison.results import Disagreement, Segmentation, WordStory
+from tokctl.analysis.comparison.results import Disagreement, Segmentation, WordStory
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, empty_table, folded, groups
 from tokctl.render.console import drawn

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tokctl.explain import (
+from tokctl.analysis.explain import (
     Explanation,
     FileFacts,
     FoundWord,
@@ -28,8 +28,8 @@ from tokctl.explain import (
     TokenUse,
     Word,
 )
-from tokctl.pipeline import AddedToken
-from tokctl.recipe import Round
+from tokctl.model import Round
+from tokctl.model.parts import AddedToken
 
 
 def text_or_bytes(data: bytes) -> dict[str, str]:

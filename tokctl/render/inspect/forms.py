@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tokctl.explain import (
+from tokctl.analysis.explain import (
     Explanation,
     FileFacts,
     MergeRecord,
@@ -20,8 +20,8 @@ from tokctl.explain import (
     TokenUse,
     Wanted,
 )
-from tokctl.explain.health import Health
-from tokctl.recipe import FilledRecipe, Round
+from tokctl.analysis.health import Health
+from tokctl.model import FilledRecipe, Round
 from tokctl.render.inspect import as_json
 from tokctl.render.inspect.health import health_lines, show_health
 from tokctl.render.inspect.merges import merges_lines, show_merges

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain.health import Example, Finding, Health
+from tokctl.analysis.health import Example, Finding, Health
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, readable
 from tokctl.wording import plural

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from tokctl.explain import Match, MatchedWord
+from tokctl.analysis.explain import Match, MatchedWord
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import brief, brief_segmentation
 from tokctl.wording import plural

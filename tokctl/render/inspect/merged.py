@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import Candidate, Leftover, MergedWord
+from tokctl.analysis.explain import Candidate, Leftover, MergedWord
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
 from tokctl.render.inspect.plain import brief, brief_segmentation, number, shown

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import HOW, MergeRecord, Wanted
+from tokctl.analysis.explain import HOW, MergeRecord, Wanted
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, number
 from tokctl.wording import plural

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import MergeRecord, PairCount, PairCounts
+from tokctl.analysis.explain import MergeRecord, PairCount, PairCounts
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, number
 from tokctl.wording import plural

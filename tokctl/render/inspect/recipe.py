@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import FileFacts
-from tokctl.metrics.overlap import space_mark
-from tokctl.pipeline import AddedToken, Part
-from tokctl.recipe import FilledRecipe, Recipe, TrainingRecord
+from tokctl.analysis.explain import FileFacts
+from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.model import FilledRecipe, Recipe, TrainingRecord
+from tokctl.model.parts import AddedToken, Part
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import brief, readable
 from tokctl.wording import plural

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.recipe import Round
+from tokctl.model import Round
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, scored
 

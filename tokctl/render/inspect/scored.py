@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import FoundWord, LookedUpWord, Path, Piece, ScoredWord
+from tokctl.analysis.explain import FoundWord, LookedUpWord, Path, Piece, ScoredWord
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import brief, brief_segmentation, number, scored, shown
 from tokctl.render.inspect.recipe import how_found

@@ -9,8 +9,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import Checks, MergeRecord, Summary
-from tokctl.metrics.overlap import space_mark
+from tokctl.analysis.explain import Checks, MergeRecord, Summary
+from tokctl.analysis.metrics.overlap import space_mark
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import merges_lines, merges_table
 from tokctl.render.inspect.plain import as_lines, brief, readable, scored

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from tokctl.explain import MergeTree, TokenHistory, TokenUse, Worth
+from tokctl.analysis.explain import MergeTree, TokenHistory, TokenUse, Worth
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
 from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, number, scored, shown

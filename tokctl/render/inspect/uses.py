@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.explain import Share, TextUse, TokenUse, WordUse
+from tokctl.analysis.explain import Share, TextUse, TokenUse, WordUse
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, shown
 from tokctl.wording import percent, plural

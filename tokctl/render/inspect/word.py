@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from tokctl.explain import (
+from tokctl.analysis.explain import (
     Explanation,
     FoundWord,
     LookedUpWord,

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokctl.comparison import Comparison
-    from tokctl.explain import Summary
-    from tokctl.explain.cards import TokenCard
-    from tokctl.explain.curves import ModelCurves, UseCurves
+    from tokctl.analysis.comparison import Comparison
+    from tokctl.analysis.explain import Summary
+    from tokctl.analysis.explain.cards import TokenCard
+    from tokctl.analysis.explain.curves import ModelCurves, UseCurves
 
 __all__ = ["compare_page", "inspect_page"]
 

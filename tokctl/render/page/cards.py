@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tokctl.explain.cards import Node, TokenCard
-from tokctl.explain.paths import Path
+from tokctl.analysis.explain.cards import Node, TokenCard
+from tokctl.analysis.explain.paths import Path
 from tokctl.render.page import shown
 from tokctl.wording import times
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokctl.comparison import Segmentation
-from tokctl.explain.cards import TokenCard
+from tokctl.analysis.comparison import Segmentation
+from tokctl.analysis.explain.cards import TokenCard
 from tokctl.render.page import shown
 
 #: Tokens of one sentence.

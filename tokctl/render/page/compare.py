@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokctl.comparison import Comparison, Cut, Segmentation
-from tokctl.explain.cards import TokenCard
-from tokctl.explain.curves import UseCurves
-from tokctl.metrics import METRICS, Absent, Figure, Metric
+from tokctl.analysis.comparison import Comparison, Cut, Segmentation
+from tokctl.analysis.explain.cards import TokenCard
+from tokctl.analysis.explain.curves import UseCurves
+from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.charts.every import compare_drawings
 from tokctl.render.compare import rows
 from tokctl.render.page import shown

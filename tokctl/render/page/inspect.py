@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tokctl.comparison import Comparison
-from tokctl.explain import MergeRecord, Summary
-from tokctl.explain.cards import TokenCard
-from tokctl.explain.curves import ModelCurves, UseCurves
+from tokctl.analysis.comparison import Comparison
+from tokctl.analysis.explain import MergeRecord, Summary
+from tokctl.analysis.explain.cards import TokenCard
+from tokctl.analysis.explain.curves import ModelCurves, UseCurves
 from tokctl.render.charts.every import inspect_drawings
 from tokctl.render.compare import rows
 from tokctl.render.inspect.summary import ALGORITHM_NAMES, check_rows, summary_facts

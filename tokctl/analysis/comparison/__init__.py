@@ -1,0 +1,214 @@
+"""Comparing models: their metrics on the same texts, and where they part.
+
+`docs/metrics.md` says what every figure means, and when it misleads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tokctl.analysis.comparison import measuring, samples, stories
+from tokctl.analysis.comparison.conditions import Condition, check
+from tokctl.analysis.comparison.findings import findings_of
+from tokctl.analysis.comparison.languages import languages_of
+from tokctl.analysis.comparison.models import (
+    Model,
+    find_baseline,
+    name_files,
+    named_models,
+)
+from tokctl.analysis.comparison.reports import reports_of, summary
+from tokctl.analysis.comparison.results import (
+    Comparison,
+    Cut,
+    Disagreement,
+    Language,
+    Languages,
+    Measured,
+    ModelReport,
+    Sample,
+    Segmentation,
+    SweepPoint,
+    TextSummary,
+    WordStory,
+)
+from tokctl.analysis.comparison.sweep import Trained, sweep_points, train_sizes
+from tokctl.analysis.comparison.texts import Text, read_texts, read_together
+from tokctl.analysis.metrics import WORD_RULES
+from tokctl.errors import TokctlError
+from tokctl.sources import Source
+from tokctl.training import available_threads
+
+__all__ = [
+    "Comparison",
+    "Condition",
+    "Cut",
+    "Disagreement",
+    "Language",
+    "Languages",
+    "Measured",
+    "ModelReport",
+    "Sample",
+    "Segmentation",
+    "SweepPoint",
+    "Text",
+    "TextSummary",
+    "Trained",
+    "WordStory",
+    "check",
+    "compare",
+    "find_baseline",
+    "name_files",
+    "read_texts",
+    "read_together",
+    "train_sizes",
+]
+
+
+def compare(
+    models: Sequence[Model],
+    texts: Sequence[str | Path | Source | Text],
+    *,
+    baseline: str | None = None,
+    sentences: Sequence[str] | None = None,
+    words: Sequence[str] | None = None,
+    languages: Mapping[str, str | Path | Source | Text] | None = None,
+    reference: str | None = None,
+    sweep: Trained | None = None,
+    word_rule: str = "spaces",
+    intervals: bool = False,
+    speed: bool = False,
+    threads: int | None = None,
+    errors: str = "strict",
+) -> Comparison:
+    """Compares models on texts, which are read whole into memory.
+
+    Args:
+        models: tokenizers, paths of model files, or (name, tokenizer). Without a name a
+            tokenizer has that of its recipe, numbered where several have the same; a file
+            has its own.
+        texts: paths (`-` is stdin), or sources of `tokctl.sources`. A folder is a text for
+            each file; what holds many documents (JSON Lines, a table, an archive) is one text,
+            in which nothing goes from one document to the next, and a document counts as
+            often as its count says.
+        baseline: the name of the model that NSL is relative to; by default the first.
+        sentences: to show; by default a few of the texts.
+        words: to explain; by default some of the sentences that models cut differently.
+        languages: texts that say the same in several languages, by the language's name.
+            They are texts of the comparison, too, behind the others; a folder is one text.
+        reference: the language that parity is relative to; by default the first.
+        sweep: what `train_sizes` has trained on the texts, to be measured beside the rest.
+        word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
+            `unicode` (UAX #29).
+        intervals: finds how far figures move with the lines that happen to be in the texts;
+            see `tokctl.analysis.comparison.intervals`.
+        speed: measures how fast each model is here; the one figure that is not the same in
+            every run.
+        threads: None takes the processors that this process may use. No other result
+            depends on it.
+        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads
+            characters. With `replace` all models get the same text, with U+FFFD in it.
+
+    Raises:
+        TokctlError: no models or no texts, a file that holds no model, two models of one
+            name, an unknown baseline or reference, unreadable text, text that is not UTF-8
+            (naming file, line and byte).
+    """
+    named = named_models(models)
+    if isinstance(texts, (str, bytes, Path)):
+        raise TokctlError("the texts of a comparison are a list", '["text.txt"], for instance')
+    languages = dict(languages or {})
+    if not named or not (texts or languages):
+        raise TokctlError("a comparison needs a model and a text, at the least")
+    baseline = next(iter(named)) if baseline is None else baseline
+    if baseline not in named:
+        raise TokctlError(
+            f"no model of this comparison is called {baseline!r}",
+            f"its models are: {', '.join(named)}",
+        )
+    if reference is not None and reference not in languages:
+        raise TokctlError(
+            f"no language of this comparison is called {reference!r}",
+            f"its languages are: {', '.join(languages)}" if languages else "name some with --lang",
+        )
+    if word_rule not in WORD_RULES:
+        raise TokctlError(
+            f"there is no rule {word_rule!r} for words", f"choose {' or '.join(WORD_RULES)}"
+        )
+    if threads is not None and threads < 1:
+        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+    threads = threads or available_threads()
+    characters = any(model.recipe.units == "characters" for model in named.values())
+    read = read_texts(texts, characters=characters, errors=errors)
+    read += [
+        read_together(name, given, characters=characters, errors=errors)
+        for name, given in languages.items()
+    ]
+    if not read:
+        raise TokctlError("there are no texts to compare on", "name some that are there")
+    measured = {
+        name: [
+            measuring.measure_all(
+                model,
+                text,
+                threads,
+                words=word_rule,
+                boundaries=len(named) > 1,
+                lines=intervals,
+            )
+            for text in read
+        ]
+        for name, model in named.items()
+    }
+    reports = reports_of(
+        named, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
+    )
+    chosen = _checked(sentences) if sentences is not None else samples.sentences_of(read)
+    shown = tuple(samples.sample(named, sentence) for sentence in chosen)
+    picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
+    comparison = Comparison(
+        baseline=baseline,
+        total=summary(reports[0].total, sum(text.documents for text in read)),
+        texts=tuple(
+            summary(found, text.documents)
+            for found, text in zip(reports[0].texts, read, strict=True)
+        ),
+        models=reports,
+        samples=shown,
+        disagreements=tuple(samples.disagreements(named, read, threads)),
+        overlap=measuring.overlaps(list(named.values())),
+        agreement=measuring.agreements(list(measured.values())),
+        stories=stories.stories(named, picked, read, threads, sweep or {}),
+        languages=_languages(languages, reference, reports),
+        sweep=sweep_points(
+            sweep or {},
+            read,
+            threads,
+            word_rule=word_rule,
+            known={named[report.name]: report.total.counts for report in reports},
+        ),
+    )
+    return replace(comparison, findings=findings_of(comparison, named))
+
+
+def _languages(
+    languages: Mapping[str, Any], reference: str | None, reports: Sequence[ModelReport]
+) -> Languages | None:
+    if not languages:
+        return None
+    names = list(languages)
+    # They stand behind the other texts, one of which may have the same name.
+    models = [dict(zip(names, report.texts[-len(names) :], strict=True)) for report in reports]
+    return languages_of(names, reference or names[0], models)
+
+
+def _checked(texts: Sequence[str]) -> Sequence[str]:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise TokctlError(f"{text!r} is not UTF-8, so that it can't be shown") from None
+    return texts

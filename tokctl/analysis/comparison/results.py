@@ -1,0 +1,240 @@
+"""What a comparison finds: plain data that prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokctl.analysis.comparison.differences import Difference, difference
+from tokctl.analysis.comparison.intervals import Interval
+from tokctl.analysis.comparison.speed import Speed
+from tokctl.analysis.metrics import Absent, Counts, Figure, Metric
+
+
+@dataclass(frozen=True)
+class TextSummary:
+    """One text, or all of them together: sizes that no model has a say in.
+
+    What is counted more than once (`tokctl.sources.Batch`) is in all of them as often.
+    """
+
+    name: str
+    documents: int
+    bytes: int
+    characters: int
+    words: int
+    lines: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model on one text, or on all of them together.
+
+    Attributes:
+        text: the text's name; empty for all together.
+        counts: what the figures are made from.
+        figures: by the name of the metric, one for each of `METRICS`.
+    """
+
+    text: str
+    counts: Counts
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """One model.
+
+    Attributes:
+        name: unique within the comparison.
+        emittable_ids: ids that ordinary text can become: all but special tokens other
+            than the unknown one.
+        exhausted: its training ended before the vocabulary was full, for want of pairs.
+        total: over all texts together; texts: one by one, in the order given.
+        intervals: of the figures over all texts, by metric; empty unless asked for.
+        difference_intervals: of these less the baseline's, likewise; empty for the baseline.
+        speed: None unless asked for.
+    """
+
+    name: str
+    algorithm: str
+    recipe: str
+    vocab_size: int
+    emittable_ids: int
+    exhausted: bool
+    total: Measured
+    texts: tuple[Measured, ...]
+    intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
+    difference_intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
+    speed: Speed | None = None
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """A stretch of text as one model cuts it.
+
+    Attributes:
+        tokens: as the vocabulary spells them (`Ġthe`, `##ing`).
+        shown: the same for people: byte-level tokens as the text that they stand for,
+            a token that ends inside a character as its bytes (`\\xe2\\x80`).
+        ids: of the tokens; None for a character without an id.
+        spans: the bytes of the text that each token covers, as (start, end).
+    """
+
+    model: str
+    tokens: tuple[str, ...]
+    shown: tuple[str, ...]
+    ids: tuple[int | None, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence and what each model makes of it."""
+
+    text: str
+    segmentations: tuple[Segmentation, ...]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A word that models cut in different places.
+
+    Attributes:
+        count: how often it occurs in the texts.
+        weight: count times the boundaries that one model of a pair has and the other
+            lacks, summed over all pairs.
+    """
+
+    word: str
+    count: int
+    weight: int
+    segmentations: tuple[Segmentation, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What one model makes of a word, and why.
+
+    Attributes:
+        whole: the word is one token, and not the unknown one.
+        reason: a phrase for people.
+        elsewhere: the same model at the other sizes of a sweep, as (size asked for, cut),
+            where it cuts the word otherwise.
+    """
+
+    segmentation: Segmentation
+    whole: bool
+    reason: str
+    elsewhere: tuple[tuple[int, Segmentation], ...] = ()
+
+
+@dataclass(frozen=True)
+class WordStory:
+    """What becomes of a word in each model.
+
+    Attributes:
+        count: how often the texts have it as a word of its own.
+    """
+
+    word: str
+    count: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A text of one language.
+
+    Attributes:
+        figures: for each model, in the order of the comparison: `tokens`,
+            `tokens_per_line`, `parity` (tokens over those of the reference language),
+            `bytes_per_token`, `fertility`, `unk_rate`.
+    """
+
+    name: str
+    lines: int
+    figures: tuple[Mapping[str, Figure], ...]
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Texts of several languages that say the same, line by line.
+
+    Attributes:
+        reference: name of the language that parity is relative to.
+        gini: of tokens per line over the languages, for each model: 0 where each language
+            costs the same.
+    """
+
+    reference: str
+    languages: tuple[Language, ...]
+    gini: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One training of a sweep over vocabulary sizes, measured on the texts.
+
+    Attributes:
+        model: the name of the recipe that was trained.
+        asked: ids that were asked for; vocab_size: those it has.
+        exhausted: it has fewer because the text gave no more.
+        figures: of the metrics that a sweep takes.
+    """
+
+    model: str
+    asked: int
+    vocab_size: int
+    exhausted: bool
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models side by side on the same texts.
+
+    Attributes:
+        baseline: the name of the model that NSL is relative to.
+        models: in the order given, as everywhere below.
+        overlap: Jaccard index of vocabularies, row and column in the order of `models`.
+        agreement: F1 of the boundaries inside words, likewise.
+        stories: what becomes of words, and why.
+        languages: None unless languages were named.
+        sweep: by model, then size; empty unless several sizes were asked for.
+        findings: sentences that say what the figures say.
+    """
+
+    baseline: str
+    total: TextSummary
+    texts: tuple[TextSummary, ...]
+    models: tuple[ModelReport, ...]
+    samples: tuple[Sample, ...]
+    disagreements: tuple[Disagreement, ...]
+    overlap: tuple[tuple[Figure, ...], ...]
+    agreement: tuple[tuple[Figure, ...], ...]
+    stories: tuple[WordStory, ...] = ()
+    languages: Languages | None = None
+    sweep: tuple[SweepPoint, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def against_baseline(self, model: ModelReport, metric: Metric) -> Difference | Absent:
+        """A model's figure over all texts against that of the baseline."""
+        own = next(report for report in self.models if report.name == self.baseline)
+        return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])
+
+    def best(self, metric: Metric) -> set[str]:
+        """Names of the models that are best at a metric; empty where all are equal."""
+        figures = {model.name: model.total.figures[metric.name] for model in self.models}
+        numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
+        if len(set(numbers.values())) < 2:
+            return set()
+        best = (max if metric.higher_is_better else min)(numbers.values())
+        return {name for name, number in numbers.items() if number == best}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document; see `docs/compare.md`."""
+        from tokctl.analysis.comparison.as_json import document
+
+        return document(self)

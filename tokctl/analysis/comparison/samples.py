@@ -1,0 +1,207 @@
+"""Sentences to show, and the words that models disagree on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import combinations
+
+from tokctl import _native
+from tokctl.analysis.comparison.results import Disagreement, Sample, Segmentation
+from tokctl.analysis.comparison.texts import Text, count_words
+from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.encoding import Encoding
+
+SENTENCES = 3
+SHORTEST, LONGEST = 40, 120  # characters of a sentence that is picked
+_WINDOW = 1 << 15  # bytes that are searched from a place on
+_ENDS = ".!?\u3002\uff01\uff1f"
+#: A sentence and its end. What has no end is matched, too, to its last character, so that
+#: a long text without any is not searched again from each of its characters.
+_SENTENCE = re.compile(rf"[^{_ENDS}]+([{_ENDS}]+[\"'\u201d\u2019»)\]\u300d\u300f]*)?")
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
+DISAGREEMENTS = 10
+#: The most frequent words decide; the rest can hardly outweigh them.
+_WORDS_COMPARED = 20_000
+LONGEST_WORD = 100  # bytes; longer ones don't fit a table, nor the boundaries of `cuts`
+
+
+def pick_sentences(texts: Sequence[Text]) -> list[str]:
+    """A few sentences of 40 to 120 characters, spread over the texts.
+
+    The same texts give the same sentences. Runs of white space become one space. Where
+    there are no such sentences (code, lists), stretches of text are taken.
+    """
+    total = sum(len(text.data) for text in texts)
+    found: list[str] = []
+    for number in range(SENTENCES):
+        place = total * (2 * number + 1) // (2 * SENTENCES)
+        for text in texts:
+            if place < len(text.data):
+                candidates = _candidates(text, place)
+                found += [next((c for c in candidates if c not in found), "")]
+                break
+            place -= len(text.data)
+    return [sentence for sentence in found if sentence]
+
+
+def sentences_of(texts: Sequence[Text]) -> list[str]:
+    """Sentences to show of these texts: those that are known for them, or a few of theirs."""
+    return known_sentences(texts) or pick_sentences(texts)
+
+
+def known_sentences(texts: Sequence[Text]) -> list[str]:
+    """The sentences that `corpora/manifest.json` has for these very texts, if it has any."""
+    from tokctl.sources.corpora import list_corpora
+
+    known = {corpus.sha256: corpus for corpus in list_corpora() if corpus.sentences}
+    sizes = {corpus.bytes for corpus in known.values()}
+    found: list[str] = []
+    for text in texts:
+        if text.ends is None and len(text.data) in sizes:
+            corpus = known.get(sha256(text.data).hexdigest())
+            found += corpus.sentences if corpus else ()
+    return found
+
+
+def _candidates(text: Text, place: int) -> Iterator[str]:
+    windows = list(_windows(text, place))
+    sentences = [
+        " ".join(match.group().split())
+        for _, window in windows
+        for paragraph in _PARAGRAPH_END.split(window)
+        for match in _SENTENCE.finditer(paragraph)
+        if match[1]
+    ]
+    lines = [
+        " ".join(line.split())
+        for inside, window in windows
+        for line in window.splitlines()[inside:]
+    ]
+    rests = [" ".join(window.split())[:80].strip() for _, window in windows]
+    sentences.sort(key=_is_half_a_quotation)
+    fitting = (one for one in [*sentences, *lines] if SHORTEST <= len(one) <= LONGEST)
+    for candidate in [*fitting, *rests]:
+        if candidate and candidate.isprintable() and "\ufffd" not in candidate:
+            yield candidate
+
+
+def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
+    """What is searched from a place on: of its document, and of those behind it while they are
+    short; with each, whether it begins inside a document."""
+    first, room = text.document_at(place), _WINDOW
+    for start, end in text.spans(first):
+        if room <= 0:
+            return
+        # In a short text the places lie so close that a window takes in all of it.
+        begin = place if end - place > _WINDOW // 8 else max(start, end - _WINDOW // 8)
+        begin = begin if start <= place else start
+        window = text.data[begin : min(end, begin + room)].decode("utf-8", "replace")
+        room -= end - begin + 1
+        if begin > start:  # most likely in the middle of a sentence and of a character
+            match = _SENTENCE.match(window)
+            skipped = match.end() if match and match[1] else 0
+            window = window[skipped:].lstrip("\ufffd")
+        yield begin > start, window
+
+
+def _is_half_a_quotation(text: str) -> bool:
+    return text.count("“") != text.count("”") or text.count('"') % 2 == 1
+
+
+def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
+    """The sentence as each model cuts it."""
+    cuts = (segmentation(name, model, sentence.encode()) for name, model in models.items())
+    return Sample(sentence, tuple(cuts))
+
+
+def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
+    """A text as one model cuts it."""
+    encoding = tokenizer.encode(text)
+    return Segmentation(
+        name,
+        tuple(encoding.tokens),
+        tuple(_shown(tokenizer, encoding)),
+        tuple(None if id_ == _native.NO_ID else id_ for id_ in encoding.raw_ids),
+        tuple(encoding.byte_offsets),
+    )
+
+
+def is_whole(tokenizer: Tokenizer, cut: Segmentation) -> bool:
+    """Is a word that was cut behind a space one token, and not the unknown one?"""
+    covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
+    return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
+
+
+def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
+    if tokenizer.recipe.units == "characters":
+        return encoding.tokens
+    tokens = tokenizer.model.tokens
+    return [
+        spelled if id_ == _native.NO_ID else tokens[id_].decode("utf-8", "backslashreplace")
+        for id_, spelled in zip(encoding.raw_ids, encoding.tokens, strict=True)
+    ]
+
+
+def disagreements(
+    models: Mapping[str, Tokenizer], texts: Sequence[Text], threads: int
+) -> list[Disagreement]:
+    """The words that models cut most differently, the weightiest first.
+
+    A word is encoded as it stands behind a space. Ties go to the word seen first. Words
+    that are not UTF-8, and those of more than 100 bytes, are left out.
+    """
+    if len(models) < 2:
+        return []
+    words = _frequent_words(texts, threads)
+    differing = boundaries_apart(models, [word for word, _ in words], threads)
+    weighed = [
+        (count * apart, count, word)
+        for (word, count), apart in zip(words, differing, strict=True)
+        if apart
+    ]
+    weighed.sort(key=lambda entry: -entry[0])
+    return [
+        Disagreement(
+            word.decode(),
+            count,
+            weight,
+            tuple(segmentation(name, model, b" " + word) for name, model in models.items()),
+        )
+        for weight, count, word in weighed[:DISAGREEMENTS]
+    ]
+
+
+def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, int]]:
+    counts = count_words(texts, "whitespace", threads)
+    words = [entry for entry in counts.items() if len(entry[0]) <= LONGEST_WORD]
+    words.sort(key=lambda entry: -entry[1])
+    return [entry for entry in words[:_WORDS_COMPARED] if _is_utf8(entry[0])]
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def boundaries_apart(
+    models: Mapping[str, Tokenizer], words: Sequence[bytes], threads: int
+) -> list[int]:
+    """For each word, behind a space: the boundaries inside it that one model of a pair has and
+    the other lacks, summed over all pairs. Words have at most `LONGEST_WORD` bytes."""
+    spaced = [b" " + word for word in words]
+    cuts = [_inner_cuts(model, spaced, threads) for model in models.values()]
+    return [
+        sum((one ^ other).bit_count() for one, other in combinations(own, 2))
+        for own in zip(*cuts, strict=True)
+    ]
+
+
+def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
+    """The boundaries strictly inside words that a space precedes: bit n stands for byte n."""
+    cuts = tokenizer.encoder.cuts(texts, tokenizer.special_matcher("none"), threads)
+    return [own & ((1 << len(text)) - 4) for own, text in zip(cuts, texts, strict=True)]

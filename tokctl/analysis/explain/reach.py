@@ -1,0 +1,188 @@
+"""Tokens that no text is encoded to.
+
+Merges that a token is made of can be overtaken: by other merges in front of it, by a
+pre-tokenizer that cuts the token's text in two, by a longer token that always wins. Whether
+any text at all gives a token can't be decided by trying; what is tried here is the token's
+own text, alone and beside one more character:
+
+- The text alone, as a word of its own. That settles whole words.
+- The text behind a character, and in front of one. Inside a word a marker model spells a
+  token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
+  the model does not know come first, since they merge with nothing; then its alphabet, and
+  long tokens where the longest match wins.
+- Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
+- A byte-level token that is no whole characters is given to the merges alone, without the
+  pre-tokenizer: what the rest of its characters would be, nothing says.
+
+A token that none of these trials gives is called unreachable. Special and added tokens are
+not tried, as ordinary text never gives them; nor are the tokens of bytes that unknown
+characters fall back to, many of which (`<0xFF>`) are in no UTF-8.
+
+Of a Unigram model the trials decide: the parts of a best path are best paths of their own
+texts, so that a piece whose own text is split better is in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.model import symbols
+
+if TYPE_CHECKING:
+    from tokctl import _native
+    from tokctl.tokenizer import Tokenizer
+
+#: Texts that are encoded at most, in all.
+TRIALS = 400_000
+#: Characters of the alphabet that are tried as neighbours.
+NEIGHBOURS = 256
+#: Of the longest tokens that words start with, where the longest match wins.
+LONG_NEIGHBOURS = 32
+
+#: More than any model has.
+_EVERY_STEP = (1 << 32) - 2
+
+#: Letters, digits and signs of scripts that few models know.
+_STRANGE = "\ua66e\u13a0\u16a0\u07c0\u1810\u2042\u2e30"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the trials have found.
+
+    Attributes:
+        unreachable: tokens that no trial has given, in id order.
+        undecided: tokens whose trials were cut short at `TRIALS`.
+        trials: texts that were encoded.
+        ids: those of the unreachable tokens.
+    """
+
+    unreachable: tuple[str, ...]
+    undecided: int
+    trials: int
+    ids: tuple[int, ...] = ()
+
+
+def unreachable(
+    tokenizer: Tokenizer, trials: int | None = None, matcher: _native.Matchers | None = None
+) -> Reach:
+    """The tokens of a model that trials with their own text can't bring about.
+
+    Args:
+        trials: texts that are encoded at most, by default `TRIALS`.
+        matcher: finds added tokens before the model reads the texts; by default none are.
+    """
+    most = TRIALS if trials is None else trials
+    waiting = {}
+    for id_ in ordinary_ids(tokenizer):
+        data = tokenizer.model.tokens[id_]
+        if is_byte_token(tokenizer, id_):
+            continue
+        if is_whole(data):
+            waiting[id_] = written_text(tokenizer, id_)
+        elif not _merges_give(tokenizer, id_, data):
+            waiting[id_] = data
+    made = 0
+    for before, after, literal in _contexts(tokenizer):
+        if made + len(waiting) > most:
+            return Reach((), len(waiting), made)
+        made += len(waiting)
+        if literal:
+            waiting = {id_: tokenizer.model.tokens[id_] for id_ in waiting}
+        texts = [before + text + after for text in waiting.values()]
+        results = tokenizer.encoder.batch(texts, 1, matcher)
+        pairs = zip(waiting.items(), results, strict=True)
+        waiting = {id_: text for (id_, text), ids in pairs if id_ not in ids}
+        if not waiting:
+            break
+    return Reach(tuple(tokenizer.tokens[id_] for id_ in waiting), 0, made, tuple(waiting))
+
+
+def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
+    """The ids of the tokens that ordinary text can give."""
+    apart = tokenizer.model.apart
+    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
+
+
+def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
+    """Is it the token of a byte that unknown characters fall back to?"""
+    return symbols.is_byte_token(tokenizer.recipe, tokenizer.model.tokens[id_])
+
+
+def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
+    """The bytes of text that a token stands for: its own, without the word marker."""
+    token = tokenizer.model.tokens[id_]
+    kind, mark = tokenizer.recipe.marker
+    if id_ in tokenizer.model.apart:
+        return token
+    if space := space_mark(tokenizer.recipe):
+        return token.removeprefix(space.encode())
+    if kind in ("start", "continuation"):
+        return token.removeprefix(mark.encode())
+    return token.removesuffix(mark.encode()) if mark else token
+
+
+def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
+    """The text that could become the token: as `token_text`, with spaces for what stands
+    for spaces."""
+    if space := space_mark(tokenizer.recipe):
+        return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
+    return token_text(tokenizer, id_)
+
+
+def is_whole(text: bytes) -> bool:
+    """Does it consist of whole characters?"""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _merges_give(tokenizer: Tokenizer, id_: int, text: bytes) -> bool:
+    ids, _, _ = tokenizer.encoder.replay(text, _EVERY_STEP)
+    return ids == [id_]
+
+
+def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes, bool]]:
+    """What is put before and behind a token's text; whether the text is the token as it is
+    spelled, with its `▁` for a space, which a text may hold, too."""
+    for before, after in _neighbours(tokenizer):
+        yield before, after, False
+    if space_mark(tokenizer.recipe):
+        yield b"", b"", True
+        yield b"a", b"a", True
+
+
+def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
+    yield b"", b""
+    if space_mark(tokenizer.recipe):
+        yield b" ", b""
+        yield b"a", b"a"  # where spaces at the ends are removed
+    if tokenizer.recipe.segmentation in ("lookup", "symbols"):
+        return  # what these read does not hang on what stands beside it
+    known = set()
+    alphabet = []
+    for id_ in ordinary_ids(tokenizer):
+        text = token_text(tokenizer, id_)
+        if len(text) <= 4 and is_whole(text) and len(text.decode()) == 1 and text not in known:
+            known.add(text)
+            alphabet.append(text)
+    strange = [char.encode() for char in _STRANGE if char.encode() not in known]
+    if tokenizer.recipe.segmentation == "longest-match":
+        strange = []  # they would make the whole word unknown
+    if tokenizer.recipe.algorithm == "unigram":
+        alphabet = []  # beside what no piece spells, the best path of the rest stays the best
+    for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
+        yield neighbour, b""
+        yield b"", neighbour
+    if tokenizer.recipe.segmentation == "longest-match":
+        # A character before may belong to a longer match; few tokens go on from a long one.
+        mark = tokenizer.recipe.marker.text.encode()
+        tokens = (tokenizer.model.tokens[id_] for id_ in ordinary_ids(tokenizer))
+        starts = [token for token in tokens if not token.startswith(mark)]
+        for start in sorted(starts, key=len, reverse=True)[:LONG_NEIGHBOURS]:
+            yield start, b""

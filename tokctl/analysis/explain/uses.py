@@ -1,0 +1,288 @@
+"""Which tokens a text uses, how often, and in which words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tokctl._native import NO_ID
+from tokctl.analysis.explain.documents import documents_of
+from tokctl.analysis.explain.places import content_of, place_of
+from tokctl.analysis.explain.reach import is_byte_token, ordinary_ids, token_text
+from tokctl.analysis.explain.scripts import script_of
+from tokctl.analysis.explain.states import count_pre_tokens
+from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.analysis.metrics.vocabulary import range_of
+from tokctl.sources import Source
+from tokctl.tokenizer import segmenting
+
+if TYPE_CHECKING:
+    from tokctl._native import Encoder
+    from tokctl.tokenizer import Tokenizer
+
+Group = TypeVar("Group", str, int)
+
+#: Tokens that are named as the most frequent, the rarest, and as never used.
+SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """A distinct pre-token of a text, or an added token found in it.
+
+    Attributes:
+        ids: as `encode` gives them; `NO_ID` for what has none.
+        count: its occurrences in the text.
+    """
+
+    data: bytes
+    ids: Sequence[int]
+    count: int
+
+
+@dataclass(frozen=True)
+class WordUse:
+    """A word of a text that a token is used in.
+
+    Attributes:
+        data: the word's bytes, normalized, and rewritten as the pre-tokenizer does.
+        count: its occurrences in the text with this segmentation.
+        uses: how often the token is used in them, in all.
+        tokens: its segmentation.
+    """
+
+    data: bytes
+    count: int
+    uses: int
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TokenUse:
+    """How a text uses one token.
+
+    Attributes:
+        uses: how often, in all.
+        place: its place by that among all tokens; equal ones share the highest.
+        used: distinct tokens that the text uses.
+        tokens: tokens of the whole text.
+        words: those that use it, the ones with the most uses first; equal ones as first
+            seen. A word goes from one space to the next, or is a pre-token where that is less.
+    """
+
+    uses: int
+    place: int
+    used: int
+    tokens: int
+    words: tuple[WordUse, ...]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The use of one group of tokens.
+
+    Attributes:
+        tokens: in the vocabulary.
+        used: of these, how many the text uses.
+        uses: how often it does, in all.
+    """
+
+    tokens: int
+    used: int
+    uses: int
+
+
+@dataclass(frozen=True)
+class TextUse:
+    """How a text uses a vocabulary.
+
+    Attributes:
+        tokens: of the whole text, unknown ones counted.
+        unknown: what has no id, or is the unknown token.
+        emittable: ids that ordinary text can become (`tokctl.analysis.metrics.vocabulary`).
+        used: of these, how many the text uses.
+        frequent: the tokens that are used most, with their uses.
+        rarest: those that are used least, but used; highest ids first among equals.
+        never: some of those that are not used, lowest ids first.
+        never_count: how many these are in all.
+        places, contents, scripts, lengths: the ordinary tokens in groups, as a summary has
+            them; lengths in `unit`.
+    """
+
+    tokens: int
+    unknown: int
+    emittable: int
+    used: int
+    frequent: tuple[tuple[str, int], ...]
+    rarest: tuple[tuple[str, int], ...]
+    never: tuple[str, ...]
+    never_count: int
+    places: dict[str, Share]
+    contents: dict[str, Share]
+    scripts: dict[str, Share]
+    unit: str
+    lengths: dict[int, Share]
+
+
+def segmented(
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str = "strict"
+) -> list[Segmented]:
+    """The distinct pre-tokens of all documents of the sources, in first-seen order, as `encode`
+    segments them. Each document is one text, and counts as often as its source says.
+
+    Raises:
+        TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
+            puts U+FFFD in its place.
+    """
+    added: Counter[int] = Counter()
+    if tokenizer.special_matcher("none") is None:
+        counts = count_pre_tokens(tokenizer, sources, errors)
+    else:
+        counts = _count_between(tokenizer, sources, errors, added)
+    if tokenizer.recipe.segmentation == "symbols" and not tokenizer.recipe.fuse_unknown:
+        counts = _cut(counts)
+    encoder = segmenting.of_pre_tokens(tokenizer.model)
+    encoded = encoder.batch([data for data, _ in counts], 1, None)
+    found = [
+        Segmented(data, ids, count) for (data, count), ids in zip(counts, encoded, strict=True)
+    ]
+    for id_, count in added.items():
+        found.append(Segmented(tokenizer.model.tokens[id_], (id_,), count))
+    return found
+
+
+def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """The pre-tokens cut before white space. Characters do not hang on one another, and a text
+    that is one pre-token has far fewer words than characters."""
+    words: Counter[bytes] = Counter()
+    for data, count in counts:
+        for word in re.findall(rb"[ \n]?[^ \n]+|[ \n]", data):
+            words[word] += count
+    return list(words.items())
+
+
+def _count_between(
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str, added: Counter[int]
+) -> list[tuple[bytes, int]]:
+    """The pre-tokens between the added tokens that are found always; these are counted into
+    `added`."""
+    counts: Counter[bytes] = Counter()
+    matchers = tokenizer.special_matcher("none")
+    for document, times in documents_of(tokenizer, sources, errors):
+        text, ranges, _, found = tokenizer.encoder.pre_tokens(document, matchers)
+        for (start, end), id_ in zip(ranges, found, strict=True):
+            if id_ is None:
+                counts[text[start:end]] += times
+            else:
+                added[id_] += times
+    return list(counts.items())
+
+
+def token_use(tokenizer: Tokenizer, id_: int, text: Iterable[Segmented]) -> TokenUse:
+    """How a text, segmented, uses one token."""
+    text = list(text)
+    uses = _uses(text)
+    encoder = segmenting.of_pre_tokens(tokenizer.model)
+    words: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
+    for pre_token in text:
+        if id_ not in pre_token.ids:
+            continue
+        for data, ids in _words(tokenizer, encoder, pre_token):
+            if id_ in ids:
+                words[data, ids] += pre_token.count
+    names = tokenizer.tokens
+    found = [
+        WordUse(
+            data,
+            count,
+            count * ids.count(id_),
+            tuple(names[one] if one != NO_ID else "?" for one in ids),
+        )
+        for (data, ids), count in words.items()
+    ]
+    return TokenUse(
+        uses[id_],
+        1 + sum(count > uses[id_] for one, count in uses.items() if one != NO_ID),
+        len(uses) - (NO_ID in uses),
+        uses.total(),
+        tuple(sorted(found, key=lambda word: -word.uses)),
+    )
+
+
+def _uses(text: Iterable[Segmented]) -> Counter[int]:
+    uses: Counter[int] = Counter()
+    for pre_token in text:
+        for id_ in pre_token.ids:
+            uses[id_] += pre_token.count
+    return uses
+
+
+def _words(
+    tokenizer: Tokenizer, encoder: Encoder, pre_token: Segmented
+) -> Iterator[tuple[bytes, tuple[int, ...]]]:
+    """The words of a pre-token with their ids. Some models take a whole sentence or text for
+    one pre-token: it is cut where a token begins with a space, or with what stands for one."""
+    mark = (space_mark(tokenizer.recipe) or " ").encode()
+    if not (mark in pre_token.data[1:] or b"\n" in pre_token.data[1:]):
+        yield pre_token.data, tuple(pre_token.ids)
+        return
+    ids, starts, ends, _ = encoder.tokens(pre_token.data)
+    first = 0
+    for place in range(1, len(ids) + 1):
+        at = starts[place] if place < len(ids) else len(pre_token.data)
+        is_cut = pre_token.data.startswith((mark, b" ", b"\n"), at)
+        if place == len(ids) or (is_cut and at >= ends[place - 1]):
+            yield pre_token.data[starts[first] : ends[place - 1]], tuple(ids[first:place])
+            first = place
+
+
+def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None = None) -> TextUse:
+    """How a text, segmented, uses the vocabulary of a model; up to `limit` tokens, or `SHOWN`,
+    are named in each list."""
+    most = limit or SHOWN
+    uses = _uses(text)
+    names = tokenizer.tokens
+    total = uses.total()
+    unknown = uses.pop(NO_ID, 0)
+    unknown += uses.get(tokenizer.unk_id, 0) if tokenizer.unk_id is not None else 0
+    ranked = sorted(uses, key=lambda id_: (-uses[id_], id_))
+    emittable = range_of(tokenizer.model).emittable
+    special = set(tokenizer.special_ids.values())
+    if emittable > tokenizer.vocab_size - len(special):
+        special.discard(tokenizer.unk_id or 0)
+    never = [id_ for id_ in range(tokenizer.vocab_size) if id_ not in uses and id_ not in special]
+    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
+    texts = {id_: token_text(tokenizer, id_) for id_ in ids}
+    in_bytes = tokenizer.recipe.units == "bytes"
+    sizes = {id_: len(text) if in_bytes else len(text.decode()) for id_, text in texts.items()}
+
+    def shares(groups: Iterable[tuple[Group, int]]) -> dict[Group, Share]:
+        found: dict[Group, list[int]] = {}
+        for group, id_ in groups:
+            share = found.setdefault(group, [0, 0, 0])
+            share[0] += 1
+            share[1] += id_ in uses
+            share[2] += uses.get(id_, 0)
+        return {group: Share(*share) for group, share in found.items()}
+
+    def by_size(groups: dict[str, Share]) -> dict[str, Share]:
+        return dict(sorted(groups.items(), key=lambda item: -item[1].tokens))
+
+    return TextUse(
+        tokens=total,
+        unknown=unknown,
+        emittable=emittable,
+        used=len(uses),
+        frequent=tuple((names[id_], uses[id_]) for id_ in ranked[:most]),
+        rarest=tuple((names[id_], uses[id_]) for id_ in ranked[: -most - 1 : -1]),
+        never=tuple(names[id_] for id_ in never[:most]),
+        never_count=len(never),
+        places=by_size(shares((place_of(tokenizer, id_), id_) for id_ in ids)),
+        contents=by_size(shares((content_of(text), id_) for id_, text in texts.items())),
+        scripts=by_size(shares((script_of(text), id_) for id_, text in texts.items())),
+        unit="bytes" if in_bytes else "characters",
+        lengths=dict(sorted(shares((sizes[id_], id_) for id_ in ids).items())),
+    )

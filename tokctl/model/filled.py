@@ -1,0 +1,231 @@
+"""A recipe and what training found for it: all that a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokctl.errors import TokctlError
+from tokctl.model import byte_level
+from tokctl.model.parts import AddedToken, check_added
+from tokctl.model.recipe import Recipe
+from tokctl.model.record import Merge, Origin, Round, TrainingRecord
+from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.values import Value, cached_property, no_garbage
+
+if TYPE_CHECKING:
+    from tokctl._native import StoredModel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FilledRecipe(Value):
+    """A recipe with its vocabulary: all that a model file holds.
+
+    Attributes:
+        tokens: each token's bytes, markers included, by id.
+        merges: in the order learned; empty where the history is unknown.
+        training: None for a model that tokctl has not trained.
+        scores: each token's natural log probability, by id (unigram); 0 where it has none.
+        rounds: of a Unigram training.
+        counts: how often each token was counted in training, by id (word, char).
+        added_tokens: those that are found before the model segments the text; by default
+            the recipe's special tokens, with the lowest ids.
+        origin: None for a model that tokctl has trained.
+        companions: files of other libraries that came with the model and that tokctl has
+            no use for (a chat template, say): their texts by name, kept as they are.
+    """
+
+    recipe: Recipe
+    tokens: list[bytes]
+    merges: list[Merge] = field(default_factory=list)
+    training: TrainingRecord | None = None
+    scores: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    added_tokens: tuple[AddedToken, ...] | None = None
+    origin: Origin | None = None
+    companions: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_core(
+        cls,
+        recipe: Recipe,
+        core: StoredModel,
+        training: TrainingRecord | None = None,
+        *,
+        rounds: Sequence[Round] = (),
+        added_tokens: tuple[AddedToken, ...] | None = None,
+        origin: Origin | None = None,
+        companions: dict[str, str] | None = None,
+    ) -> FilledRecipe:
+        """A model whose tokens, merges, scores and counts the core holds. The lists of them are
+        made when they are asked for: encoding and decoding do without."""
+        model = cls.__new__(cls)
+        model.__dict__.update(
+            recipe=recipe,
+            training=training,
+            rounds=list(rounds),
+            added_tokens=added_tokens,
+            origin=origin,
+            companions=companions or {},
+            core=core,
+        )
+        model.__post_init__()
+        return model
+
+    if TYPE_CHECKING:
+        #: What holds tokens, merges, scores and counts; None where the lists alone do.
+        core: ClassVar[StoredModel | None]
+    else:
+        core = None
+
+        def __getattr__(self, name: str) -> Any:
+            """A list that has not been asked for yet."""
+            if name not in _LISTS or self.core is None:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            with no_garbage():
+                value = _LISTS[name](self.core)
+            return self.__dict__.setdefault(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    @property
+    def size(self) -> int:
+        """How many ids there are."""
+        return len(self.tokens if self.core is None else self.core)
+
+    def token(self, id_: int) -> bytes:
+        """The bytes of one token."""
+        return self.tokens[id_] if self.core is None else self.core.token(id_)
+
+    @property
+    def highest_merged(self) -> int:
+        """The highest id that a merge takes or makes; 0 without merges."""
+        if self.core is not None:
+            return self.core.highest_merged() or 0
+        return max(max(map(itemgetter(side), self.merges), default=0) for side in range(3))
+
+    def __post_init__(self) -> None:
+        size = self.size
+        for name, given in (("scores", "scores"), ("counts", "token_counts")):
+            needed = name == "scores" and self.recipe.algorithm == "unigram"
+            length = len(getattr(self, name)) if self.core is None else self.core.lengths[given]
+            if (length or needed) and length != size:
+                raise TokctlError(f"there is not one of the {name} for each token")
+        check_added(self.added)
+        for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                message = f"what came with the model is not UTF-8: {text[:40]!r}"
+                raise TokctlError(message, "a lone surrogate is no character") from None
+        for token in self.added:
+            id_ = token.id
+            if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
+                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
+        if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
+            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
+
+    @cached_property
+    def added(self) -> tuple[AddedToken, ...]:
+        """The added tokens, special ones among them, in id order."""
+        if self.added_tokens is None:
+            texts = self.recipe.special_tokens
+            return tuple(AddedToken(text, id_) for id_, text in enumerate(texts))
+        return self.added_tokens
+
+    @cached_property
+    def special_ids(self) -> dict[str, int]:
+        """Special tokens with their ids, in id order."""
+        return {token.text: token.id for token in self.added if token.special}
+
+    @cached_property
+    def apart(self) -> frozenset[int]:
+        """The ids that the model never makes of ordinary text: added tokens, and bytes as
+        SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
+        found = {token.id for token in self.added if token.special or not token.ordinary}
+        if self.recipe.byte_fallback and self.recipe.precision == "single":
+            if self.core is not None:
+                found.update(self.core.byte_tokens())
+            else:
+                found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
+        if self.recipe.units == "bytes":
+            found -= self._bytes_alone(found)
+        return frozenset(found)
+
+    def _bytes_alone(self, apart: set[int]) -> set[int]:
+        """Those of the ids that are a byte's only token: some models have `!` for padding.
+        Without it a text with that byte would have no ids."""
+        short = {id_ for id_ in apart if len(self.token(id_)) == 1}
+        if not short:
+            return short
+        others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in apart}
+        return {id_ for id_ in short if self.tokens[id_] not in others}
+
+    @cached_property
+    def user_defined(self) -> frozenset[int]:
+        """The ids of a SentencePiece Unigram model's user-defined pieces, as far as their score
+        shows them: log probabilities are never above 0. (Those of one byte score 0 in
+        any case.)"""
+        if self.recipe.algorithm != "unigram" or self.recipe.precision != "single":
+            return frozenset()
+        high = [id_ for id_, score in enumerate(self.scores) if score > 0]
+        found = (id_ for id_ in high if self.scores[id_] == user_defined_score(self.token(id_)))
+        return frozenset(found) - self.apart
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """Every token by id, as files spell it: byte-level ones in GPT-2's stand-ins, those
+        that are `apart` as they are."""
+        if self.recipe.units != "bytes":
+            return [token.decode() for token in self.tokens]
+        spelled = byte_level.spell_all(self.tokens)
+        for id_ in self.apart:
+            spelled[id_] = self.tokens[id_].decode()
+        return spelled
+
+    @cached_property
+    def is_ambiguous(self) -> bool:
+        """Are tokens spelled alike, or a merge's token not as its two sides?"""
+        if len(set(self.spelled)) != len(self.spelled):
+            return True
+        if self.recipe.units == "bytes":
+            ids = list(self.apart)
+            stand_ins = byte_level.spell_all([self.tokens[id_] for id_ in ids])
+            odd = {
+                id_ for id_, text in zip(ids, stand_ins, strict=True) if text != self.spelled[id_]
+            }
+            if odd and any(odd & {*merge[:3]} for merge in self.merges):
+                return True
+        tokens = tails = self.tokens
+        if self.recipe.marker.kind == "continuation":
+            mark = self.recipe.marker.text.encode()
+            tails = [token.removeprefix(mark) for token in tokens]
+        return any(
+            tokens[left] + tails[right] != tokens[new] for left, right, new, *_ in self.merges
+        )
+
+
+def _merges(core: StoredModel) -> list[Merge]:
+    columns = core.merge_columns()
+    return list(map(partial(tuple.__new__, Merge), zip(*columns, strict=True)))
+
+
+#: How the lists of a model are made that the core holds.
+_LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
+    "tokens": lambda core: core.tokens(),
+    "merges": _merges,
+    "scores": lambda core: core.scores(),
+    "counts": lambda core: core.token_counts(),
+}
+
+
+def user_defined_score(token: bytes) -> float:
+    """What SentencePiece's best path adds up for a user-defined piece of a Unigram model,
+    whatever its file says: 0.1 for each byte after the first. (Its n best add 0.1 for each
+    character after the first.)"""
+    return 0.1 * (len(token) - 1)

@@ -1,0 +1,7 @@
+"""The tokenizer: a filled recipe that encodes and decodes."""
+
+from __future__ import annotations
+
+from tokctl.tokenizer.tokenizer import Special, Tokenizer, load, train
+
+__all__ = ["Special", "Tokenizer", "load", "train"]

@@ -1,0 +1,146 @@
+"""The native encoder and decoder of a filled recipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tokctl import _native
+from tokctl.model import FilledRecipe
+from tokctl.model.parts import native_parts
+from tokctl.model.symbols import BYTE_TOKENS
+
+
+def encoder(model: FilledRecipe) -> _native.Encoder:
+    """The native encoder, from normalizers to segmentation."""
+    recipe = model.recipe
+    return _encoder(
+        model,
+        normalizers=native_parts(recipe.normalizers),
+        pre_tokenizers=native_parts(recipe.pre_tokenizers),
+        segmentation=recipe.segmentation,
+        unknown_id=_unknown_id(model),
+    )
+
+
+def replayer(model: FilledRecipe) -> _native.Encoder:
+    """An encoder of one pre-token that makes the merges in the order learned, however the
+    recipe segments, and leaves unknown symbols without an id."""
+    return _encoder(
+        model, normalizers=[], pre_tokenizers=[], segmentation="replay", unknown_id=None
+    )
+
+
+def of_pre_tokens(model: FilledRecipe) -> _native.Encoder:
+    """An encoder of pre-tokens, normalized and rewritten: it segments each text as a whole."""
+    recipe = model.recipe
+    return _encoder(
+        model,
+        normalizers=[],
+        pre_tokenizers=[],
+        segmentation=recipe.segmentation,
+        unknown_id=_unknown_id(model),
+    )
+
+
+def _unknown_id(model: FilledRecipe) -> int | None:
+    token = model.recipe.unk_token
+    return None if token is None else model.special_ids[token]
+
+
+def _encoder(
+    model: FilledRecipe,
+    *,
+    normalizers: list[dict[str, Any]],
+    pre_tokenizers: list[dict[str, Any]],
+    segmentation: str,
+    unknown_id: int | None,
+) -> _native.Encoder:
+    recipe = model.recipe
+    apart = model.apart
+    settings = {
+        "segmentation": segmentation,
+        "units": recipe.units,
+        "marker": recipe.marker,
+        "user_defined": model.user_defined,
+        "fuse_unknown": recipe.fuse_unknown,
+        "whole_words": recipe.whole_words,
+        "precision": recipe.precision,
+        "unknown_id": unknown_id,
+        "unknown": recipe.unknown,
+        "max_input_chars": recipe.max_input_chars,
+    }
+    if model.core is not None:
+        return model.core.encoder(
+            normalizers,
+            pre_tokenizers,
+            settings,
+            apart=apart,
+            byte_fallback=recipe.byte_fallback,
+        )
+    if apart == frozenset(range(len(apart))):
+        first = len(apart)
+        ordinary = list(zip(model.tokens[first:], range(first, len(model.tokens)), strict=True))
+    else:
+        ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in apart]
+    return _native.Encoder(
+        normalizers,
+        pre_tokenizers,
+        settings,
+        tokens=ordinary,
+        merges=[merge[:3] for merge in model.merges],
+        scores=model.scores,
+        byte_ids=byte_ids(model) if recipe.byte_fallback else None,
+    )
+
+
+def byte_ids(model: FilledRecipe) -> list[int]:
+    """The ids of `<0x00>` to `<0xFF>`; `NO_ID` for one that the vocabulary lacks."""
+    ids = {token: id_ for id_, token in enumerate(model.tokens)}
+    return [ids.get(token, _native.NO_ID) for token in BYTE_TOKENS]
+
+
+def decoder(model: FilledRecipe) -> _native.Decoder:
+    """The native decoder. Without decoders in the recipe, the marker says how words join."""
+    recipe = model.recipe
+    steps: list[dict[str, Any]] = native_parts(recipe.decoders)
+    if not steps:
+        kind, text = recipe.marker
+        steps = [{"kind": "markers", "marker": kind, "text": text}]
+    special = set(model.special_ids.values())
+    changed = _decoded_otherwise(model)
+    if model.core is not None and not changed:
+        return model.core.decoder(steps, list(special))
+    tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
+    flags = [id_ in special for id_ in range(len(tokens))]
+    return _native.Decoder(steps, tokens, flags)
+
+
+def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
+    """The tokens that decoders do not get as they are, by id. An added token whose spelling is
+    normalized comes out as it is found (`simple_id_to_token` in Hugging Face's
+    `added_vocabulary.rs`)."""
+    normalizers = native_parts(model.recipe.normalizers)
+    found = [token for token in model.added if token.normalized and not token.literal]
+    if not normalizers:
+        return {}
+    return {token.id: _native.normalize(normalizers, token.text.encode()) for token in found}
+
+
+def matchers(
+    model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
+) -> _native.Matchers | None:
+    """What finds the added tokens that are no special tokens, and the special ones in `allowed`;
+    None where there is nothing to find."""
+    found = [token for token in model.added if not token.special or token.text in allowed]
+    if not found:
+        return None
+    rows = [
+        (
+            token.text.encode(),
+            token.id,
+            (token.single_word, token.strip_left, token.strip_right),
+            (token.normalized, token.literal, token.special),
+        )
+        for token in found
+    ]
+    return _native.Matchers(encoder, rows)
