@@ -14,7 +14,7 @@ from tokctl.analysis.comparison import Comparison, Text, compare, read_texts, tr
 from tokctl.analysis.comparison.samples import pick_sentences
 from tokctl.analysis.comparison.speed import speed
 from tokctl.analysis.comparison.stories import _count
-from tokctl.analysis.comparison.texts import count_words
+from tokctl.analysis.texts import count_words
 from tokctl.errors import TokctlError
 from tokctl.model.presets import default_recipe
 from tokctl.sources import Source

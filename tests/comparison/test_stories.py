@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.metrics.models import RECIPES, document, model
 from tokctl.analysis.comparison import WordStory, compare, train_sizes
 from tokctl.analysis.comparison.stories import words_in
-from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.metrics.models import TEXT, document
 from tokctl.analysis.comparison import compare, train_sizes
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import metric_names
+from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")

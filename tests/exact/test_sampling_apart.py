@@ -19,7 +19,7 @@ from tests.exact.test_unigram_encoding import (
 )
 from tokctl import Tokenizer, formats
 from tokctl.analysis.explain import ScoredWord, explain
-from tokctl.analysis.explain.pre_tokens import pre_tokens_of
+from tokctl.analysis.explain.words import pre_tokens_of
 from tokctl.model.parts import AddedToken
 
 

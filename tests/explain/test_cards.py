@@ -12,7 +12,7 @@ from tests.metrics.models import document
 from tokctl import Tokenizer
 from tokctl.analysis.explain import token_history
 from tokctl.analysis.explain.cards import LONGER, NODES, Node, TokenCard, token_cards
-from tokctl.analysis.explain.curves import (
+from tokctl.analysis.explain.summary import (
     POINTS,
     frequencies,
     merge_curve,

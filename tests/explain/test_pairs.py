@@ -15,7 +15,7 @@ from tests.explain import models
 from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import PairCounts, count_pre_tokens, pair_counts
-from tokctl.analysis.explain.pairs import _preference
+from tokctl.analysis.explain.states import _preference
 from tokctl.sources import Document
 
 

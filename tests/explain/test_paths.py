@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.explain.every import model
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import Path, ScoredWord, explain, token_history
-from tokctl.analysis.explain.paths import BEST, LONGEST, UNKNOWN_PENALTY
+from tokctl.analysis.explain.words import BEST, LONGEST, UNKNOWN_PENALTY
 
 WORDS = st.text(alphabet="lowernstid", min_size=1, max_size=7)
 

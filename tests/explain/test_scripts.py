@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl._native import scripts_of
-from tokctl.analysis.explain.scripts import MIXED, NONE, PIECES, script_of
+from tokctl.analysis.explain.vocabulary import MIXED, NONE, PIECES, script_of
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 from tests.explain import models
 from tokctl import Tokenizer, preset
-from tokctl.analysis.explain import reach, summarize, unreachable
-from tokctl.analysis.explain.places import content_of
+from tokctl.analysis.explain import summarize, unreachable, vocabulary
 from tokctl.analysis.explain.summary import SHOWN
+from tokctl.analysis.explain.vocabulary import content_of
 from tokctl.model import FilledRecipe
 
 
@@ -75,7 +75,7 @@ def test_a_regex_recipe_is_tried_too() -> None:
 
 
 def test_trials_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "TRIALS", 60)
+    monkeypatch.setattr(vocabulary, "TRIALS", 60)
     found = unreachable(models.model("longest-match"))
     assert found.unreachable == ()
     assert found.undecided > 0

@@ -16,8 +16,8 @@ from tokctl import TokctlError, Tokenizer
 from tokctl._native import NO_ID
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import Segmented, Share, segmented, text_use, token_use
-from tokctl.analysis.explain.uses import _words
-from tokctl.analysis.metrics.vocabulary import range_of
+from tokctl.analysis.explain.usage import _words
+from tokctl.analysis.metrics import range_of
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
 from tokctl.tokenizer.segmenting import of_pre_tokens

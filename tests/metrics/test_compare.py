@@ -14,8 +14,8 @@ from tests.metrics.models import RECIPES, TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare
 from tokctl.analysis.comparison.measuring import agreements, measure, measure_all
 from tokctl.analysis.comparison.samples import pick_sentences
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
 
 #: With characters that normalizers make longer, and make spaces of.

@@ -15,8 +15,8 @@ from tests.metrics.test_compare import TEXTS
 from tokctl import _native
 from tokctl.analysis.comparison.intervals import intervals
 from tokctl.analysis.comparison.measuring import Measurement, agreements, measure_all
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import Counts, range_of
+from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.analysis.metrics import Absent
-from tokctl.analysis.metrics.entropy import (
+from tokctl.analysis.metrics import (
     RENYI_ORDER,
+    Absent,
     efficiency,
     entropy,
     renyi_efficiency,

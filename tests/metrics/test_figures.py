@@ -15,16 +15,20 @@ from tokctl.analysis.metrics import (
     Counts,
     Range,
     boundary_f1,
+    bytes_per_token,
     canonical,
+    canonical_vocabulary,
+    characters_per_token,
+    continued_words,
+    fertility,
     jaccard,
+    nsl,
     range_of,
+    round_trip,
+    strr,
+    unk_rate,
+    vocabulary_use,
 )
-from tokctl.analysis.metrics.compression import bytes_per_token, characters_per_token, nsl
-from tokctl.analysis.metrics.overlap import canonical_vocabulary
-from tokctl.analysis.metrics.round_trip import round_trip
-from tokctl.analysis.metrics.unknown import unk_rate
-from tokctl.analysis.metrics.vocabulary import vocabulary_use
-from tokctl.analysis.metrics.words import continued_words, fertility, strr
 from tokctl.model import FilledRecipe, Marker
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.metrics.models import RECIPES, TEXT, model
 from tokctl.analysis.comparison.speed import BUDGET, _slice, speed
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.texts import Text
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.models import model
 from tests.twins.word_breaks import boundaries, words
 from tokctl.analysis.comparison.measuring import measure
-from tokctl.analysis.metrics import Absent, Counts
-from tokctl.analysis.metrics.words import fertility
+from tokctl.analysis.metrics import Absent, Counts, fertility
 
 #: A few characters of every class that the rules name, and of none.
 CHARACTERS = (

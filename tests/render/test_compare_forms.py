@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare, train_sizes
-from tokctl.analysis.comparison.texts import Text
+from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
 from tokctl.render.compare import show
 from tokctl.render.compare.latex import latex

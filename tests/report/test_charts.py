@@ -15,7 +15,7 @@ from tests.explain import every
 from tests.report.made import EVIL, NAMES, contrast, hostile
 from tokctl.analysis.comparison import Comparison, Language, Languages, SweepPoint
 from tokctl.analysis.explain import summarize
-from tokctl.analysis.explain.curves import UseCurves, model_curves
+from tokctl.analysis.explain.summary import UseCurves, model_curves
 from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.errors import TokctlError
 from tokctl.render import charts

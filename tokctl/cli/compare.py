@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import typer
 
     from tokctl.analysis.comparison import Comparison, Trained
-    from tokctl.analysis.comparison.texts import Text
+    from tokctl.analysis.texts import Text
     from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
@@ -156,8 +156,7 @@ def compare(
 
 def _explain(world: World, name: str, *, as_json: bool) -> int:
     """Writes what a metric is, or what all are."""
-    from tokctl.analysis.metrics import DEFINITIONS
-    from tokctl.analysis.metrics import explain as definition_of
+    from tokctl.analysis.metrics import DEFINITIONS, definition_of
 
     found = list(DEFINITIONS.values()) if name == "all" else [definition_of(name)]
     if as_json:

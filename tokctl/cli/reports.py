@@ -18,7 +18,7 @@ from tokctl.errors import TokctlError
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
     from tokctl.analysis.explain.cards import TokenCard
-    from tokctl.analysis.explain.curves import UseCurves
+    from tokctl.analysis.explain.summary import UseCurves
     from tokctl.render.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -162,7 +162,7 @@ def write_comparison(
     world: World, report: Report, comparison: Comparison, models: Mapping[str, Tokenizer]
 ) -> None:
     """The page or the chart of a comparison of these models."""
-    from tokctl.analysis.explain.curves import use_curves
+    from tokctl.analysis.explain.summary import use_curves
 
     uses: dict[str, UseCurves] = {}
     cards: dict[str, Sequence[TokenCard]] = {}
@@ -212,7 +212,7 @@ def write_model(
     from tokctl.analysis.comparison import compare
     from tokctl.analysis.explain import summarize
     from tokctl.analysis.explain.cards import token_cards
-    from tokctl.analysis.explain.curves import model_curves, use_curves
+    from tokctl.analysis.explain.summary import model_curves, use_curves
 
     summary = summarize(tokenizer)
     curves = model_curves(tokenizer)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
-from tokctl.analysis.metrics.definitions import DEFINITIONS
+from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
 from tokctl.cli.shells.tree import Command, Option
 from tokctl.cli.shells.words import brief

@@ -23,7 +23,7 @@ from tests.explain.health.sick import (
 )
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.analysis.health.merges import WITH_TEXT, WITHOUT_TEXT
+from tokctl.analysis.health.use import WITH_TEXT, WITHOUT_TEXT
 from tokctl.model import Marker
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, DEFAULTS

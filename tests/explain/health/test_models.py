@@ -16,8 +16,7 @@ from tests.conftest import shared_file
 from tests.explain.every import NAMES, TEXT, model
 from tests.explain.health.sick import Tokenizer, finding, health, merging, tokens
 from tests.metrics.models import document
-from tokctl.analysis.explain import check_health
-from tokctl.analysis.health import CHECKS, SEVERITIES
+from tokctl.analysis.health import CHECKS, SEVERITIES, check_health
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.presets import BPE, preset

@@ -18,25 +18,25 @@ from tests.explain.health.sick import (
 )
 from tokctl import Tokenizer
 from tokctl.analysis.health import subject
-from tokctl.analysis.health.reaching import NAMES
+from tokctl.analysis.health.use import UNREACHABLE
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import WORDPIECE
 
-ENCODING, CUT, NORMALIZED, ADDED = NAMES
+ENCODING, CUT, NORMALIZED, ADDED = UNREACHABLE
 
 
 def causes(tokenizer: Tokenizer) -> dict[str, list[str]]:
     report = health(tokenizer)
-    return {name: found for name in NAMES if (found := tokens(report, name))}
+    return {name: found for name in UNREACHABLE if (found := tokens(report, name))}
 
 
 def test_a_healthy_model_reaches_all() -> None:
     tokenizer = merging(["ab", "abc", "de"])
     assert causes(tokenizer) == {}
     report = health(tokenizer)
-    assert {one.name: one.of for one in report.passed if one.name in NAMES} == dict.fromkeys(
-        NAMES, tokenizer.vocab_size - 1
+    assert {one.name: one.of for one in report.passed if one.name in UNREACHABLE} == dict.fromkeys(
+        UNREACHABLE, tokenizer.vocab_size - 1
     )
 
 
@@ -142,5 +142,7 @@ def test_trials_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "TRIALS", 3)
     monkeypatch.setattr(subject, "TRIALS_PER_ID", 0)
     report = health(merging(["ab", "abc", "de"]))
-    assert {reason(report, name) for name in NAMES} == {"8 tokens are undecided after 0 trials"}
+    assert {reason(report, name) for name in UNREACHABLE} == {
+        "8 tokens are undecided after 0 trials"
+    }
     assert "decided" in reason(report, "merges-without-effect")

@@ -19,7 +19,7 @@ from tests.explain.health.sick import (
     unigram,
 )
 from tokctl import Tokenizer
-from tokctl.analysis.health.specials import looks_like_control
+from tokctl.analysis.health.vocabulary import looks_like_control
 from tokctl.model import FilledRecipe, byte_level
 from tokctl.model.parts import AddedToken
 

@@ -7,8 +7,7 @@ import unicodedata
 import pytest
 
 from tests.explain.health.sick import Tokenizer, finding, health, tokens, unigram
-from tokctl.analysis.health.characters import LONG
-from tokctl.analysis.health.scripts import fits, has_lookalikes, scripts_of
+from tokctl.analysis.health.vocabulary import LONG, fits, has_lookalikes, scripts_of
 
 NAMES = (
     "lookalike-scripts",

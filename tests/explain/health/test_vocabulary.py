@@ -21,7 +21,7 @@ from tests.explain.health.sick import (
     unigram,
 )
 from tokctl import Tokenizer
-from tokctl.analysis.health.alphabets import BINARY, TEXT, may_be_utf8
+from tokctl.analysis.health.vocabulary import BINARY, TEXT, may_be_utf8
 from tokctl.model import FilledRecipe, Marker
 from tokctl.model.presets import BPE_CHARACTERS
 

@@ -36,8 +36,8 @@ from tokctl.analysis.comparison.results import (
     WordStory,
 )
 from tokctl.analysis.comparison.sweep import Trained, sweep_points, train_sizes
-from tokctl.analysis.comparison.texts import Text, read_texts, read_together
 from tokctl.analysis.metrics import WORD_RULES
+from tokctl.analysis.texts import Text, read_texts, read_together
 from tokctl.errors import TokctlError
 from tokctl.sources import Source
 from tokctl.training import available_threads

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tokctl.analysis.comparison.results import Language, Languages, Measured
-from tokctl.analysis.metrics import Figure
-from tokctl.analysis.metrics.languages import gini, parity, tokens_per_line
+from tokctl.analysis.metrics import Figure, gini, parity, tokens_per_line
 
 #: Of the metrics, those that are shown for each language.
 _FIGURES = ("tokens", "bytes_per_token", "fertility", "unk_rate")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from tokctl import _native
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import Counts, Figure, boundary_f1, canonical_vocabulary, jaccard
+from tokctl.analysis.texts import Text
 from tokctl.tokenizer import Tokenizer
 
 Matrix = tuple[tuple[Figure, ...], ...]

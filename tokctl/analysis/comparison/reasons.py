@@ -13,11 +13,10 @@ from itertools import pairwise
 from math import exp
 
 from tokctl._native import NO_ID
-from tokctl.analysis.comparison.texts import Text
-from tokctl.analysis.explain.criterion import Criterion, Pair
 from tokctl.analysis.explain.history import history_of
-from tokctl.analysis.explain.reach import is_byte_token
-from tokctl.analysis.explain.states import as_trained, count_pre_tokens
+from tokctl.analysis.explain.states import Criterion, Pair, as_trained, count_pre_tokens
+from tokctl.analysis.explain.vocabulary import is_byte_token
+from tokctl.analysis.texts import Text
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.filling import USUAL_LONGEST_PIECE
 from tokctl.wording import listed, times

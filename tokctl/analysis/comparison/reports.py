@@ -8,8 +8,8 @@ from tokctl.analysis.comparison.intervals import ModelIntervals, intervals
 from tokctl.analysis.comparison.measuring import Measurement
 from tokctl.analysis.comparison.results import Measured, ModelReport, TextSummary
 from tokctl.analysis.comparison.speed import speed
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import METRICS, Counts, Range, range_of
+from tokctl.analysis.texts import Text
 from tokctl.tokenizer import Tokenizer
 
 

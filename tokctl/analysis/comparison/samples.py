@@ -9,7 +9,7 @@ from itertools import combinations
 
 from tokctl import _native
 from tokctl.analysis.comparison.results import Disagreement, Sample, Segmentation
-from tokctl.analysis.comparison.texts import Text, count_words
+from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import Encoding
 

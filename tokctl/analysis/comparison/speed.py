@@ -11,8 +11,8 @@ from statistics import median
 from time import perf_counter
 
 from tokctl import _native
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import Absent, Figure
+from tokctl.analysis.texts import Text
 from tokctl.tokenizer import Tokenizer
 
 #: Seconds that measuring one model takes, about: encoding has half of them.

@@ -18,7 +18,7 @@ from tokctl.analysis.comparison.samples import (
     segmentation,
 )
 from tokctl.analysis.comparison.sweep import Trained
-from tokctl.analysis.comparison.texts import Text, count_words
+from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
 

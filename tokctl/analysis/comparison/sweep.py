@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from tokctl.analysis.comparison import measuring
 from tokctl.analysis.comparison.results import SweepPoint
-from tokctl.analysis.comparison.texts import Text
 from tokctl.analysis.metrics import METRICS, Counts, range_of
+from tokctl.analysis.texts import Text
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import available_threads

@@ -5,26 +5,30 @@ Results are plain data; `tokctl.render` shows them.
 
 from __future__ import annotations
 
-from tokctl.analysis.explain.files import FileFacts, file_facts
-from tokctl.analysis.explain.history import MergeRecord, merge_records
-from tokctl.analysis.explain.lookups import FoundWord, LookedUpWord, Lookup
-from tokctl.analysis.explain.matches import Failure, Match, MatchedWord
-from tokctl.analysis.explain.merges_of import HOW, Wanted, merges_of
-from tokctl.analysis.explain.merging import Candidate, Leftover, MergeStep
-from tokctl.analysis.explain.pairs import PairCount, PairCounts, pair_counts
-from tokctl.analysis.explain.paths import Path, Piece, ScoredWord
-from tokctl.analysis.explain.reach import Reach, unreachable
-from tokctl.analysis.explain.rounds import rounds
+from tokctl.analysis.explain.history import MergeRecord, merge_records, rounds
 from tokctl.analysis.explain.states import (
+    PairCount,
+    PairCounts,
     StateWord,
     corpus_state,
     count_pre_tokens,
+    pair_counts,
     read_counts,
     state_words,
 )
-from tokctl.analysis.explain.summary import Checks, Summary, summarize
-from tokctl.analysis.explain.tokens import MergeTree, TokenHistory, Use, token_history
-from tokctl.analysis.explain.uses import (
+from tokctl.analysis.explain.summary import Checks, FileFacts, Summary, file_facts, summarize
+from tokctl.analysis.explain.tokens import (
+    HOW,
+    Counted,
+    MergeTree,
+    TokenHistory,
+    Use,
+    Wanted,
+    Worth,
+    merges_of,
+    token_history,
+)
+from tokctl.analysis.explain.usage import (
     Segmented,
     Share,
     TextUse,
@@ -34,9 +38,25 @@ from tokctl.analysis.explain.uses import (
     text_use,
     token_use,
 )
-from tokctl.analysis.explain.words import Explanation, MergedWord, Word, explain
-from tokctl.analysis.explain.worth import Counted, Worth
-from tokctl.analysis.health import Finding, Health, check_health
+from tokctl.analysis.explain.vocabulary import Reach, unreachable
+from tokctl.analysis.explain.words import (
+    Candidate,
+    Explanation,
+    Failure,
+    FoundWord,
+    Leftover,
+    LookedUpWord,
+    Lookup,
+    Match,
+    MatchedWord,
+    MergedWord,
+    MergeStep,
+    Path,
+    Piece,
+    ScoredWord,
+    Word,
+    explain,
+)
 
 __all__ = [
     "HOW",
@@ -46,9 +66,7 @@ __all__ = [
     "Explanation",
     "Failure",
     "FileFacts",
-    "Finding",
     "FoundWord",
-    "Health",
     "Leftover",
     "LookedUpWord",
     "Lookup",
@@ -76,7 +94,6 @@ __all__ = [
     "Word",
     "WordUse",
     "Worth",
-    "check_health",
     "corpus_state",
     "count_pre_tokens",
     "explain",

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokctl.analysis.explain.history import history_of
-from tokctl.analysis.explain.kinds import kind_of
-from tokctl.analysis.explain.paths import LONGEST, Path, paths_of
-from tokctl.analysis.explain.ranks import Ranks
-from tokctl.analysis.explain.reach import is_byte_token, written_text
+from tokctl.analysis.explain.history import Ranks, history_of
+from tokctl.analysis.explain.vocabulary import is_byte_token, kind_of, written_text
+from tokctl.analysis.explain.words import LONGEST, Path, paths_of
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 NODES = 99
 #: Longer tokens that a card names.
 LONGER = 5
-
 #: What a token is made of: left, right and the step or rank at which they merge.
 _Parts = Callable[[int], tuple[int, int, int] | None]
 
@@ -46,7 +43,7 @@ class TokenCard:
         token: as the vocabulary spells it.
         text: what it stands for: without markers, a space for what is written for one; of
             `<0x0A>` the byte.
-        kind: see `tokctl.analysis.explain.kinds`.
+        kind: see `tokctl.analysis.explain.vocabulary`.
         counts: how often each text has it, in the order of the texts.
         step: the step that made it, or its rank where `ranked`; None where none did.
         merged: weighted occurrences of the pair before that merge, where they are known.

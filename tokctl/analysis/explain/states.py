@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from tokctl._native import NO_ID
 from tokctl.analysis.explain.history import check_step, history_of, name_symbols
+from tokctl.model.byte_level import BYTES, unspell
+from tokctl.model.symbols import BYTE_TOKENS
 from tokctl.sources import Document, Source
 
 if TYPE_CHECKING:
@@ -171,3 +177,178 @@ def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]
             at += 1
         at += 1
         made += 1
+
+
+Pair = tuple[int, int]
+
+
+class Criterion:
+    """By what a model's training chose its merges.
+
+    Attributes:
+        known: the file says it. Where it does not, pairs are compared by count, equals by their
+            ids, and any pair may be merged that spells no special token.
+        by_score: `count(ab) / (count(a) * count(b))` is compared, else `count(ab)`.
+        tie_break: see `tokctl.model.Recipe`.
+        least: a pair with a lower count is not merged.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        model = tokenizer.model
+        recipe, training = model.recipe, model.training
+        self.known = training is not None
+        self.by_score = self.known and recipe.score == "likelihood"
+        self.tie_break = recipe.tie_break if self.known else "lowest-id"
+        self.least = training.min_frequency if training else 1
+        self._longest = training.max_token_length if training else None
+        self._tokens = model.tokens
+        self._units = recipe.units
+        kind, mark = recipe.marker
+        self._marker = kind, mark.encode()
+        self._never = {model.tokens[id_] for id_ in model.apart}
+        self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
+        if recipe.units == "bytes":
+            # What a model file would spell as a special token is spelled.
+            spelled = (text for text in recipe.special_tokens if set(text) <= BYTES.keys())
+            self._never |= set(map(unspell, spelled))
+
+    def refusal(self, pair: Pair) -> str | None:
+        """Why the training may not merge a pair, however frequent it is: `long` (its token would
+        be longer than allowed), `special` (it would spell a special token); None where it may."""
+        if self._longest is not None and self._length(pair) > self._longest:
+            return "long"
+        return "special" if self.joined(pair) in self._never else None
+
+    def joined(self, pair: Pair) -> bytes:
+        """The token that merging a pair makes."""
+        left, right = self._tokens[pair[0]], self._tokens[pair[1]]
+        kind, mark = self._marker
+        return left + (right.removeprefix(mark) if kind == "continuation" else right)
+
+    def _length(self, pair: Pair) -> int:
+        """Of the token, in units, without its marker."""
+        text = self.joined(pair)
+        kind, mark = self._marker
+        if kind in ("end", "end-fused"):
+            text = text.removesuffix(mark)
+        elif kind != "none":
+            text = text.removeprefix(mark)
+        return len(text) if self._units == "bytes" else len(text.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class PairCount:
+    """Two symbols that stand side by side in a corpus state.
+
+    Attributes:
+        count: weighted occurrences, overlapping ones included.
+        left_count, right_count: those of each symbol.
+        by_score: the training compares `score`; else it compares `count`.
+        step: the first step, of those still to come, at which the model merges the pair;
+            None where it never does.
+        refused: why the training would not merge it: `rare` (below the least frequency),
+            `long` or `special` (see `Criterion.refusal`); None where it may be merged.
+        wins: of the pairs that may be merged this is the one that the training would
+            merge next, were this the state of its corpus; none does where that is not known.
+    """
+
+    left: str
+    right: str
+    count: int
+    left_count: int
+    right_count: int
+    by_score: bool
+    step: int | None
+    refused: str | None
+    wins: bool
+
+    @property
+    def score(self) -> Fraction | None:
+        """count(ab) / (count(a) * count(b)), exactly, where that is compared; else None."""
+        if not self.by_score:
+            return None
+        return Fraction(self.count, self.left_count * self.right_count)
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """The pairs of a corpus state.
+
+    Attributes:
+        step: the step that led to the state.
+        pairs: the one that the training prefers first; equal ones in the order of the
+            recipe's tie rule. Those that it would not merge come last.
+        unknown: occurrences of pairs with a character that the model has no symbol for,
+            which are none of `pairs`.
+        known: the model's file says by what its training chose. Where it does not, pairs are
+            ranked by count, equal ones by their ids.
+    """
+
+    step: int
+    pairs: tuple[PairCount, ...]
+    unknown: int
+    known: bool
+
+
+def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]) -> PairCounts:
+    """The pairs of the corpus state of counted pre-tokens, given in first-seen order, after
+    `step` merges.
+
+    Raises:
+        TokctlError: the model has no such step.
+    """
+    check_step(tokenizer, step)
+    history = history_of(tokenizer)
+    criterion = Criterion(tokenizer)
+    symbols: Counter[int] = Counter()
+    found: Counter[Pair] = Counter()
+    for ids, count in state_ids(tokenizer, step, counts):
+        for id_ in ids:
+            symbols[id_] += count
+        # In the order in which the tie rule sees them first.
+        for pair in pairwise(ids):
+            found[pair] += count
+    known = [pair for pair in found if NO_ID not in pair]
+    unknown = sum(count for pair, count in found.items() if NO_ID in pair)
+    if criterion.tie_break == "lowest-id":
+        known.sort()
+    by_score = criterion.by_score
+    known.sort(key=_preference(found, symbols, by_score=by_score))  # keeps the order of equals
+    refused = {
+        pair: "rare" if found[pair] < criterion.least else criterion.refusal(pair) for pair in known
+    }
+    known.sort(key=lambda pair: refused[pair] is not None)
+    names = tokenizer.tokens
+    return PairCounts(
+        step,
+        tuple(
+            PairCount(
+                names[left],
+                names[right],
+                found[left, right],
+                symbols[left],
+                symbols[right],
+                by_score,
+                next((r + 1 for r in history.ranks_of((left, right)) if r >= step), None),
+                refused[left, right],
+                place == 0 and criterion.known and refused[left, right] is None,
+            )
+            for place, (left, right) in enumerate(known)
+        ),
+        unknown,
+        criterion.known,
+    )
+
+
+def _preference(
+    found: Counter[Pair], symbols: Counter[int], *, by_score: bool
+) -> Callable[[Pair], int]:
+    """A key by which the pair that is preferred comes first."""
+    if not by_score:
+        return lambda pair: -found[pair]
+    # Two fractions that differ do so by at least 1 / (product of their denominators): times
+    # a power of two over that, and rounded down, they still differ, and equal ones are equal.
+    # Whole numbers are compared much faster than fractions.
+    most = max((symbols[left] * symbols[right] for left, right in found), default=1)
+    shift = 2 * most.bit_length()
+    return lambda pair: -((found[pair] << shift) // (symbols[pair[0]] * symbols[pair[1]]))

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tokctl.analysis.explain.files import FileFacts, file_facts
 from tokctl.analysis.explain.history import MergeRecord, history_of
-from tokctl.analysis.explain.kinds import KINDS, kind_of
-from tokctl.analysis.explain.places import content_of, place_of
-from tokctl.analysis.explain.reach import (
+from tokctl.analysis.explain.vocabulary import (
+    KINDS,
     Reach,
+    content_of,
     is_byte_token,
+    kind_of,
     ordinary_ids,
+    place_of,
+    script_of,
     token_text,
     unreachable,
 )
-from tokctl.analysis.explain.scripts import script_of
+from tokctl.analysis.metrics import canonical
 from tokctl.model import Recipe, Round, TrainingRecord
 from tokctl.model.parts import AddedToken
 
 if TYPE_CHECKING:
+    from tokctl.model import Origin
     from tokctl.tokenizer import Tokenizer
 
 Number = TypeVar("Number", int, float)
-
 #: Longest tokens, and first and last merges, that a summary shows.
 SHOWN = 8
 
@@ -36,7 +38,7 @@ class Checks:
     """What can be said against a vocabulary without a text.
 
     Attributes:
-        reach: see `tokctl.analysis.explain.reach`.
+        reach: see `tokctl.analysis.explain.vocabulary`.
         duplicates: tokens that stand for the same text in the same place of a word, so
             that they decode alike; tokctl's own training makes none.
         two_places: texts that have one token with a word marker and one without.
@@ -57,7 +59,7 @@ class Summary:
         merges: None where the model has no merges, or they are not known.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
-        kinds: tokens by where they come from, see `tokctl.analysis.explain.kinds`.
+        kinds: tokens by where they come from, see `tokctl.analysis.explain.vocabulary`.
         places: tokens by where in a word they stand; special tokens left out.
         contents: tokens by what they consist of; special tokens left out.
         scripts: tokens by Unicode script (`scripts.py`); special ones left out.
@@ -108,7 +110,7 @@ def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def summarize(tokenizer: Tokenizer) -> Summary:
     """Everything that can be said about a model without a text. Takes some time for the
-    trials of `tokctl.analysis.explain.reach`: about a second for 50,000 tokens."""
+    trials of `tokctl.analysis.explain.vocabulary`: about a second for 50,000 tokens."""
     from tokctl.formats import obstacle
 
     recipe, model = tokenizer.recipe, tokenizer.model
@@ -194,3 +196,153 @@ def _checks(tokenizer: Tokenizer, texts: dict[int, bytes]) -> Checks:
         two_places=sum(count > 1 for count in with_text.values()),
         remade=len(history.merges) - len(history.made_by),
     )
+
+
+class FileFacts(NamedTuple):
+    """What is known of a model's file.
+
+    Attributes:
+        format: name of the file's format; None for a model that was made here.
+        title: what people call that format; empty without one.
+        origin: where a model came from that tokctl has not trained.
+        origin_title: what people call the format of the origin; empty without one.
+        companions: names of the other files that came with it.
+    """
+
+    format: str | None = None
+    title: str = ""
+    origin: Origin | None = None
+    origin_title: str = ""
+    companions: tuple[str, ...] = ()
+
+    @property
+    def is_converted(self) -> bool:
+        """Does the origin say more than the format does?"""
+        origin = self.origin
+        return origin is not None and (origin.format != self.format or bool(origin.name))
+
+
+def file_facts(tokenizer: Tokenizer) -> FileFacts:
+    """What is known of the file of a model."""
+    model = tokenizer.model
+    return FileFacts(
+        tokenizer.format,
+        _title(tokenizer.format or ""),
+        model.origin,
+        _title(model.origin.format if model.origin else ""),
+        tuple(sorted(model.companions)),
+    )
+
+
+def _title(name: str) -> str:
+    """What people call a format. A file can name one that only a later tokctl knows."""
+    from tokctl.formats.known import FORMATS
+
+    return next((known.title for known in FORMATS if known.name == name), name)
+
+
+#: Points of a curve: more can't be told apart on a page.
+POINTS = 60
+
+
+class MergePoint(NamedTuple):
+    """One merge of a history: its step, its token, how often its pair occurred before it, and
+    its likelihood score where the training compared those."""
+
+    step: int
+    token: str
+    times: int | None
+    score: float | None
+
+
+class ScorePoint(NamedTuple):
+    """A piece of a Unigram model: its place by score, from 1, and its log probability."""
+
+    place: int
+    token: str
+    score: float
+
+
+def spread(last: int, points: int = POINTS) -> list[int]:
+    """Numbers from 1 to `last`, at most `points`, each about the same factor above the one
+    before it."""
+    if last <= points:
+        return list(range(1, last + 1))
+    # Near 1 the steps are smaller than 1, and fall together.
+    found = {round(last ** (n / (points - 1))) for n in range(points)}
+    return sorted(found)
+
+
+def frequencies(id_counts: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Ranks with the frequencies of the tokens there, the most frequent first: Zipf's plot."""
+    ordered = sorted(id_counts.values(), reverse=True)
+    return [(rank, ordered[rank - 1]) for rank in spread(len(ordered))]
+
+
+def token_lengths(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> dict[int, int]:
+    """How many tokens of each length a text has.
+
+    The length is in characters, without what marks words and without a leading space, so that
+    models can be compared. A character belongs to the token that holds its first byte: of
+    tokens inside a character the length is 0. Special and added tokens are left out.
+    """
+    recipe, model = tokenizer.recipe, tokenizer.model
+    lengths: dict[int, int] = {}
+    for id_, count in id_counts.items():
+        if id_ in model.apart:
+            continue
+        data = model.tokens[id_]
+        if is_byte_token(tokenizer, id_):
+            data = bytes([int(data[3:5], 16)])
+        else:
+            _, data = canonical(recipe, data)
+        length = sum(byte & 0xC0 != 0x80 for byte in data)
+        lengths[length] = lengths.get(length, 0) + count
+    return dict(sorted(lengths.items()))
+
+
+def merge_curve(tokenizer: Tokenizer) -> list[MergePoint]:
+    """Merges spread over the whole history, the first and the last among them; none where the
+    model has no history."""
+    history = history_of(tokenizer)
+    records = (history.record(step - 1) for step in spread(len(history.merges)))
+    return [
+        MergePoint(r.step, r.token, r.count, None if r.score is None else float(r.score))
+        for r in records
+    ]
+
+
+def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
+    """Pieces spread over all of them by score; none where the model has no scores."""
+    model = tokenizer.model
+    if tokenizer.recipe.algorithm != "unigram":
+        return []
+    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
+    ids.sort(key=lambda id_: (-model.scores[id_], id_))
+    return [
+        ScorePoint(place, tokenizer.tokens[ids[place - 1]], model.scores[ids[place - 1]])
+        for place in spread(len(ids))
+    ]
+
+
+class UseCurves(NamedTuple):
+    """How a model's tokens are used by texts: see `token_lengths` and `frequencies`."""
+
+    lengths: Mapping[int, int]
+    frequencies: list[tuple[int, int]]
+
+
+def use_curves(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> UseCurves:
+    """Both of them, of the texts that have each id so often."""
+    return UseCurves(token_lengths(tokenizer, id_counts), frequencies(id_counts))
+
+
+class ModelCurves(NamedTuple):
+    """What a training left behind, for charts: see `merge_curve` and `score_curve`."""
+
+    merges: list[MergePoint]
+    scores: list[ScorePoint]
+
+
+def model_curves(tokenizer: Tokenizer) -> ModelCurves:
+    return ModelCurves(merge_curve(tokenizer), score_curve(tokenizer))

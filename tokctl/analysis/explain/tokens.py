@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokctl.analysis.explain.history import History, MergeRecord, history_of
-from tokctl.analysis.explain.kinds import kind_of
-from tokctl.analysis.explain.ranks import Ranks
-from tokctl.analysis.explain.reach import is_byte_token
-from tokctl.analysis.explain.worth import Counted, Worth, counted_of, worth_of
-from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.analysis.explain.history import (
+    History,
+    MergeRecord,
+    Ranks,
+    check_merges,
+    history_of,
+    merge_range,
+)
+from tokctl.analysis.explain.vocabulary import is_byte_token, kind_of, token_text
+from tokctl.analysis.explain.words import LONGEST, Path, paths_of
+from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.parts import AddedToken
@@ -64,7 +69,7 @@ class TokenHistory:
 
     Attributes:
         data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
-        kind: see `tokctl.analysis.explain.kinds`.
+        kind: see `tokctl.analysis.explain.vocabulary`.
         merge: the merge that it was born of; None where it is not merged.
         again: later merges that made the same token from another pair, or once more.
         tree: the merges it consists of.
@@ -255,3 +260,148 @@ def _uses(history: History, id_: int) -> Iterator[Use]:
         side, partner = ("left", merge.right) if merge.left == id_ else ("right", merge.left)
         side = "both" if merge.left == merge.right else side
         yield Use(step, history.tokens[partner], side, history.tokens[merge.token])
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a piece of a Unigram model is worth.
+
+    Attributes:
+        score: its natural log probability.
+        place, pieces: its place by score among all pieces.
+        instead: the best segmentation of the piece's own text without the piece; None for
+            a single character.
+        gain: how much higher the piece scores than that. Below 0 the piece is never taken.
+    """
+
+    score: float
+    place: int
+    pieces: int
+    instead: Path | None
+    gain: float | None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How often a token was counted in training, and its place among all by that."""
+
+    count: int
+    place: int
+    tokens: int
+
+
+def worth_of(tokenizer: Tokenizer, id_: int) -> Worth | None:
+    """What a piece is worth; None for other tokens, and in other models."""
+    model = tokenizer.model
+    if model.recipe.algorithm != "unigram" or id_ in model.apart:
+        return None
+    if is_byte_token(tokenizer, id_):
+        return None
+    score = model.scores[id_]
+    others = [
+        other
+        for number, other in enumerate(model.scores)
+        if number not in model.apart and not is_byte_token(tokenizer, number)
+    ]
+    place = 1 + sum(other > score for other in others)
+    data = model.tokens[id_]
+    if len(data.decode()) > LONGEST:
+        return Worth(score, place, len(others), None, None)
+    token = tokenizer.tokens[id_]
+    without = [
+        path
+        for path in paths_of(tokenizer, data, 2)
+        if [piece.token for piece in path.pieces] != [token]
+    ]
+    instead = without[0] if without else None
+    gain = None if instead is None else score - instead.score
+    return Worth(score, place, len(others), instead, gain)
+
+
+def counted_of(tokenizer: Tokenizer, id_: int) -> Counted | None:
+    """How often a token was counted, where the model says so."""
+    model = tokenizer.model
+    if not model.counts or id_ in model.apart:
+        return None
+    others = [count for number, count in enumerate(model.counts) if number not in model.apart]
+    count = model.counts[id_]
+    return Counted(count, 1 + sum(other > count for other in others), len(others))
+
+
+#: How a pattern is matched, for people.
+HOW = {
+    "is": "the token is",
+    "begins": "the text begins with",
+    "ends": "the text ends with",
+    "contains": "the text contains",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `merges_of` looked for.
+
+    Attributes:
+        how: a key of `HOW`.
+        text: the token, or what its text begins with, ends with or contains.
+        names: the tokens that are so.
+    """
+
+    how: str
+    text: str
+    names: frozenset[str]
+
+
+def merges_of(
+    tokenizer: Tokenizer, token: str, first: int = 1, last: int | None = None
+) -> tuple[list[MergeRecord], Wanted]:
+    """The merges of the steps `first` to `last` in which a token is left, right or result.
+
+    Args:
+        token: as `token_history` takes it, or `#ID`. What is no token of the model and has a
+            `*` at an end stands for many: `est*` for the tokens whose text begins so, `*est`
+            for those that end so, `*est*` for those that contain it. The text of a token is
+            matched as the vocabulary spells it, and without its word marker or the spaces
+            around it.
+
+    Raises:
+        TokctlError: the model has no merges, no such token, or not the step `first`.
+    """
+    check_merges(tokenizer)
+    ids, wanted = _wanted(tokenizer, token)
+    history = history_of(tokenizer)
+    ranks = merge_range(tokenizer, first, last)
+    found = [history.record(rank) for rank in ranks if not ids.isdisjoint(history.merges[rank][:3])]
+    return found, wanted
+
+
+def _wanted(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], Wanted]:
+    text = token.strip("*") if token.strip("*") else ""
+    is_pattern = text and (token.startswith("*") or token.endswith("*"))
+    if token in tokenizer.vocabulary or not is_pattern:
+        id_ = find_token(tokenizer, token)
+        name = tokenizer.tokens[id_]
+        return frozenset({id_}), Wanted("is", name, frozenset({name}))
+    behind, before = token.endswith("*"), token.startswith("*")
+    how = "contains" if behind and before else "begins" if behind else "ends"
+    part = text.encode("utf-8", "surrogateescape")
+
+    def fits(form: bytes) -> bool:
+        if how == "contains":
+            return part in form
+        return form.startswith(part) if how == "begins" else form.endswith(part)
+
+    ids = frozenset(
+        id_
+        for id_, name in enumerate(tokenizer.tokens)
+        if id_ not in tokenizer.model.apart
+        and any(map(fits, (name.encode(), token_text(tokenizer, id_), *_bare(tokenizer, id_))))
+    )
+    if not ids:
+        raise TokctlError(f"no token of this model fits {token!r}", f"{HOW[how]} {text!r}: none")
+    return ids, Wanted(how, text, frozenset(tokenizer.tokens[id_] for id_ in ids))
+
+
+def _bare(tokenizer: Tokenizer, id_: int) -> tuple[bytes, bytes]:
+    """A token's bytes, and its text without the spaces around it."""
+    return tokenizer.model.tokens[id_], token_text(tokenizer, id_).strip()

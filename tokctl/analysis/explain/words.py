@@ -2,24 +2,465 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby, pairwise
+from math import exp
+from typing import TYPE_CHECKING, Protocol
 
 from tokctl._native import NO_ID, normalize
-from tokctl.analysis.explain.history import history_of, name_symbols
-from tokctl.analysis.explain.lookups import FoundWord, LookedUpWord, look_up
-from tokctl.analysis.explain.matches import MatchedWord, match_word
-from tokctl.analysis.explain.merging import Leftover, MergeStep, Pair, Segmented
-from tokctl.analysis.explain.paths import BEST, ScoredWord, paths_of
-from tokctl.analysis.explain.pre_tokens import pre_tokens_of
-from tokctl.analysis.explain.ranks import Ranks
+from tokctl.analysis.explain.history import MergeRecord, Ranks, history_of, name_symbols
 from tokctl.errors import TokctlError
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair that could have been merged, and the step at which training merged it."""
+
+    left: str
+    right: str
+    step: int
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """One merge, made at every place where it is the next.
+
+    Attributes:
+        places: which symbols of the state before it were left parts, from 0.
+        losers: the other pairs that a merge exists for, by step; all come later.
+        state: the symbols after it.
+    """
+
+    merge: MergeRecord
+    places: tuple[int, ...]
+    losers: tuple[Candidate, ...]
+    state: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Why two neighbours of the last state are not merged.
+
+    Attributes:
+        reason: `unknown` (one of them has no id), `never` (no merge in the history; by
+            ranks: no token that they spell) or `passed` (the pair came up only after its
+            step).
+        step: the step that had passed; None for the other reasons.
+        instead: the merge that makes the token that the two would spell, of another pair;
+            None where there is no such token, or its merge is not known.
+        lacks: which of the two have no id.
+    """
+
+    left: str
+    right: str
+    reason: str
+    step: int | None
+    instead: MergeRecord | None = None
+    lacks: tuple[str, ...] = ()
+
+
+class Rules(Protocol):
+    """Which pairs merge: the merges of a history, or the ranks of tokens."""
+
+    def ranks_of(self, pair: Pair) -> Sequence[int]: ...
+    def token_of(self, rank: int, pair: Pair) -> int: ...
+    def record(self, rank: int, pair: Pair) -> MergeRecord: ...
+    def instead(self, pair: Pair) -> MergeRecord | None: ...
+
+    @property
+    def tokens(self) -> list[str]: ...
+
+
+class Segmented:
+    """A pre-token on its way from symbols to tokens."""
+
+    def __init__(self, rules: Rules, replay: bool, ids: list[int], names: list[str]) -> None:
+        self.rules = rules
+        self.replay = replay
+        self.ids = list(ids)
+        self.names = list(names)
+
+    def steps(self, merges: Iterable[tuple[int, Pair]]) -> Iterator[MergeStep]:
+        """The merges of these ranks and pairs, equal ones in a row together."""
+        for (rank, pair), places in groupby(merges):
+            losers = tuple(self._losers(rank, pair))
+            done = tuple(self._merge(rank, pair, already) for already, _ in enumerate(places))
+            yield MergeStep(self.rules.record(rank, pair), done, losers, tuple(self.names))
+
+    def _merge(self, rank: int, pair: Pair, already: int) -> int:
+        """Merges the leftmost such pair. The place of its left symbol in the state that
+        the `already` merges of the same rank, all further left, began with."""
+        at = next(at for at, two in enumerate(pairwise(self.ids)) if two == pair)
+        token = self.rules.token_of(rank, pair)
+        self.ids[at : at + 2] = [token]
+        self.names[at : at + 2] = [self.rules.tokens[token]]
+        return at + already
+
+    def _losers(self, now: int, merged: Pair) -> Iterator[Candidate]:
+        """The other pairs that are due, at a time when the merge `now` is."""
+        due: dict[tuple[int, Pair], None] = {}
+        for pair in pairwise(self.ids):
+            ranks = self.rules.ranks_of(pair)
+            wanted = [r for r in ranks if r >= now] if self.replay else ranks[:1]
+            due.update(((rank, pair), None) for rank in wanted)
+        names = self.rules.tokens
+        for rank, (left, right) in sorted(due):
+            if (rank, (left, right)) != (now, merged):
+                step = self.rules.record(rank, (left, right)).step
+                yield Candidate(names[left], names[right], step)
+
+    def leftovers(self) -> Iterator[Leftover]:
+        for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
+            if NO_ID in pair:
+                named = zip(pair, (left, right), strict=True)
+                lacks = tuple(name for id_, name in named if id_ == NO_ID)
+                yield Leftover(left, right, "unknown", None, lacks=lacks)
+            elif ranks := self.rules.ranks_of(pair):
+                step = self.rules.record(ranks[-1], pair).step
+                yield Leftover(left, right, "passed", step)
+            else:
+                yield Leftover(left, right, "never", None, self.rules.instead(pair))
+
+
+#: Segmentations that are shown.
+BEST = 5
+#: Characters of one pre-token that is explained.
+LONGEST = 1000
+#: An unknown character scores so much less than the worst piece (SentencePiece's
+#: `kUnkPenalty`).
+UNKNOWN_PENALTY = 10.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a path.
+
+    Attributes:
+        text: the stretch.
+        token: the piece; None for unknown characters.
+        score: its natural log probability; of unknown characters, the penalty of each.
+        fallback: the tokens of the bytes of unknown characters, where the model has them.
+    """
+
+    text: str
+    token: str | None
+    score: float
+    fallback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way to segment a pre-token.
+
+    Attributes:
+        score: the sum, as the encoder has it.
+        behind: how much less that is than the best path's score.
+        probability: of the path among all that there are, exp(score) over the sum of theirs;
+            None in models with user-defined pieces, whose scores are no probabilities.
+    """
+
+    pieces: tuple[Piece, ...]
+    score: float
+    behind: float
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class ScoredWord:
+    """A pre-token that is segmented by the scores of pieces.
+
+    Attributes:
+        data: the pre-token's bytes, normalized and rewritten.
+        paths: the best path, which is taken, and the next best, by score: `BEST` in all
+            unless another number was asked for.
+        tokens: as `encode` names them.
+        ids: None where there is no unknown token.
+    """
+
+    data: bytes
+    paths: tuple[Path, ...]
+    tokens: tuple[str, ...]
+    ids: tuple[int | None, ...]
+
+
+def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path, ...]:
+    """The best paths of a pre-token, the one that is taken first.
+
+    Raises:
+        TokctlError: a pre-token of over `LONGEST` characters.
+    """
+    if (length := len(data.decode())) > LONGEST:
+        raise TokctlError(
+            f"a pre-token of {length:,} characters is too long to explain",
+            f"give a part of it, up to {LONGEST:,} characters; encode splits it at any length",
+        )
+    # Of equal scores the encoder's choice comes first, whatever the search for more finds.
+    taken = tokenizer.encoder.nbest(data, 1)[0]
+    others = [found for found in tokenizer.encoder.nbest(data, most) if found[:2] != taken[:2]]
+    worst = unknown_score(tokenizer)
+    paths = [
+        (tuple(_pieces(tokenizer, data, ids, lengths, worst)), score)
+        for ids, lengths, score in [taken, *others[: most - 1]]
+    ]
+    if tokenizer.model.user_defined:
+        # The search for more counts the characters of these pieces, the encoder their bytes.
+        summed = ((pieces, _sum(pieces)) for pieces, _ in paths[1:])
+        paths[1:] = sorted(summed, key=lambda path: -path[1])
+    # The encoder's sums can be in single precision, those of all paths are not.
+    total = None if tokenizer.model.user_defined else tokenizer.encoder.total(data)
+    return tuple(
+        Path(
+            pieces,
+            score,
+            taken[2] - score,
+            None if total is None else exp(min(0.0, score - total)),
+        )
+        for pieces, score in paths
+    )
+
+
+def _sum(pieces: Sequence[Piece]) -> float:
+    """The sum of the scores as the encoder has it: each in single precision."""
+    total = 0.0
+    for piece in pieces:
+        total = _single(total + piece.score)
+    return total
+
+
+def _single(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def unknown_score(tokenizer: Tokenizer) -> float:
+    """What one unknown character costs."""
+    model = tokenizer.model
+    scores = (score for id_, score in enumerate(model.scores) if id_ not in model.apart)
+    score = min(scores, default=0.0) - UNKNOWN_PENALTY
+    if tokenizer.recipe.precision == "single":
+        score = _single(score)
+    return score
+
+
+def _pieces(
+    tokenizer: Tokenizer, data: bytes, ids: Sequence[int], lengths: Sequence[int], unknown: float
+) -> Iterator[Piece]:
+    at = 0
+    waiting: list[str] = []  # byte tokens of characters that have not ended yet
+    start = 0
+    for id_, length in zip(ids, lengths, strict=True):
+        stretch = data[at : at + length]
+        at += length
+        known = id_ < len(tokenizer.tokens)
+        if known and tokenizer.model.tokens[id_] == stretch and id_ != tokenizer.unk_id:
+            yield from _fallen(data[start : at - length], waiting, unknown)
+            waiting, start = [], at
+            yield Piece(stretch.decode(), tokenizer.tokens[id_], tokenizer.model.scores[id_])
+        elif known and tokenizer.recipe.byte_fallback and id_ != tokenizer.unk_id:
+            waiting.append(tokenizer.tokens[id_])
+        else:
+            yield from _fallen(data[start : at - length], waiting, unknown)
+            waiting, start = [], at
+            text = stretch.decode()
+            yield Piece(text, None, unknown * len(text))
+    yield from _fallen(data[start:], waiting, unknown)
+
+
+def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[Piece]:
+    """Characters that became the tokens of their bytes: each by itself."""
+    at = 0
+    for character in data.decode():
+        end = at + len(character.encode())
+        yield Piece(character, None, unknown, tuple(tokens[at:end]))
+        at = end
+
+
+#: Longer stretches that are shown of those that are no token.
+FEW = 3
+
+
+@dataclass(frozen=True)
+class Match:
+    """The token found at one place of a word.
+
+    Attributes:
+        stretch: the characters that it covers.
+        token: None where nothing matches the character, which alone is unknown.
+        longer: tokens that would have gone further, were they in the vocabulary: up to
+            `FEW`, the longest of all first, then those that come just before the match.
+        longer_count: how many were tried in vain.
+    """
+
+    stretch: str
+    token: str | None
+    longer: tuple[str, ...]
+    longer_count: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a whole word is unknown.
+
+    Attributes:
+        reason: `too-long` or `unmatchable`.
+        rest: the stretch at whose start no token fits; empty where the word is too long.
+        characters: the word's length.
+        limit: the recipe's `max_input_chars`.
+    """
+
+    reason: str
+    rest: str
+    characters: int
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class MatchedWord:
+    """A pre-token that is segmented by longest match.
+
+    Attributes:
+        data: the pre-token's bytes, normalized.
+        matches: what was found, from left to right; up to the failure where there is one.
+        failure: why the word is unknown as a whole, or None.
+        tokens: as `encode` names them.
+        ids: None where there is no unknown token.
+    """
+
+    data: bytes
+    matches: tuple[Match, ...]
+    failure: Failure | None
+    tokens: tuple[str, ...]
+    ids: tuple[int | None, ...]
+
+
+def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
+    """How BERT's rule splits one pre-token, which is UTF-8."""
+    recipe = tokenizer.recipe
+    word = data.decode()
+    limit = recipe.max_input_chars
+    matches: list[Match] = []
+    failure = None
+    if limit is not None and len(word) > limit:
+        failure = Failure("too-long", "", len(word), limit)
+    else:
+        for at, match in _matches(tokenizer, word):
+            if match.token is None and recipe.unknown == "word":
+                failure = Failure("unmatchable", word[at:], len(word), limit)
+                break
+            matches.append(match)
+    unknown, mark = recipe.unk_token, recipe.marker.text
+    if failure:
+        names = [unknown or word]
+    else:
+        names = [
+            match.token or unknown or (mark if place else "") + match.stretch
+            for place, match in enumerate(matches)
+        ]
+    found = [None] if failure else [match.token for match in matches]
+    ids = [tokenizer.unk_id if token is None else tokenizer.vocabulary[token] for token in found]
+    return MatchedWord(data, tuple(matches), failure, tuple(names), tuple(ids))
+
+
+def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
+    """The matches with their places; one without a token covers one character."""
+    vocabulary = tokenizer.vocabulary
+    apart = tokenizer.model.apart
+    longest = history_of(tokenizer).longest
+    at = 0
+    while at < len(word):
+        mark = tokenizer.recipe.marker.text if at else ""
+        ends = range(min(len(word), at + longest), at, -1)
+        spelled = (mark + word[at:end] for end in ends)
+        token = next((n for n in spelled if n in vocabulary and vocabulary[n] not in apart), None)
+        end = at + (1 if token is None else len(token) - len(mark))
+        tried = len(word) - (at if token is None else end)
+        # Just those above the match, and in front of them the whole rest.
+        above = [mark + word[at:stop] for stop in range(len(word) - tried + 1, len(word) + 1)][
+            : FEW - 1
+        ]
+        if tried >= FEW:
+            above.append(mark + word[at:])
+        yield at, Match(word[at:end], token, tuple(reversed(above)), tried)
+        at = end
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What was looked up.
+
+    Attributes:
+        token: None where the vocabulary lacks it.
+        count: how often it was counted in training; None where the model does not say.
+    """
+
+    text: str
+    token: str | None
+    count: int | None
+
+
+@dataclass(frozen=True)
+class LookedUpWord:
+    """A pre-token that was looked up, whole or by its characters.
+
+    Attributes:
+        data: the pre-token's bytes, normalized and rewritten.
+        unit: `word` or `character`: what was looked up.
+        size: how many of these the vocabulary holds.
+    """
+
+    data: bytes
+    unit: str
+    size: int
+    lookups: tuple[Lookup, ...]
+    tokens: tuple[str, ...]
+    ids: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class FoundWord:
+    """An added token, found in the text before the model segments anything."""
+
+    data: bytes
+    added: AddedToken
+    tokens: tuple[str, ...]
+    ids: tuple[int | None, ...]
+
+
+def look_up(
+    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
+) -> LookedUpWord:
+    """How a word or character model reads one pre-token."""
+    whole = tokenizer.recipe.segmentation == "lookup"
+    text = data.decode()
+    model = tokenizer.model
+    known = {token: id_ for id_, token in enumerate(model.tokens) if id_ not in model.apart}
+    found = []
+    for part in [text] if whole else text:
+        id_ = known.get(part.encode(), NO_ID)
+        token = None if id_ == NO_ID else tokenizer.tokens[id_]
+        count = model.counts[id_] if model.counts and token is not None else None
+        found.append(Lookup(part, token, count))
+    unit = "word" if whole and tokenizer.recipe.algorithm == "word" else "character"
+    return LookedUpWord(data, unit, len(known), tuple(found), names, ids)
+
+
+def pre_tokens_of(tokenizer: Tokenizer, data: bytes) -> Iterator[bytes | AddedToken]:
+    """What a text is cut into, in order: pre-tokens, normalized and rewritten, and the
+    added tokens that need no permission."""
+    matchers = tokenizer.special_matcher("none")
+    text, ranges, _, found = tokenizer.encoder.pre_tokens(data, matchers)
+    added = {token.id: token for token in tokenizer.model.added if not token.special}
+    for (start, end), id_ in zip(ranges, found, strict=True):
+        yield text[start:end] if id_ is None else added[id_]
+
 
 #: Symbols of one pre-token. An explanation holds every state in between, which is
 #: quadratic, and nobody reads further.
@@ -89,7 +530,7 @@ def explain(tokenizer: Tokenizer, word: str, nbest: int | None = None) -> Explan
 
     Args:
         nbest: paths of each pre-token, the one that is taken among them (unigram); None
-            for `tokctl.analysis.explain.paths.BEST`.
+            for `tokctl.analysis.explain.words.BEST`.
 
     Raises:
         TokctlError: a pre-token of over `LONGEST` symbols, where merges or scores segment

@@ -1,55 +1,32 @@
 """The health check of a model: what is wrong with it, what is odd, what a text says of it.
 
-`check_health` makes every check of `CHECKS`, one file per family:
-
-| file | what it looks at |
-|---|---|
-| `reaching.py` | tokens that no text gives, by the stage that keeps them out |
-| `using.py` | tokens that a text uses never or rarely, and what it can't be encoded to |
-| `merges.py` | merges that no longer matter |
-| `doubles.py` | ids that stand for the same text |
-| `holes.py` | ids that the file gave to nothing |
-| `specials.py` | special tokens that text can write, or that have no id |
-| `alphabets.py` | missing bytes, tokens that are no whole characters |
-| `scripts.py` | tokens across scripts, and across digits and letters |
-| `characters.py` | damage, control characters, spaces, great lengths |
-
-The table in `docs/health.md` says of each what it is worth and what to do.
+`check_health` makes every check of `CHECKS`; those of the vocabulary itself are in
+`vocabulary.py`, those of what it is good for (reach, use, merges) in `use.py`. The table in
+`docs/health.md` says of each what it is worth and what to do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokctl.analysis.health import (
-    alphabets,
-    characters,
-    doubles,
-    holes,
-    merges,
-    reaching,
-    reading,
-    scripts,
-    specials,
-    using,
-)
-from tokctl.analysis.health.known import CHECKS, Check
-from tokctl.analysis.health.report import (
+from tokctl.analysis.health import use, vocabulary
+from tokctl.analysis.health.results import (
+    CHECKS,
     SEVERITIES,
+    Answer,
+    Check,
     Example,
     Finding,
     Health,
     NotMade,
     TextFacts,
 )
-from tokctl.analysis.health.subject import Answer, Subject
+from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
 from tokctl.errors import TokctlError
 from tokctl.sources import Source, open_sources
-
-if TYPE_CHECKING:
-    from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer import Tokenizer
+from tokctl.training.options import available_threads
 
 __all__ = [
     "CHECKS",
@@ -68,16 +45,17 @@ EXAMPLES = 8
 #: A token that is used less often is rare.
 RARE = 10
 
-_FAMILIES: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
-    reaching.check,
-    using.check,
-    merges.check,
-    doubles.check,
-    holes.check,
-    specials.check,
-    alphabets.check,
-    scripts.check,
-    characters.check,
+_CHECKS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
+    use.check_reach,
+    use.check_use,
+    use.check_merges,
+    vocabulary.check_duplicates,
+    vocabulary.check_holes,
+    vocabulary.check_specials,
+    vocabulary.check_bytes,
+    vocabulary.check_scripts,
+    vocabulary.check_digits,
+    vocabulary.check_characters,
 )
 
 
@@ -113,20 +91,18 @@ def check_health(
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
             raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
-    given = None if texts is None else _sources(texts)
-    read = None
-    if given is not None:
-        from tokctl.training.options import available_threads
-
-        read = reading.read(tokenizer, given, errors, threads or available_threads())
-    subject = Subject(tokenizer, read, limit=limit, rare=rare)
-    answers = [answer for family in _FAMILIES for answer in family(subject)]
+    sources = None if texts is None else _sources(texts)
+    encoded = None
+    if sources is not None:
+        encoded = encode_texts(tokenizer, sources, errors, threads or available_threads())
+    subject = Subject(tokenizer, encoded, limit=limit, rare=rare)
+    answers = [answer for check in _CHECKS for answer in check(subject)]
     found = [answer for answer in answers if isinstance(answer, Finding)]
     order = list(CHECKS)
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), order.index(one.name)))
     return Health(
         vocab_size=tokenizer.vocab_size,
-        texts=None if given is None or read is None else _facts(given, read),
+        texts=None if sources is None or encoded is None else _facts(sources, encoded),
         findings=tuple(finding for finding in found if finding.count),
         passed=tuple(finding for finding in found if not finding.count),
         not_made=tuple(answer for answer in answers if isinstance(answer, NotMade)),
@@ -143,7 +119,7 @@ def _sources(texts: Sequence[str | Path | Source]) -> list[Source]:
     return found
 
 
-def _facts(sources: Sequence[Source], texts: Sequence[reading.Read]) -> TextFacts:
+def _facts(sources: Sequence[Source], texts: Sequence[EncodedTexts]) -> TextFacts:
     return TextFacts(
         names=tuple(source.name for source in sources),
         documents=sum(text.number for text in texts),

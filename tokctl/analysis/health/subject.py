@@ -1,13 +1,16 @@
-"""The model under examination, and what several checks ask of it."""
+"""The model under examination, the texts that it is checked on, and what several checks need
+of both."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from tokctl import _native
-from tokctl.analysis.explain.reach import (
+from tokctl.analysis.explain.vocabulary import (
     TRIALS,
     Reach,
     is_byte_token,
@@ -17,13 +20,82 @@ from tokctl.analysis.explain.reach import (
     unreachable,
     written_text,
 )
-from tokctl.analysis.health.known import CHECKS
-from tokctl.analysis.health.reading import Read
-from tokctl.analysis.health.report import Example, Finding, NotMade
+from tokctl.analysis.health.results import CHECKS, Answer, Example, Finding, NotMade
+from tokctl.analysis.texts import checked_batches, errors_of
+from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 
 #: Trials for each id of a large vocabulary, where that is more than `TRIALS`.
 TRIALS_PER_ID = 6
+#: Ids that become Python objects together.
+_IDS_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """Documents in memory, and the ids that they are encoded to, each by itself.
+
+    Attributes:
+        ids: of all documents, one behind the other.
+        offsets: where those of each document begin, and where the last ones end.
+        counts: how often each document counts; None: once.
+    """
+
+    documents: Sequence[bytes]
+    ids: _native.IdArray
+    offsets: Sequence[int]
+    counts: Sequence[int] | None = None
+
+    def _each(self) -> Iterator[tuple[int, int]]:
+        """Bytes and ids of each document, as often as it counts."""
+        for number, size in enumerate(map(len, self.documents)):
+            count = 1 if self.counts is None else self.counts[number]
+            yield size * count, (self.offsets[number + 1] - self.offsets[number]) * count
+
+    @property
+    def number(self) -> int:
+        """Of the documents, each as often as it counts."""
+        return len(self.documents) if self.counts is None else sum(self.counts)
+
+    @property
+    def bytes(self) -> int:
+        return sum(size for size, _ in self._each())
+
+    @property
+    def tokens(self) -> int:
+        return sum(tokens for _, tokens in self._each())
+
+    def count_ids(self, counts: Counter[int]) -> None:
+        """Adds how often each id is used."""
+        if self.counts is None:
+            for start in range(0, len(self.ids), _IDS_AT_A_TIME):
+                counts.update(self.ids[start : start + _IDS_AT_A_TIME].tolist())
+            return
+        for number, times in enumerate(self.counts):
+            for id_ in self.ids[self.offsets[number] : self.offsets[number + 1]].tolist():
+                counts[id_] += times
+
+
+def encode_texts(
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str, threads: int
+) -> list[EncodedTexts]:
+    """All documents of the sources, a batch of a source of records together.
+
+    Raises:
+        TokctlError: text that is not UTF-8, for a character model; `errors="replace"` puts
+            U+FFFD in its place.
+    """
+    encoder, matcher = tokenizer.encoder, tokenizer.special_matcher("none")
+    found = []
+    for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
+        if len(batch.texts) == 1:  # which all threads encode together
+            ids = encoder.array(batch.texts[0], threads, matcher)
+            offsets: Sequence[int] = (0, len(ids))
+        else:
+            ids, ends = encoder.batch_array(batch.texts, threads, matcher)
+            offsets = array("q", ends)
+        found.append(EncodedTexts(batch.texts, ids, offsets, batch.counts))
+    return found
 
 
 class Subject:
@@ -37,7 +109,7 @@ class Subject:
     def __init__(
         self,
         tokenizer: Tokenizer,
-        texts: Sequence[Read] | None,
+        texts: Sequence[EncodedTexts] | None,
         *,
         limit: int | None,
         rare: int,
@@ -180,9 +252,6 @@ class Subject:
 
     def example(self, id_: int, note: str = "") -> Example:
         return Example(id_, self.tokenizer.tokens[id_], self.model.tokens[id_], note)
-
-
-Answer = Finding | NotMade
 
 
 def not_made(names: Iterable[str], reason: str) -> list[Answer]:

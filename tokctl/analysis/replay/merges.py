@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tokctl.analysis.explain.criterion import Criterion, Pair
 from tokctl.analysis.explain.history import check_merges, history_of, name_symbols
-from tokctl.analysis.explain.states import as_trained, merged_places
+from tokctl.analysis.explain.states import Criterion, Pair, as_trained, merged_places
 from tokctl.analysis.replay.base import LONGEST_FOLLOWED, MOST_SYMBOLS, Replay, Stage
 from tokctl.analysis.replay.frames import Choice, Frame, FrameWord, LeadingPair
 from tokctl.analysis.replay.ranking import Ranked, Ranking

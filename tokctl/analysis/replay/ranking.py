@@ -8,7 +8,7 @@ from fractions import Fraction
 from heapq import nlargest
 from itertools import pairwise
 
-from tokctl.analysis.explain.criterion import Criterion, Pair
+from tokctl.analysis.explain.states import Criterion, Pair
 from tokctl.analysis.replay.tally import Tally
 from tokctl.analysis.replay.timeline import Scan, Timeline
 

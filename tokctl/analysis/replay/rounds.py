@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokctl.analysis.explain.history import name_symbols
-from tokctl.analysis.explain.rounds import rounds
+from tokctl.analysis.explain.history import name_symbols, rounds
 from tokctl.analysis.replay.base import MOST_SYMBOLS, Replay, Stage
 from tokctl.analysis.replay.frames import FrameWord, RoundFrame
 from tokctl.errors import TokctlError

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.analysis.explain.criterion import Pair
+from tokctl.analysis.explain.states import Pair
 from tokctl.analysis.replay.timeline import Timeline
 from tokctl.values import no_garbage
 

@@ -82,7 +82,7 @@ def _model_formats() -> Iterable[str]:
 
 
 def _metrics() -> Iterable[str]:
-    from tokctl.analysis.metrics.definitions import DEFINITIONS
+    from tokctl.analysis.metrics import DEFINITIONS
 
     return ("all", *DEFINITIONS)
 

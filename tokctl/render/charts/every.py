@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tokctl.analysis.comparison import Comparison
 from tokctl.analysis.explain import Summary
-from tokctl.analysis.explain.curves import ModelCurves, UseCurves
+from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.render.charts import COMPARE, INSPECT, balance, usage, vocabulary
 from tokctl.render.charts.drawing import Drawing, label

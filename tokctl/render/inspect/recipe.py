@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.analysis.explain import FileFacts
-from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.analysis.metrics import space_mark
 from tokctl.model import FilledRecipe, Recipe, TrainingRecord
 from tokctl.model.parts import AddedToken, Part
 from tokctl.render.console import visible

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.analysis.explain import Checks, MergeRecord, Summary
-from tokctl.analysis.metrics.overlap import space_mark
+from tokctl.analysis.metrics import space_mark
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import merges_lines, merges_table
 from tokctl.render.inspect.plain import as_lines, brief, readable, scored

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
     from tokctl.analysis.explain import Summary
     from tokctl.analysis.explain.cards import TokenCard
-    from tokctl.analysis.explain.curves import ModelCurves, UseCurves
+    from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 
 __all__ = ["compare_page", "inspect_page"]
 

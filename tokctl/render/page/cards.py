@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tokctl.analysis.explain.cards import Node, TokenCard
-from tokctl.analysis.explain.paths import Path
+from tokctl.analysis.explain.words import Path
 from tokctl.render.page import shown
 from tokctl.wording import times
 

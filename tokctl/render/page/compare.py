@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.analysis.comparison import Comparison, Cut, Segmentation
 from tokctl.analysis.explain.cards import TokenCard
-from tokctl.analysis.explain.curves import UseCurves
+from tokctl.analysis.explain.summary import UseCurves
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.charts.every import compare_drawings
 from tokctl.render.compare import rows

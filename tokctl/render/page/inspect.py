@@ -8,7 +8,7 @@ from typing import Any
 from tokctl.analysis.comparison import Comparison
 from tokctl.analysis.explain import MergeRecord, Summary
 from tokctl.analysis.explain.cards import TokenCard
-from tokctl.analysis.explain.curves import ModelCurves, UseCurves
+from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.render.charts.every import inspect_drawings
 from tokctl.render.compare import rows
 from tokctl.render.inspect.summary import ALGORITHM_NAMES, check_rows, summary_facts

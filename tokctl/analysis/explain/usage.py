@@ -6,16 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.analysis.explain.documents import documents_of
-from tokctl.analysis.explain.places import content_of, place_of
-from tokctl.analysis.explain.reach import is_byte_token, ordinary_ids, token_text
-from tokctl.analysis.explain.scripts import script_of
 from tokctl.analysis.explain.states import count_pre_tokens
-from tokctl.analysis.metrics.overlap import space_mark
-from tokctl.analysis.metrics.vocabulary import range_of
+from tokctl.analysis.explain.vocabulary import (
+    content_of,
+    is_byte_token,
+    ordinary_ids,
+    place_of,
+    script_of,
+    token_text,
+)
+from tokctl.analysis.metrics import range_of, space_mark
+from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.sources import Source
 from tokctl.tokenizer import segmenting
 
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 Group = TypeVar("Group", str, int)
-
 #: Tokens that are named as the most frequent, the rarest, and as never used.
 SHOWN = 30
 
@@ -102,7 +106,7 @@ class TextUse:
     Attributes:
         tokens: of the whole text, unknown ones counted.
         unknown: what has no id, or is the unknown token.
-        emittable: ids that ordinary text can become (`tokctl.analysis.metrics.vocabulary`).
+        emittable: ids that ordinary text can become (`tokctl.analysis.metrics`).
         used: of these, how many the text uses.
         frequent: the tokens that are used most, with their uses.
         rarest: those that are used least, but used; highest ids first among equals.
@@ -171,13 +175,14 @@ def _count_between(
     `added`."""
     counts: Counter[bytes] = Counter()
     matchers = tokenizer.special_matcher("none")
-    for document, times in documents_of(tokenizer, sources, errors):
-        text, ranges, _, found = tokenizer.encoder.pre_tokens(document, matchers)
-        for (start, end), id_ in zip(ranges, found, strict=True):
-            if id_ is None:
-                counts[text[start:end]] += times
-            else:
-                added[id_] += times
+    for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
+        for document, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
+            text, ranges, _, found = tokenizer.encoder.pre_tokens(document, matchers)
+            for (start, end), id_ in zip(ranges, found, strict=True):
+                if id_ is None:
+                    counts[text[start:end]] += times
+                else:
+                    added[id_] += times
     return list(counts.items())
 
 

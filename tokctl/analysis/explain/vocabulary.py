@@ -24,15 +24,17 @@ texts, so that a piece whose own text is split better is in none.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokctl.analysis.metrics.overlap import space_mark
+from tokctl import _native
+from tokctl.analysis.explain.history import history_of
+from tokctl.analysis.metrics import space_mark
 from tokctl.model import symbols
 
 if TYPE_CHECKING:
-    from tokctl import _native
     from tokctl.tokenizer import Tokenizer
 
 #: Texts that are encoded at most, in all.
@@ -41,10 +43,8 @@ TRIALS = 400_000
 NEIGHBOURS = 256
 #: Of the longest tokens that words start with, where the longest match wins.
 LONG_NEIGHBOURS = 32
-
 #: More than any model has.
 _EVERY_STEP = (1 << 32) - 2
-
 #: Letters, digits and signs of scripts that few models know.
 _STRANGE = "\ua66e\u13a0\u16a0\u07c0\u1810\u2042\u2e30"
 
@@ -186,3 +186,100 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
         starts = [token for token in tokens if not token.startswith(mark)]
         for start in sorted(starts, key=len, reverse=True)[:LONG_NEIGHBOURS]:
             yield start, b""
+
+
+#: The kinds that each algorithm's tokens have, in the order in which they are listed.
+KINDS = {
+    "bpe": ("special", "alphabet", "merged"),
+    "wordpiece": ("special", "alphabet", "merged"),
+    "unigram": ("special", "character", "piece"),
+    "word": ("special", "word"),
+    "char": ("special", "character"),
+}
+
+
+def kind_of(tokenizer: Tokenizer, id_: int) -> str:
+    """One of the kinds above."""
+    model = tokenizer.model
+    if id_ in model.special_ids.values():
+        return "special"
+    if is_byte_token(tokenizer, id_):
+        return "byte"
+    if id_ in model.apart:
+        return "added"
+    algorithm = tokenizer.recipe.algorithm
+    if algorithm == "word":
+        return "word"
+    if algorithm == "char":
+        return "character"
+    if algorithm == "unigram":
+        return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
+    if id_ in history_of(tokenizer).made_by:
+        return "merged"
+    if model.training is not None:
+        return "alphabet"
+    text = token_text(tokenizer, id_)
+    units = len(text) if tokenizer.recipe.units == "bytes" else len(text.decode())
+    if units <= 1:
+        return "alphabet"
+    return "merged" if tokenizer.recipe.segmentation == "ranks" else "other"
+
+
+#: Characters of several scripts.
+MIXED = "mixed"
+#: Nothing but characters that all scripts share: digits, punctuation, spaces.
+NONE = "none"
+#: Bytes that are no whole characters.
+PIECES = "pieces of characters"
+
+
+def script_of(text: bytes) -> str:
+    """The script of a text's characters, or one of the three words above. Characters that many
+    scripts share, and combining marks that take the script of their base, say nothing."""
+    try:
+        found = _native.scripts_of(text.decode())
+    except UnicodeDecodeError:
+        return PIECES
+    return MIXED if len(found) > 1 else found[0] if found else NONE
+
+
+def place_of(tokenizer: Tokenizer, id_: int) -> str:
+    """Where in a word an ordinary token stands, as far as its spelling says."""
+    token = tokenizer.model.tokens[id_]
+    kind, mark = tokenizer.recipe.marker
+    if kind == "continuation":
+        return "continuation" if token.startswith(mark.encode()) else "word start"
+    if kind == "start":
+        return "word start" if token.startswith(mark.encode()) else "continuation"
+    if kind in ("end", "end-fused"):
+        return "word end" if token.endswith(mark.encode()) else "before the word end"
+    if space := space_mark(tokenizer.recipe):
+        return "word start" if token.startswith(space.encode()) else "continuation"
+    if tokenizer.recipe.algorithm == "word":
+        return "whole word"
+    if tokenizer.recipe.algorithm == "char":
+        return "any place"
+    return "space before" if token[:1].isspace() else "no space before"
+
+
+def content_of(text: bytes) -> str:
+    """What a token's text consists of, white space at its edges left out."""
+    try:
+        characters = text.decode().strip()
+    except UnicodeDecodeError:
+        return "pieces of characters"
+    if not characters:
+        return "white space" if text else "the word marker"
+    kinds = {_CONTENTS[unicodedata.category(char)[0]] for char in characters}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+_CONTENTS = {
+    "L": "letters",
+    "M": "letters",
+    "N": "digits",
+    "P": "punctuation",
+    "S": "punctuation",
+    "C": "control characters",
+    "Z": "white space",
+}

@@ -1,4 +1,4 @@
-"""The checks by name: what each finds, what a finding is worth, and why.
+"""What a health check says: plain data, and the table of all checks.
 
 `docs/health.md` has the same table; a test holds the two together. An **error** loses or
 breaks text; a **warning** is most often a mistake that costs something; **info** is
@@ -7,7 +7,136 @@ worth knowing, and normal in many models.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+#: From bad to harmless.
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One of the things that a finding counts.
+
+    Attributes:
+        id: None where it has none: a byte without a token, for instance.
+        token: as the vocabulary spells it.
+        data: its bytes, markers included.
+        note: what is to be said of it: what it is equal to, its step, its count.
+    """
+
+    id: int | None
+    token: str
+    data: bytes
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check has found.
+
+    Attributes:
+        name: one of `tokctl.analysis.health.CHECKS`.
+        severity: `error`, `warning` or `info`: what a finding of this name is worth.
+        count: how many are affected.
+        of: how many were looked at.
+        things: what is counted: `tokens`, `merges`, `bytes`, ….
+        examples: the first of them, as many as were asked for.
+        what: what it is, in one sentence.
+        why: why it matters, and what to do.
+        detail: what else this model's finding has to say; often empty.
+        undecided: how many the check could not decide; they are not in `count`.
+    """
+
+    name: str
+    severity: str
+    count: int
+    of: int
+    things: str
+    examples: tuple[Example, ...]
+    what: str
+    why: str
+    detail: str = ""
+    undecided: int = 0
+
+
+@dataclass(frozen=True)
+class NotMade:
+    """A check that says nothing of this model, or of no text, and why."""
+
+    name: str
+    reason: str
+
+
+#: What a check answers.
+Answer = Finding | NotMade
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """The texts that a model was checked on.
+
+    Attributes:
+        names: of the files.
+        documents: in them, each as often as it counts.
+        bytes: their size.
+        tokens: ids that they were encoded to.
+    """
+
+    names: tuple[str, ...]
+    documents: int
+    bytes: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Health:
+    """The health of a model.
+
+    Attributes:
+        vocab_size: everything that has an id.
+        texts: None without a text.
+        findings: what was found, the worst first.
+        passed: checks that were made and found nothing.
+        not_made: checks that can't be made of this model, or that need a text.
+    """
+
+    vocab_size: int
+    texts: TextFacts | None
+    findings: tuple[Finding, ...]
+    passed: tuple[Finding, ...]
+    not_made: tuple[NotMade, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The worst severity that was found; `passed` where nothing was."""
+        return self.findings[0].severity if self.findings else "passed"
+
+    def at_least(self, severity: str) -> tuple[Finding, ...]:
+        """The findings of that severity or worse."""
+        worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return tuple(finding for finding in self.findings if finding.severity in worst)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it: bytes in hexadecimal digits."""
+        found: dict[str, Any] = {
+            "verdict": self.verdict,
+            "vocab_size": self.vocab_size,
+            "texts": None if self.texts is None else asdict(self.texts),
+            "findings": [_plain(finding) for finding in self.findings],
+            "passed": [_plain(finding) for finding in self.passed],
+            "not_made": [asdict(check) for check in self.not_made],
+        }
+        return found
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    data = asdict(finding)
+    data["examples"] = [
+        {"id": one.id, "token": one.token, "bytes": one.data.hex(), "note": one.note}
+        for one in finding.examples
+    ]
+    return data
 
 
 class Check(NamedTuple):
@@ -21,7 +150,7 @@ class Check(NamedTuple):
 
 
 CHECKS: dict[str, Check] = {
-    # -- tokens that no text gives: reaching.py
+    # -- tokens that no text gives
     "unreachable-by-encoding": Check(
         "warning",
         "tokens",
@@ -50,7 +179,7 @@ CHECKS: dict[str, Check] = {
         "An added token is found in their text before the model reads it.",
         "The added token hides them; take it out, or mark it as a whole word only.",
     ),
-    # -- what a text uses: using.py
+    # -- what a text uses
     "unknown-in-text": Check(
         "warning",
         "tokens of the text",
@@ -77,7 +206,7 @@ CHECKS: dict[str, Check] = {
         "The text never uses them, and tokens that it uses are merged from them.",
         "They are scaffolding: merging needs them, and their embeddings stay untrained.",
     ),
-    # -- merges: merges.py
+    # -- merges
     "merges-without-effect": Check(
         "warning",
         "merges",
@@ -92,7 +221,7 @@ CHECKS: dict[str, Check] = {
         "On a fitting text the merges that are never needed say how much smaller the "
         "vocabulary could be (convert --prune).",
     ),
-    # -- duplicates: doubles.py
+    # -- duplicates
     "duplicates-in-place": Check(
         "warning",
         "tokens",
@@ -107,7 +236,7 @@ CHECKS: dict[str, Check] = {
         "Normal where words have a marker (▁the and the); programs that look a token up by its "
         "text must say which they mean.",
     ),
-    # -- ids: holes.py
+    # -- ids
     "holes-in-ids": Check(
         "info",
         "ids",
@@ -115,7 +244,7 @@ CHECKS: dict[str, Check] = {
         "No text gives them, and a language model that does has made a mistake; formats "
         "without holes keep the fillers as special tokens.",
     ),
-    # -- special tokens: specials.py
+    # -- special tokens
     "special-from-text": Check(
         "error",
         "special tokens",
@@ -144,7 +273,7 @@ CHECKS: dict[str, Check] = {
         "Encoding stops there with an error, and other libraries drop the character in "
         "silence; give it an unknown token, byte fallback or a byte-level alphabet.",
     ),
-    # -- bytes: alphabets.py
+    # -- bytes
     "missing-bytes": Check(
         "error",
         "bytes",
@@ -178,7 +307,7 @@ CHECKS: dict[str, Check] = {
         "Only data that is not UTF-8 gives them; single bytes are part of the alphabet, and "
         "longer tokens were trained on damaged text.",
     ),
-    # -- scripts and digits: scripts.py
+    # -- scripts and digits
     "lookalike-scripts": Check(
         "warning",
         "tokens",
@@ -207,7 +336,7 @@ CHECKS: dict[str, Check] = {
         "Numbers of equal length are split unlike one another, which makes arithmetic hard to "
         "learn; split digits one by one or in threes.",
     ),
-    # -- characters: characters.py
+    # -- characters
     "replacement-characters": Check(
         "warning",
         "tokens",

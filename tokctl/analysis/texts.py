@@ -1,4 +1,4 @@
-"""The texts of a comparison, whole in memory."""
+"""Texts as analyses take them: documents with how often each counts, checked, whole in memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source, check_utf8, flat, open_sources
 from tokctl.sources.utf8 import checked_batch
+from tokctl.tokenizer import Tokenizer
 
 #: Bytes of documents that are handed on together.
 _BATCH = 1 << 20
@@ -104,6 +105,36 @@ class Text:
         return Records(self.name, size, self.batches, lambda: size)
 
 
+def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[tuple[str, Batch]]:
+    """All documents of some sources that count at all, with the name of their source. A source
+    that is one document is a batch of one.
+
+    Args:
+        errors: what to do with text that is not UTF-8: `strict`, or `replace`, which puts U+FFFD
+            in its place; None: bytes are taken as they are.
+
+    Raises:
+        TokctlError: text that can't be read, or that is not UTF-8.
+    """
+    for source in flat(sources):
+        if isinstance(source, Document):
+            blocks = source.blocks() if errors is None else check_utf8(source, errors)
+            yield source.name, Batch([b"".join(blocks)])
+            continue
+        for batch in source.batches():
+            if errors is not None:
+                batch = checked_batch(batch, source.name, errors, source.unit)
+            if batch.counts is not None and 0 in batch.counts:
+                kept = [pair for pair in zip(batch.texts, batch.counts, strict=True) if pair[1]]
+                batch = Batch([text for text, _ in kept], [count for _, count in kept])
+            yield source.name, batch
+
+
+def errors_of(tokenizer: Tokenizer, errors: str) -> str | None:
+    """What `checked_batches` is to do with text for a model: one of bytes reads any."""
+    return None if tokenizer.recipe.units == "bytes" else errors
+
+
 def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict[bytes, int]:
     """How often the texts have each word, in first-seen order; words are what a named
     pre-tokenizer makes of them, and end where a document ends."""
@@ -167,12 +198,12 @@ def read_text(
         text = replace(given[0], name=name)
         if not characters or text.is_utf8 or _is_utf8(text):
             return text
-    read = _Read(errors if characters else None)
+    documents = _Collector()
     opened = [one.source() if isinstance(one, Text) else one for one in given]
     try:
-        for source in flat(opened):
-            read.add(source)
-        return read.text(name)
+        for source, batch in checked_batches(opened, errors if characters else None):
+            documents.add(batch.texts, batch.counts, source)
+        return documents.text(name, is_utf8=characters)
     except MemoryError:
         raise TokctlError(
             f"{name} does not fit the memory: texts that are compared are held there whole",
@@ -193,15 +224,10 @@ def _is_utf8(text: Text) -> bool:
     return True
 
 
-class _Read:
-    """Documents that have been read.
+class _Collector:
+    """Puts documents together, one behind the other."""
 
-    Args:
-        errors: what to do where they are not UTF-8; None: nothing.
-    """
-
-    def __init__(self, errors: str | None) -> None:
-        self.errors = errors
+    def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.ends = array("Q")
         self.counts = array("Q")
@@ -209,23 +235,11 @@ class _Read:
         self.size = 0  # bytes of `parts`
         self.bytes = 0  # each as often as it counts
 
-    def add(self, source: Document | Records) -> None:
-        if isinstance(source, Document):
-            blocks = source.blocks() if self.errors is None else check_utf8(source, self.errors)
-            parts = list(blocks)
-            self._add([b"".join(parts)], None, source.name)
-            return
-        for batch in source.batches():
-            if self.errors is not None:
-                batch = checked_batch(batch, source.name, self.errors, source.unit)
-            self._add(batch.texts, batch.counts, source.name)
-
-    def _add(self, texts: Sequence[bytes], counts: Sequence[int] | None, name: str) -> None:
+    def add(self, texts: Sequence[bytes], counts: Sequence[int] | None, name: str) -> None:
         if counts is not None:
-            kept = [pair for pair in zip(texts, counts, strict=True) if pair[1]]
-            texts, counts = [text for text, _ in kept], [count for _, count in kept]
             self.weighted = self.weighted or any(count != 1 for count in counts)
-            self.bytes += sum((len(text) + 1) * count for text, count in kept)
+            both = zip(texts, counts, strict=True)
+            self.bytes += sum((len(text) + 1) * count for text, count in both)
             if self.bytes >= MOST:
                 raise TokctlError(
                     f"{name}: with their counts the texts are too large to be measured",
@@ -237,8 +251,8 @@ class _Read:
         self.counts.extend([1] * len(texts) if counts is None else counts)
         self.size = self.ends[-1] if self.ends else 0
 
-    def text(self, name: str) -> Text:
+    def text(self, name: str, *, is_utf8: bool) -> Text:
         data = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
         counts = self.counts if self.weighted else None
         one = len(self.ends) == 1 and counts is None
-        return Text(name, data, None if one else self.ends, counts, self.errors is not None)
+        return Text(name, data, None if one else self.ends, counts, is_utf8)

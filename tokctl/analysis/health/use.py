@@ -1,0 +1,339 @@
+"""Checks of what the vocabulary is good for: tokens that no text gives, tokens and merges that
+a text never uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from tokctl import _native
+from tokctl._native import NO_ID
+from tokctl.analysis.explain.vocabulary import token_text, written_text
+from tokctl.analysis.explain.words import pre_tokens_of
+from tokctl.analysis.health.results import Answer, Example
+from tokctl.analysis.health.subject import Subject, not_made
+from tokctl.analysis.metrics import space_mark
+from tokctl.model.parts import AddedToken, native_parts
+from tokctl.wording import times
+
+# -- Tokens that no text gives, told apart by the stage that keeps them out ----------------------
+
+
+# Which tokens these are is found by trials with their own text, see `explain/vocabulary.py`. Why,
+# the stages themselves are asked, in the places of `_PLACES`:
+#
+# 1. the normalizer: is the token's text still there after it, in any place? If not, the
+#    normalizer keeps it out;
+# 2. the pre-tokenizer: is the token's text inside one pre-token, in any place? If not, the
+#    pre-tokenizer keeps it out;
+# 3. else the encoding does: merges, longest match, the best path.
+#
+# A token that is reached by itself, and no more where added tokens are found first, is kept out
+# by these. The tokens of single bytes are left out: they stand ready for what is rare.
+#
+# The categories are those of Land and Bartolo, "Fishing for Magikarp" (2024, arXiv 2405.05417),
+# who tell tokens apart by decoding each and encoding what comes out: *partial UTF-8 sequences*
+# (`partial-utf8`), *unreachable* tokens (here) and *special* tokens (`special-from-text`).
+
+
+UNREACHABLE = (
+    "unreachable-by-encoding",
+    "unreachable-by-pre-tokenizer",
+    "unreachable-by-normalizer",
+    "unreachable-by-added-token",
+)
+
+#: What is put before and behind a token's text: nothing, a space, a letter, a digit, a sign, a
+#: line end; None is the token's own character on that side, which is of its kind.
+_PLACES: tuple[tuple[bytes | None, bytes | None], ...] = (
+    (b"", b""),
+    (b" ", b""),
+    (b"a", b"a"),
+    (None, None),
+    (b"", None),
+    (None, b""),
+    (b" ", b" "),
+    (b"1", b"1"),
+    (b".", b"."),
+    (b"\n", b"\n"),
+)
+
+
+def check_reach(subject: Subject) -> Iterator[Answer]:
+    reach, beside = subject.reach, subject.reach_beside_added
+    if left := max(reach.undecided, beside.undecided):
+        yield from not_made(
+            UNREACHABLE, f"{left:,} tokens are undecided after {reach.trials:,} trials"
+        )
+        return
+    causes: dict[str, list[int]] = {name: [] for name in UNREACHABLE}
+    stages = Stages(subject)
+    kept_out = subject.reserve.union(reach.ids)
+    for id_ in reach.ids:
+        if id_ not in subject.reserve:
+            causes[stages.cause(id_)].append(id_)
+    causes[UNREACHABLE[3]] = [id_ for id_ in beside.ids if id_ not in kept_out]
+    of = len(set(subject.ordinary) - subject.reserve)
+    # Merges alone have given these: how their characters go on, nothing says.
+    partial = len(subject.partial - kept_out)
+    for name, ids in causes.items():
+        cut = name == UNREACHABLE[1]
+        yield subject.found(
+            name,
+            ids,
+            of,
+            undecided=partial if cut else 0,
+            detail="What is no whole characters is not decided." if cut and partial else "",
+        )
+
+
+class Stages:
+    """The stages in front of the encoding, asked about one token at a time."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.tokenizer = subject.tokenizer
+        self.partial = subject.partial
+        self.normalizers = native_parts(subject.recipe.normalizers)
+        self.has_mark = bool(space_mark(subject.recipe))
+
+    def cause(self, id_: int) -> str:
+        """The check that a token belongs to which no trial has given."""
+        if id_ in self.partial or not any(self._forms(id_)):  # a marker alone has no text
+            return UNREACHABLE[0]
+        there = False
+        for text in self._texts(id_):
+            if not self._survives(id_, text):
+                continue
+            there = True
+            if self._is_whole(id_, text):
+                return UNREACHABLE[0]
+        return UNREACHABLE[1] if there else UNREACHABLE[2]
+
+    def _texts(self, id_: int) -> Iterator[bytes]:
+        """The token's text in every place."""
+        text = written_text(self.tokenizer, id_)
+        characters = text.decode()
+        first, last = characters[:1].encode(), characters[-1:].encode()
+        for before, after in _PLACES:
+            left = first if before is None else before
+            right = last if after is None else after
+            yield left + text + right
+        if self.has_mark:
+            yield self.tokenizer.model.tokens[id_]
+
+    def _survives(self, id_: int, text: bytes) -> bool:
+        normalized = _native.normalize(self.normalizers, text) if self.normalizers else text
+        return any(form in normalized for form in self._forms(id_))
+
+    def _is_whole(self, id_: int, text: bytes) -> bool:
+        """Does the token's text lie inside one pre-token?"""
+        rewritten, ranges, *_ = self.tokenizer.encoder.pre_tokens(text)
+        spots = (spot for form in self._forms(id_) if form for spot in _spots(rewritten, form))
+        return any(start <= first and last <= end for first, last in spots for start, end in ranges)
+
+    def _forms(self, id_: int) -> set[bytes]:
+        """How the token's text can look behind a stage: with spaces, or with what stands for
+        them."""
+        if self.has_mark:
+            return {written_text(self.tokenizer, id_), self.tokenizer.model.tokens[id_]}
+        return {token_text(self.tokenizer, id_)}
+
+
+def _spots(text: bytes, part: bytes) -> Iterator[tuple[int, int]]:
+    """Where a part stands in a text, overlaps included."""
+    at = text.find(part)
+    while at >= 0:
+        yield at, at + len(part)
+        at = text.find(part, at + 1)
+
+
+# -- What a text uses ----------------------------------------------------------------------------
+
+
+# A token is **used** as often as its id comes out when the texts are encoded, each document by
+# itself, with no special token allowed. Left out of `never-used` and `rarely-used` are special
+# tokens, which no text gives, and the tokens of single bytes, which stand ready for what is rare.
+
+
+OF_TEXT = ("unknown-in-text", "never-used", "rarely-used")
+NEEDS_TEXT = "it needs a text"
+#: Lines that are encoded together.
+_LINES_AT_A_TIME = 10_000
+
+
+def check_use(subject: Subject) -> Iterator[Answer]:
+    if subject.texts is None:
+        yield from not_made(OF_TEXT, NEEDS_TEXT)
+        return
+    used = subject.used
+    total = used.total()
+    unknown = sum(used[id_] for id_ in _unknown_ids(subject))
+    examples = islice(_unknown(subject), subject.limit) if unknown else ()
+    yield subject.finding("unknown-in-text", unknown, total, examples=examples)
+    ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
+    ids += [token.id for token in subject.model.added if not (token.special or token.ordinary)]
+    never = [id_ for id_ in ids if not used[id_]]
+    yield subject.found("never-used", never, len(ids))
+    rare = sorted((id_ for id_ in ids if 0 < used[id_] < subject.rare), key=used.__getitem__)
+    detail = f"Used fewer than {subject.rare:,} times."
+    yield subject.found(
+        "rarely-used", rare, len(ids), notes=lambda id_: times(used[id_]), detail=detail
+    )
+
+
+def _unknown_ids(subject: Subject) -> set[int]:
+    """The unknown token, and what stands for an id where something has none."""
+    unk_id = subject.tokenizer.unk_id
+    return {NO_ID} if unk_id is None else {NO_ID, unk_id}
+
+
+def _unknown(subject: Subject) -> Iterator[Example]:
+    """What is unknown in the texts, each once, as far as it is in its line by itself, too."""
+    encoder, unknown = subject.tokenizer.encoder, _unknown_ids(subject)
+    seen = set()
+    for text in subject.texts or ():
+        lines = (line for data in text.documents for line in data.splitlines(keepends=True))
+        while group := list(islice(lines, _LINES_AT_A_TIME)):
+            for line, ids in zip(group, encoder.batch(group, 1, subject.matcher), strict=True):
+                if unknown.isdisjoint(ids):
+                    continue
+                for id_, start, end, _ in zip(*encoder.tokens(line, subject.matcher), strict=True):
+                    piece = line[start:end]
+                    if id_ in unknown and piece not in seen:
+                        seen.add(piece)
+                        yield Example(None, piece.decode("utf-8", "replace"), piece)
+
+
+# -- Merges that no longer matter ----------------------------------------------------------------
+
+
+# The **tree** of a token is the merges that make it, and those that make its parts, down to the
+# symbols that words start as. Where merges go by rank, each token has one tree: wherever it is
+# made, it is made as its own text alone would make it (`Merging::made` in the core). So:
+#
+# - Without a text, a merge **matters** if it is in the tree of a reachable token. It does not
+#   where its token is unreachable and no reachable token is made of it, nor where another pair
+#   always makes its token first.
+# - With a text, it matters if it is in the tree of a token that the text uses. These are exactly
+#   the merges that are made while the text is encoded: what is merged is the token in the end,
+#   or a part of it.
+# - A token is **only a part** if the text does not use it, and it is in the tree of one that it
+#   uses ("BPE Gets Picky", Chizhov et al. 2024, arXiv 2409.04599, calls these intermediate
+#   tokens).
+#
+# A model of ranks names no pairs: its merges are those that follow from the ranks, one for each
+# token that is made. Where words carry a marker, or merges are replayed in the order learned, a
+# token can be made in more than one way. Without a text every merge that makes it then belongs to
+# its tree, so that no merge is called useless that is not; with a text, the merges that its
+# pre-tokens go through are counted themselves.
+
+
+WITHOUT_TEXT, WITH_TEXT = "merges-without-effect", ("merges-without-use", "only-parts")
+#: Left, right, token.
+Triple = tuple[int, int, int]
+#: More steps than any model has.
+_EVERY_STEP = (1 << 32) - 2
+
+
+def check_merges(subject: Subject) -> Iterator[Answer]:
+    if reason := _no_merges(subject):
+        yield from not_made([WITHOUT_TEXT, *WITH_TEXT], reason)
+        return
+    trees = Trees(subject)
+    reach = subject.reach_beside_added
+    if reach.undecided:
+        yield from not_made([WITHOUT_TEXT], "not every token is decided to be reachable or not")
+    else:
+        kept_out = set(reach.ids)
+        reached = [id_ for id_ in subject.ordinary if id_ not in kept_out]
+        yield _useless(subject, trees, WITHOUT_TEXT, trees.needed(reached))
+    if subject.texts is None:
+        yield from not_made(WITH_TEXT, NEEDS_TEXT)
+        return
+    used = [id_ for id_ in subject.used if id_ != NO_ID]
+    needed = trees.needed(used) if trees.are_sure else _made_of_texts(subject)
+    yield _useless(subject, trees, WITH_TEXT[0], needed)
+    inside = {id_ for step in needed for id_ in trees.merges[step]}
+    ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
+    parts = [id_ for id_ in ids if id_ in inside and not subject.used[id_]]
+    yield subject.found(WITH_TEXT[1], parts, len(ids))
+
+
+def _no_merges(subject: Subject) -> str:
+    recipe = subject.recipe
+    if recipe.segmentation in ("merges", "replay", "ranks"):
+        return ""
+    if subject.model.merges:
+        return "the model encodes by longest match, whatever was merged in training"
+    return "the model has no merges"
+
+
+class Trees:
+    """The merges of a model, and which of them tokens are made of.
+
+    Attributes:
+        merges: (left, right, token) by step.
+        by_token: the steps that can make each token.
+        are_sure: each token has one tree.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        model, recipe = subject.model, subject.recipe
+        self.are_sure = recipe.marker.kind == "none" and recipe.segmentation != "replay"
+        tokens = [(model.tokens[id_], id_) for id_ in subject.ordinary]
+        made = subject.tokenizer.encoder.made(tokens) if self.are_sure else []
+        self.has_steps = recipe.segmentation != "ranks"
+        self.merges: list[Triple] = (
+            [(left, right, token) for left, right, token, *_ in model.merges]
+            if self.has_steps
+            else made
+        )
+        self.by_token: dict[int, list[int]] = {}
+        # Of equal pairs only the first is ever found.
+        chosen = set(made) if self.are_sure else None
+        for step, triple in enumerate(self.merges):
+            if chosen is None:
+                self.by_token.setdefault(triple[2], []).append(step)
+            elif triple in chosen:
+                chosen.remove(triple)
+                self.by_token.setdefault(triple[2], []).append(step)
+
+    def needed(self, ids: Iterable[int]) -> set[int]:
+        """The steps in the trees of these tokens."""
+        found: set[int] = set()
+        waiting = list(ids)
+        seen = set(waiting)
+        while waiting:
+            for step in self.by_token.get(waiting.pop(), ()):
+                found.add(step)
+                for part in self.merges[step][:2]:
+                    if part not in seen:
+                        seen.add(part)
+                        waiting.append(part)
+        return found
+
+
+def _made_of_texts(subject: Subject) -> set[int]:
+    """The steps that the pre-tokens of the texts go through."""
+    words: set[bytes] = set()
+    for text in subject.texts or ():
+        for document in text.documents:
+            pre_tokens = pre_tokens_of(subject.tokenizer, document)
+            words.update(word for word in pre_tokens if not isinstance(word, AddedToken))
+    replay = subject.tokenizer.encoder.replay
+    found: set[int] = set()
+    for word in words:
+        found.update(replay(word, _EVERY_STEP)[2])
+    return found
+
+
+def _useless(subject: Subject, trees: Trees, name: str, needed: set[int]) -> Answer:
+    steps = [step for step in range(len(trees.merges)) if step not in needed]
+    names = subject.tokenizer.tokens
+    examples: list[Example] = []
+    for step in steps[: subject.limit]:
+        left, right, token = trees.merges[step]
+        pair = f"{names[left]} + {names[right]}"
+        note = f"step {step + 1:,}: {pair}" if trees.has_steps else pair
+        examples.append(subject.example(token, note))
+    return subject.finding(name, len(steps), len(trees.merges), examples=examples)

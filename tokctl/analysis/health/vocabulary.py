@@ -1,0 +1,361 @@
+"""Checks of the vocabulary itself: ids, special tokens, bytes, scripts, characters."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from typing import Any
+
+from tokctl import _native
+from tokctl.analysis.explain.vocabulary import place_of
+from tokctl.analysis.health.results import Answer, Example
+from tokctl.analysis.health.subject import Subject, not_made
+from tokctl.formats.holes import filler
+from tokctl.model.symbols import BYTE_TOKENS
+
+# -- Ids: duplicates and holes -------------------------------------------------------------------
+
+
+def check_duplicates(subject: Subject) -> Iterator[Answer]:
+    """By place: the text without its marker, and where in a word it stands. Alone: the bytes that
+    one id is decoded to; special tokens and ids that give nothing are left out."""
+    tokenizer = subject.tokenizer
+    places = {id_: (text, place_of(tokenizer, id_)) for id_, text in subject.bare.items()}
+    yield _shared(subject, "duplicates-in-place", places)
+    decode = tokenizer.decoder.decode
+    special = set(tokenizer.special_ids.values())
+    ids = (id_ for id_ in range(tokenizer.vocab_size) if id_ not in special)
+    texts = {id_: decode([id_], False) for id_ in ids}
+    yield _shared(subject, "duplicates-alone", {id_: text for id_, text in texts.items() if text})
+
+
+def _shared(subject: Subject, name: str, meanings: Mapping[int, Hashable]) -> Answer:
+    first: dict[Hashable, int] = {}
+    groups: dict[int, list[int]] = {}
+    for id_, meaning in meanings.items():
+        groups.setdefault(first.setdefault(meaning, id_), []).append(id_)
+    shared = {id_: group for group in groups.values() if len(group) > 1 for id_ in group}
+
+    def others(id_: int) -> str:
+        return "as " + ", ".join(f"#{other}" for other in shared[id_][:4] if other != id_)
+
+    texts = sum(len(group) > 1 for group in groups.values())
+    detail = f"{texts:,} {'text has' if texts == 1 else 'texts have'} two ids or more."
+    return subject.found(name, list(shared), len(meanings), notes=others, detail=detail)
+
+
+def check_holes(subject: Subject) -> Iterator[Answer]:
+    """Holes in the ids.
+
+    A model in memory has none: where a file's ids have holes, its reader fills each with a
+    special token `<|unused_ID|>` (`tokctl.formats.holes`), or refuses the file. So the fillers
+    are what is left to be seen, and they are found by their own spelling.
+    """
+    added = subject.model.added
+    ids = [token.id for token in added if token.special and token.text == filler(token.id)]
+    yield subject.found("holes-in-ids", ids, subject.tokenizer.vocab_size)
+
+
+# -- Special tokens, and what ordinary text can do with them -------------------------------------
+
+
+_ROLES = (
+    "s|unk|unknown|pad|bos|eos|sep|cls|mask|eod|eot|eom|eop|bom|pre|suf|mid|fim|sys|inst|"
+    "user|assistant|system|human|bot|think|thinking|tool|tools|function|image|img|audio|video|"
+    "vision|start|end|begin|turn|extra|unused|reserved|special|sentinel|mention|endoftext"
+)
+
+_CONTROL = re.compile(
+    r"<\|[^<>|]+\|>"
+    r"|\[/?[A-Z][A-Z0-9_]+\]|\[unused\d+\]"
+    rf"|</?(?:{_ROLES})(?:[_-]?\w*_\w*|\d*)>"
+)
+
+#: What a chat template names.
+_NAMED = re.compile(r"<\|[\w.-]+\|>", re.ASCII)
+_TEMPLATE = re.compile(r"\.jinja\Z")
+_CONFIGURATIONS = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+def check_specials(subject: Subject) -> Iterator[Answer]:
+    """Special tokens that ordinary text gives, tokens that only look special, names without id.
+
+    **Ordinary text** is text for which no special token is allowed (`special="none"`).
+    """
+    yield _from_text(subject)
+    yield _control(subject)
+    yield _without_id(subject)
+    yield subject.finding("no-unknown-token", int(_meets_nothing(subject)), 1)
+
+
+def looks_like_control(text: str) -> bool:
+    """Does a token look like a control token?
+
+    These are `<|…|>`; `[…]` with capitals, digits and `_`, or BERT's `[unused7]`; `<…>` or
+    `</…>` with one of the names in `_ROLES`, alone or with more behind a `_`. HTML's tags and
+    the types of programs (`<div>`, `<int>`) are not.
+    """
+    return _CONTROL.fullmatch(text) is not None
+
+
+def _from_text(subject: Subject) -> Answer:
+    """Special tokens that their own spelling gives; the unknown token stands for whatever is
+    unknown, its own spelling among it."""
+    unk_id = subject.tokenizer.unk_id
+    special = {text: id_ for text, id_ in subject.tokenizer.special_ids.items() if id_ != unk_id}
+    ids = [id_ for text, id_ in special.items() if subject.gives(text, id_)]
+    return subject.found("special-from-text", ids, len(special))
+
+
+def _control(subject: Subject) -> Answer:
+    """Ordinary and added tokens that look like control tokens, as far as text gives them."""
+    special = subject.tokenizer.special_ids
+    taken = set(special.values())
+    candidates = {
+        id_: text
+        for id_, text in subject.texts_of.items()
+        if id_ not in taken and (text.strip() in special or looks_like_control(text.strip()))
+    }
+    for token in subject.model.added:
+        if not token.special and looks_like_control(token.text.strip()):
+            candidates[token.id] = token.text
+    tokens = subject.model.tokens
+    spelled = tokens if subject.recipe.byte_fallback else ()
+    candidates |= {id_: data.decode() for id_, data in enumerate(spelled) if data in BYTE_TOKENS}
+    given = {id_ for id_, text in candidates.items() if subject.gives(text, id_)}
+    notes = dict.fromkeys(_always_found(subject), "an added token")
+    notes |= {id_: "the text of a special token" for id_ in given if candidates[id_] in special}
+    of = subject.tokenizer.vocab_size - len(special)
+    return subject.found(
+        "control-from-text", sorted(given), of, notes=lambda id_: notes.get(id_, "")
+    )
+
+
+def _always_found(subject: Subject) -> list[int]:
+    return [token.id for token in subject.model.added if not token.special]
+
+
+def _without_id(subject: Subject) -> Answer:
+    """What the recipe, and the files that came with the model, name as special tokens."""
+    known = subject.tokenizer.vocabulary
+    named = dict.fromkeys(
+        (text for text in subject.tokenizer.special_ids if text != filler(known[text])),
+        "the recipe",
+    )
+    for file, text in sorted(subject.model.companions.items()):
+        for name in _names_of(file, text):
+            named.setdefault(name, file)
+    missing = [name for name in named if name not in known]
+    examples = (
+        Example(None, name, name.encode("utf-8", "surrogatepass"), named[name])
+        for name in missing[: subject.limit]
+    )
+    return subject.finding("special-without-id", len(missing), len(named), examples=examples)
+
+
+def _names_of(file: str, text: str) -> Iterator[str]:
+    """The special tokens that a companion names: by their role, or in a chat template."""
+    if _TEMPLATE.search(file):
+        yield from _NAMED.findall(text)
+    if file not in _CONFIGURATIONS:
+        return
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(data, dict):
+        return
+    for role, value in data.items():
+        if role.endswith("_token"):
+            yield from _content(value)
+        elif role in ("additional_special_tokens", "extra_special_tokens"):
+            listed = list(value.values()) if isinstance(value, dict) else value
+            for one in listed if isinstance(listed, list) else ():
+                yield from _content(one)
+        elif role == "chat_template" and isinstance(value, str):
+            yield from _NAMED.findall(value)
+
+
+def _content(value: Any) -> Iterator[str]:
+    text = value.get("content") if isinstance(value, dict) else value
+    if isinstance(text, str) and text:
+        yield text
+
+
+def _meets_nothing(subject: Subject) -> bool:
+    """Can the model meet a character that nothing stands for?"""
+    recipe = subject.recipe
+    # A byte-level model meets bytes alone, and byte fallback gives each character some:
+    # `missing-bytes` and `missing-byte-tokens` say whether they are all there.
+    return recipe.units != "bytes" and recipe.unk_token is None and not recipe.byte_fallback
+
+
+# -- Bytes ---------------------------------------------------------------------------------------
+
+
+# In UTF-8 (RFC 3629) the bytes C0, C1 and F5 to FF never occur; the other 243 do. A token of a
+# byte-level model is **partial** if its bytes are no whole characters and can be part of some:
+# they end inside one, or begin inside one. Land and Bartolo (2024, arXiv 2405.05417) call these
+# partial UTF-8 sequences. It is **never** UTF-8 if no bytes before and behind it make it so.
+
+
+#: The bytes that are in no UTF-8.
+BINARY = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
+TEXT = frozenset(range(256)) - BINARY
+_MISSING = ("missing-bytes", "missing-binary-bytes")
+_PARTS = ("partial-utf8", "never-utf8")
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+def check_bytes(subject: Subject) -> Iterator[Answer]:
+    tokens = subject.model.tokens
+    if subject.recipe.units == "bytes":
+        there = {tokens[id_][0] for id_ in subject.reserve}
+        yield _missing(subject, _MISSING[0], TEXT, there)
+        yield _missing(subject, _MISSING[1], BINARY, there)
+        never = [id_ for id_ in sorted(subject.partial) if not may_be_utf8(tokens[id_])]
+        partial = sorted(subject.partial.difference(never))
+        for name, ids in zip(_PARTS, (partial, never), strict=True):
+            alone = sum(len(tokens[id_]) == 1 for id_ in ids)
+            detail = f"{alone:,} of them are single bytes." if alone else ""
+            # The alphabet is the same in all byte-level models: longer ones say more.
+            ids = sorted(ids, key=lambda id_: len(tokens[id_]) == 1)
+            yield subject.found(name, ids, len(subject.ordinary), detail=detail)
+    else:
+        yield from not_made([*_MISSING, *_PARTS], "the model reads characters, not bytes")
+    if subject.recipe.byte_fallback:
+        there = {int(tokens[id_][3:5], 16) for id_ in subject.byte_tokens}
+        yield _missing(subject, "missing-byte-tokens", TEXT, there)
+    else:
+        yield from not_made(["missing-byte-tokens"], "the model does not fall back to bytes")
+
+
+def may_be_utf8(data: bytes) -> bool:
+    """Are there bytes before and behind these that make them valid UTF-8?"""
+    whole = data.lstrip(_CONTINUATION)
+    if len(data) - len(whole) > 3:
+        return False
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(whole)
+    except UnicodeDecodeError:
+        return False
+    # The beginning of a surrogate, which Python finds wrong at its third byte only.
+    rest = bytes(decoder.getstate()[0])
+    return not (rest[:1] == b"\xed" and rest[1:2] >= b"\xa0")
+
+
+def _missing(
+    subject: Subject, name: str, needed: Collection[int], there: Collection[int]
+) -> Answer:
+    bytes_ = sorted(set(needed).difference(there))
+    examples = (Example(None, f"0x{byte:02X}", bytes([byte])) for byte in bytes_[: subject.limit])
+    return subject.finding(name, len(bytes_), len(needed), examples=examples)
+
+
+# -- Scripts and digits --------------------------------------------------------------------------
+
+
+# A character's script is Unicode's property Script (UAX #24). Common (digits, punctuation, most
+# signs) and Inherited (combining marks) fit with every script. Scripts that are written together
+# are one, as in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul
+# (Korean).
+#
+# A token has **lookalikes** if Latin, Greek and Cyrillic letters, of two of these at least, stand
+# in it with nothing but letters and marks between them; any other mix of scripts is **mixed**.
+# Digits are decimal digits of any script (Nd).
+
+
+#: Digits in a row that are not yet a long number.
+SHORT = 3
+
+#: Scripts that are written together.
+_TOGETHER = (
+    frozenset(("Han", "Hiragana", "Katakana")),
+    frozenset(("Han", "Bopomofo")),
+    frozenset(("Han", "Hangul")),
+)
+
+_ALIKE = frozenset(("Latin", "Greek", "Cyrillic"))
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_LONG_NUMBER = re.compile(rf"\d{{{SHORT + 1},}}")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def check_scripts(subject: Subject) -> Iterator[Answer]:
+    texts = subject.texts_of
+    alike: list[int] = []
+    mixed: list[int] = []
+    notes: dict[int, str] = {}
+    for id_, text in texts.items():
+        if text.isascii() or fits(scripts := scripts_of(text)):
+            continue
+        notes[id_] = " + ".join(scripts)
+        (alike if has_lookalikes(text) else mixed).append(id_)
+    yield subject.found("lookalike-scripts", alike, len(texts), notes=notes.__getitem__)
+    yield subject.found("mixed-scripts", mixed, len(texts), notes=notes.__getitem__)
+
+
+def check_digits(subject: Subject) -> Iterator[Answer]:
+    texts = subject.texts_of
+    numbers = {id_: text for id_, text in texts.items() if _DIGIT.search(text)}
+    both = [id_ for id_, text in numbers.items() if _LETTER.search(text)]
+    yield subject.found("digits-with-letters", both, len(texts))
+    runs = {
+        id_: max(map(len, _LONG_NUMBER.findall(text)), default=0) for id_, text in numbers.items()
+    }
+    long = [id_ for id_, run in runs.items() if run]
+    by_length = sorted(Counter(run for run in runs.values() if run).items())
+    detail = ", ".join(f"{count:,} of {run:,} digits" for run, count in by_length) + "."
+    yield subject.found("long-numbers", long, len(texts), detail=detail)
+
+
+def scripts_of(text: str) -> tuple[str, ...]:
+    """The scripts of a text by name, sorted, without what fits with every script."""
+    return tuple(sorted(_native.scripts_of(text)))
+
+
+def fits(scripts: tuple[str, ...]) -> bool:
+    """Are these scripts written together?"""
+    return len(scripts) < 2 or any(together.issuperset(scripts) for together in _TOGETHER)
+
+
+def has_lookalikes(text: str) -> bool:
+    """Do Latin, Greek and Cyrillic letters stand side by side?"""
+    return any(len(_ALIKE.intersection(scripts_of(run))) > 1 for run in _LETTERS.findall(text))
+
+
+# -- Characters ----------------------------------------------------------------------------------
+
+
+#: A token of more characters is long.
+LONG = 32
+_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+#: White space behind something else; a line end is no space.
+_TRAILING = re.compile(r"\S[^\S\r\n\v\f\x1c-\x1f\x85\u2028\u2029]+\Z")
+
+
+def check_characters(subject: Subject) -> Iterator[Answer]:
+    texts = subject.texts_of
+    whole = len(texts)
+    damaged = [id_ for id_, text in texts.items() if "\ufffd" in text]
+    yield subject.found("replacement-characters", damaged, whole)
+    alphabet = subject.reserve
+    control = [
+        id_
+        for id_, text in texts.items()
+        if id_ not in alphabet and _CONTROL_CHARACTER.search(text)
+    ]
+    yield subject.found("control-characters", control, whole)
+    trailing = [
+        id_ for id_, text in texts.items() if text[-1:].isspace() and _TRAILING.search(text)
+    ]
+    yield subject.found("trailing-spaces", trailing, whole)
+    sizes = {id_: len(text) for id_, text in texts.items() if len(text) > LONG}
+    long = sorted(sizes, key=lambda id_: (-sizes[id_], id_))
+    detail = f"The longest has {sizes[long[0]]:,}." if long else ""
+    yield subject.found("long-tokens", long, whole, detail=detail)
