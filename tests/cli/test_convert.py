@@ -12,8 +12,8 @@ import pytest
 from tests.cli.run import error, names, tokctl
 from tokctl import Tokenizer
 from tokctl.formats.tiktoken import known
+from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import DEFAULTS, PRESETS
-from tokctl.model.pretokenizers import PATTERNS
 
 Models = dict[str, Path]
 TEXT = "low lower newest widest, a sea-chest of treasure; low low\n" * 3

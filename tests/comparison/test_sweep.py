@@ -12,8 +12,7 @@ from tokctl.analysis.comparison.sweep import SWEPT, sweep_points
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
 from tokctl.model import Recipe
-from tokctl.model.presets import default_recipe, preset
-from tokctl.model.presets.named import PRESETS
+from tokctl.model.presets import PRESETS, default_recipe, preset
 from tokctl.tokenizer import Tokenizer
 
 RECIPES: dict[str, tuple[Recipe, list[int]]] = {

@@ -14,7 +14,7 @@ from tests.conftest import shared_file
 from tests.exact.test_pretokenizers import TURNING
 from tokctl import Recipe, Tokenizer, default_recipe, formats, preset
 from tokctl.model import Marker
-from tokctl.model.pretokenizers import PATTERNS
+from tokctl.model.patterns import PATTERNS
 
 hf = pytest.importorskip("tokenizers")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.exact import pipeline_peers
 from tokctl import Tokenizer
-from tokctl.model.pretokenizers import KNOWN_PATTERNS
+from tokctl.model.patterns import KNOWN_PATTERNS
 
 tiktoken = pytest.importorskip("tiktoken")
 

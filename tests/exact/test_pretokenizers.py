@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tests.twins.pretokenize import PATTERNS, pretokenize
 from tokctl import _native
-from tokctl.model.pretokenizers import PATTERNS as OURS
-from tokctl.model.pretokenizers import split
+from tokctl.model.patterns import PATTERNS as OURS
+from tokctl.model.patterns import split
 
 SCANNERS = (*(name for name in PATTERNS if name != "graphemes"), "none")
 LOSSLESS = ("gpt2", "none", "cl100k", "llama3", "qwen2", "o200k", "deepseek-v3", "graphemes")

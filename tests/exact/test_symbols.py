@@ -9,7 +9,7 @@ import pytest
 
 from tests.exact.lone_segmenters import encoder
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.model import FilledRecipe, Marker, Recipe, is_initial_symbol
+from tokctl.model import FilledRecipe, Marker, Recipe
 from tokctl.model.presets import PRESETS
 from tokctl.training import extending
 from tokctl.training.pruning import prune
@@ -42,7 +42,7 @@ def test_initial_symbols_of_every_marker(
 ) -> None:
     recipe = recipe_with(marker)
     for token in (*initial, *others):
-        assert is_initial_symbol(recipe, token.encode()) == (token in initial), token
+        assert recipe.is_initial_symbol(token.encode()) == (token in initial), token
 
 
 @pytest.mark.parametrize(("marker", "initial", "others"), CASES, ids=IDS)
@@ -76,11 +76,11 @@ def test_extending_and_pruning_agree(
 
 def test_bytes_and_what_stands_for_them() -> None:
     byte_level = preset("gpt2")
-    assert is_initial_symbol(byte_level, b"\xff")
-    assert not is_initial_symbol(byte_level, "é".encode())
+    assert byte_level.is_initial_symbol(b"\xff")
+    assert not byte_level.is_initial_symbol("é".encode())
     fallback = PRESETS["llama2"][1]
-    assert fallback.byte_fallback and is_initial_symbol(fallback, b"<0xE9>")
-    assert not is_initial_symbol(replace(fallback, byte_fallback=False, decoders=()), b"<0xE9>")
+    assert fallback.byte_fallback and fallback.is_initial_symbol(b"<0xE9>")
+    assert not replace(fallback, byte_fallback=False, decoders=()).is_initial_symbol(b"<0xE9>")
 
 
 @pytest.mark.parametrize("marker", [marker for marker, *_ in CASES], ids=IDS)
@@ -92,4 +92,4 @@ def test_what_a_training_starts_from(marker: tuple[str, str]) -> None:
     assert made
     for id_, token in enumerate(model.tokens):
         if id_ not in model.apart:
-            assert is_initial_symbol(model.recipe, token) == (id_ not in made), token
+            assert model.recipe.is_initial_symbol(token) == (id_ not in made), token

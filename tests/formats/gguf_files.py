@@ -15,7 +15,7 @@ import sentencepiece as spm
 from tokctl import Tokenizer, formats
 from tokctl.formats import sentencepiece_proto
 from tokctl.model import FilledRecipe, byte_level
-from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 

@@ -23,8 +23,8 @@ from tokctl.model.parts import (
     PRE_TOKENIZERS,
     native_parts,
 )
+from tokctl.model.patterns import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
 from tokctl.model.presets import BPE_CHARACTERS, WORD
-from tokctl.model.pretokenizers import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
 
 THEIR_NORMALIZERS = {
     "nfc": normalizers.NFC(),

@@ -17,7 +17,7 @@ from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.formats.tiktoken.known import Encoding
 from tokctl.formats.tiktoken.reading import fill
 from tokctl.model.parts import PRE_TOKENIZERS
-from tokctl.model.pretokenizers import KNOWN_PATTERNS
+from tokctl.model.patterns import KNOWN_PATTERNS
 
 pytest.importorskip("tiktoken")
 

@@ -16,7 +16,7 @@ from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats.contract import Hints
 from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
 from tokctl.formats.tiktoken.reading import fill
-from tokctl.model.pretokenizers import KNOWN_PATTERNS, PATTERNS
+from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS
 
 
 def test_cl100k() -> None:

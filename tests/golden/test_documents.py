@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import shared_file
 from tokctl import Recipe, Tokenizer, default_recipe, preset
 from tokctl.model import Marker
-from tokctl.model.pretokenizers import split
+from tokctl.model.patterns import split
 
 BPE = replace(preset("notebook-bpe"), normalizers=(), pre_tokenizers="whitespace")
 WORDPIECE = replace(preset("notebook-wordpiece"), normalizers=(), pre_tokenizers="whitespace")

@@ -17,7 +17,7 @@ from tokctl import TokctlError, Tokenizer, default_recipe, preset
 from tokctl.analysis.verification import PEERS, peers, verify
 from tokctl.analysis.verification.blocks import blocks
 from tokctl.model.parts import DECODERS, NORMALIZERS
-from tokctl.model.pretokenizers import PATTERNS
+from tokctl.model.patterns import PATTERNS
 from tokctl.sources import Document
 
 WORDS = {"low": 5, "lower": 2, " newest": 6, " widest": 3, "東京": 2}

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, fields
 
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import is_lossless
-from tokctl.model.symbols import BYTE_TOKENS
 
 # -- Figures and what they are computed from ---------------------------------------------------
 

@@ -182,8 +182,7 @@ def _form(**asked: bool) -> str:
 def _recipes(values: Sequence[str]) -> dict[str, Recipe]:
     """The recipes of `--algo`, which may be repeated and may hold commas: algorithms with
     their default recipes, and presets."""
-    from tokctl.model.presets import DEFAULTS, default_recipe, preset
-    from tokctl.model.presets.named import PRESETS
+    from tokctl.model.presets import DEFAULTS, PRESETS, default_recipe, preset
 
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:

@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
-from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, is_lossless
-from tokctl.model.parts.post_processors import template_pieces
+from tokctl.model.parts import (
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    is_lossless,
+    template_pieces,
+)
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tokctl import _native
-from tokctl.model.parts import NORMALIZERS, Part, native_parts
-from tokctl.model.parts.native import CHARS_MAPS
+from tokctl.model.parts import CHARS_MAPS, NORMALIZERS, Part, native_parts
 
 #: The rules that SentencePiece is built with, by their digest: the kinds of normalizers.
 NAMED = {

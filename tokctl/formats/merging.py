@@ -18,7 +18,7 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model import FilledRecipe, Merge
-from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.tokenizer.segmenting import encoder
 
 #: A merge without what a training counted.

@@ -19,7 +19,7 @@ from tokctl.formats.sentencepiece import reading, writing
 from tokctl.formats.sentencepiece.reading import BYTE, CONTROL, NORMAL, UNKNOWN
 from tokctl.formats.sentencepiece.spaces import MARK
 from tokctl.model import FilledRecipe, Origin
-from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS
 
 _AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 #: A piece can hold what ends a line, so a line ends behind a score.

@@ -5,21 +5,25 @@ the vocabulary, the merges or scores and their history. Training fills a recipe 
 model file holds a filled one, and nothing downstream knows where it came from.
 """
 
-from tokctl.model.filled import FilledRecipe, user_defined_score
-from tokctl.model.recipe import Recipe
-from tokctl.model.record import Merge, Origin, Round, TrainingRecord
-from tokctl.model.symbols import is_initial_symbol
-from tokctl.model.terms import (
-    ALGORITHMS,
+from tokctl.model.algorithms import ALGORITHMS, Algorithm
+from tokctl.model.filled import (
+    FilledRecipe,
+    Merge,
+    Origin,
+    Round,
+    TrainingRecord,
+    user_defined_score,
+)
+from tokctl.model.recipe import (
     ALPHABETS,
     MARKER_KINDS,
     PRECISIONS,
     SCORES,
-    SEGMENTATIONS,
     TIE_BREAKS,
     UNITS,
     UNKNOWNS,
     Marker,
+    Recipe,
 )
 
 __all__ = [
@@ -28,10 +32,10 @@ __all__ = [
     "MARKER_KINDS",
     "PRECISIONS",
     "SCORES",
-    "SEGMENTATIONS",
     "TIE_BREAKS",
     "UNITS",
     "UNKNOWNS",
+    "Algorithm",
     "FilledRecipe",
     "Marker",
     "Merge",
@@ -39,6 +43,5 @@ __all__ = [
     "Recipe",
     "Round",
     "TrainingRecord",
-    "is_initial_symbol",
     "user_defined_score",
 ]

@@ -50,3 +50,7 @@ def unspell_all(texts: list[str]) -> list[bytes]:
     if strange := set().union(*texts) - BYTES.keys():
         raise ValueError(f"{min(strange)!r} stands for no byte in a byte-level token")
     return [text.translate(_TO_BYTES).encode("latin-1") for text in texts]
+
+
+#: What byte fallback spells a byte as, by byte.
+BYTE_TOKENS = {b"<0x%02X>" % byte: byte for byte in range(256)}

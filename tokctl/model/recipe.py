@@ -4,21 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.model.checks import check
-from tokctl.model.fields import strings
+from tokctl.model.algorithms import ALGORITHMS, Algorithm
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
     POST_PROCESSORS,
     PRE_TOKENIZERS,
     Part,
+    check_template,
+    is_lossless,
+    native_parts,
     text_of,
 )
-from tokctl.model.terms import Marker
 from tokctl.values import Value
+
+#: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
+UNITS = ("bytes", "characters")
+MARKER_KINDS = ("none", "end", "end-fused", "start", "continuation")
+SCORES = ("count", "likelihood")
+TIE_BREAKS = ("first-seen", "rewritten-last", "lowest-id")
+UNKNOWNS = ("word", "char")
+ALPHABETS = ("seen", "characters", "bytes")
+PRECISIONS = ("double", "single")
+
+
+class Marker(NamedTuple):
+    """How tokens show where a word starts, goes on or ends.
+
+    kind: `none`; `end` and `start` (a symbol of its own behind or before the word);
+        `end-fused` (glued to the last character); `continuation` (in front of every
+        symbol but a word's first).
+    text: what it looks like, `##` for instance; empty for `none`.
+    """
+
+    kind: str = "none"
+    text: str = ""
+
+    @property
+    def is_continuation(self) -> bool:
+        """Do tokens that go on with a word begin with it (`##ing`)?"""
+        return self.kind == "continuation"
+
+    @property
+    def is_end_fused(self) -> bool:
+        """Is it glued to a word's last symbol (`w</w>`)?"""
+        return self.kind == "end-fused"
+
+    @property
+    def is_symbol(self) -> bool:
+        """Is it a symbol of its own, before or behind the word?"""
+        return self.kind in ("start", "end")
+
+    @property
+    def starts_words(self) -> bool:
+        """Does a word's first token begin with it (`Ġthe`)?"""
+        return self.kind == "start"
+
+    @property
+    def ends_words(self) -> bool:
+        """Does a word's last token end with it (`the</w>`)?"""
+        return self.kind in ("end", "end-fused")
+
+    def removed_from(self, token: bytes) -> bytes:
+        """The token without the marker, where it carries one."""
+        mark = self.text.encode()
+        return token.removesuffix(mark) if self.ends_words else token.removeprefix(mark)
+
+    def merged(self, left: bytes, right: bytes) -> bytes:
+        """The token that merging two neighbours makes: the right one's prefix goes."""
+        return left + (right.removeprefix(self.text.encode()) if self.is_continuation else right)
+
+    def on_symbol(self, text: str, *, first: bool, last: bool) -> str:
+        """How a character is spelled as a symbol of a word; `first` and `last`: of its symbols."""
+        if self.is_continuation and not first:
+            return self.text + text
+        return text + self.text if self.is_end_fused and last else text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +149,67 @@ class Recipe(Value):
         check(self)
 
     @property
+    def traits(self) -> Algorithm:
+        """What holds of every recipe of this algorithm."""
+        return ALGORITHMS[self.algorithm]
+
+    @property
+    def is_byte_level(self) -> bool:
+        """Are symbols, and so the alphabet, bytes? If not, they are characters."""
+        return self.units == "bytes"
+
+    @property
+    def matches_longest(self) -> bool:
+        """Is the longest token taken that matches, from left to right?"""
+        return self.segmentation == "longest-match"
+
+    @property
+    def looks_up_pre_tokens(self) -> bool:
+        """Is every pre-token one token: a word, or a grapheme split off before?"""
+        return self.segmentation == "lookup"
+
+    @property
+    def emits_symbols(self) -> bool:
+        """Is every character a token, with nothing merged?"""
+        return self.segmentation == "symbols"
+
+    @property
+    def replays_merges(self) -> bool:
+        """Are the merges made one after the other, in the order learned?"""
+        return self.segmentation == "replay"
+
+    @property
+    def has_ranks(self) -> bool:
+        """Do any two neighbours merge that spell a token, by its rank? Then there is no list of
+        merges, as in tiktoken's files."""
+        return self.segmentation == "ranks"
+
+    @property
+    def segments_by_merging(self) -> bool:
+        """Is a pre-token merged from its symbols, however merges are chosen?"""
+        return self.segmentation in ("merges", "replay", "ranks")
+
+    def is_byte_token(self, token: bytes) -> bool:
+        """Does byte fallback make the token?"""
+        return self.byte_fallback and token in BYTE_TOKENS
+
+    def is_initial_symbol(self, token: bytes) -> bool:
+        """Can segmentation start from the token: a byte, a character (one that carries a fused
+        marker, too), a marker that is a symbol of its own, or what byte fallback makes?
+
+        `start` and `end` markers are symbols of their own, so a token of one and a character
+        is merged from two; `end-fused` and `continuation` are part of a symbol. Training on
+        from a model (`native/core`: `train/extend.rs`) tells them apart in the same way.
+        """
+        if self.is_byte_level:
+            return len(token) == 1
+        if self.is_byte_token(token):
+            return True
+        if self.marker.is_symbol:
+            return token == self.marker.text.encode() or len(token.decode()) == 1
+        return len((self.marker.removed_from(token) or token).decode()) == 1
+
+    @property
     def splitting(self) -> str:
         """The pre-tokenizers in their text form, `none` for no splitting."""
         return text_of(self.pre_tokenizers)
@@ -142,6 +267,13 @@ _FAMILIES = {
 }
 
 
+def strings(values: Any) -> tuple[str, ...]:
+    """The texts of a list; TypeError where it is none."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("list of texts")
+    return tuple(values)
+
+
 def _fits(name: str, value: Any, default: Any) -> bool:
     if name == "max_input_chars":
         return value is None or type(value) is int
@@ -159,3 +291,158 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
     values["normalizers"] = [{"kind": kind} for kind in strings(data["normalizers"])]
     values["pre_tokenizers"] = [part.to_dict() for part in PRE_TOKENIZERS.steps(splitting)]
     return values
+
+
+def check(recipe: Recipe) -> None:
+    """TokctlError, with a hint, where two fields do not fit or one says what is not known."""
+    for name, value, allowed in (
+        ("algorithm", recipe.algorithm, tuple(ALGORITHMS)),
+        ("units", recipe.units, UNITS),
+        ("marker", recipe.marker.kind, MARKER_KINDS),
+        ("alphabet", recipe.alphabet, ALPHABETS),
+        ("score", recipe.score, SCORES),
+        ("tie break", recipe.tie_break, TIE_BREAKS),
+        ("unknown", recipe.unknown, UNKNOWNS),
+        ("precision", recipe.precision, PRECISIONS),
+    ):
+        if value not in allowed:
+            raise TokctlError(
+                f"no {name} is called {value!r}", f"choose one of: {', '.join(allowed)}"
+            )
+    _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
+    _check_rules(recipe.normalizers)
+    _check_segmentation(recipe)
+    _check_pre_tokenizers(recipe)
+    _check_marker(recipe)
+    _check_special_tokens(recipe)
+    _check_around(recipe)
+    if recipe.max_input_chars is not None and not 0 < recipe.max_input_chars < 2**53:
+        raise TokctlError(
+            f"max_input_chars can't be {recipe.max_input_chars}",
+            "it is a number from 1 up, or None for no limit",
+        )
+
+
+def _check_patterns(parts: tuple[Part, ...]) -> None:
+    patterns = [part["pattern"] for part in parts if dict(part.options).get("regex", False)]
+    if patterns:
+        # Imported late: few recipes have a pattern, and every start would pay for the library.
+        from tokctl.model.patterns import compile_pattern
+
+        for pattern in patterns:
+            compile_pattern(pattern)
+
+
+def _check_rules(normalizers: tuple[Part, ...]) -> None:
+    for part in normalizers:
+        if part.kind == "precompiled":
+            # Imported late: few recipes hold rules, and not every command needs the core.
+            from tokctl import _native
+
+            try:
+                _native.normalize(native_parts([part]), b"")
+            except _native.CoreError as error:
+                raise TokctlError(
+                    f"the precompiled rules are damaged: {error.args[0]}",
+                    "take them from a model file as they are",
+                ) from None
+
+
+def _check_segmentation(recipe: Recipe) -> None:
+    allowed = recipe.traits.segmentations
+    if recipe.segmentation not in allowed:
+        every = {name for one in ALGORITHMS.values() for name in one.segmentations}
+        if recipe.segmentation not in every:
+            message = f"no segmentation is called {recipe.segmentation!r}"
+        else:
+            message = f"{recipe.algorithm} can't be segmented by {recipe.segmentation}"
+        raise TokctlError(message, f"choose one of: {', '.join(allowed)}")
+    if recipe.byte_fallback and (recipe.is_byte_level or not recipe.traits.can_fall_back):
+        raise TokctlError(
+            "only models of characters can fall back to bytes, and WordPiece can't",
+            "leave byte fallback out, or take another algorithm",
+        )
+    if recipe.is_byte_level and not recipe.traits.reads_bytes:
+        raise TokctlError(
+            f"{recipe.algorithm} reads characters, not bytes",
+            "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+        )
+
+
+def _check_pre_tokenizers(recipe: Recipe) -> None:
+    for part in recipe.pre_tokenizers:
+        if recipe.is_byte_level and not is_lossless(part) and part.kind != "prefix-space":
+            raise TokctlError(
+                f"the pre-tokenizer {str(part)!r} does not keep the text as it is, so a "
+                "byte-level model could not give the text back",
+                "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)",
+            )
+
+
+def _check_marker(recipe: Recipe) -> None:
+    kind, text = recipe.marker
+    if (kind == "none") != (text == ""):
+        raise TokctlError(
+            "a word marker needs a kind and a text, or neither",
+            "for instance Marker('end-fused', '</w>'), or Marker()",
+        )
+    if recipe.is_byte_level and text:
+        raise TokctlError(
+            "a byte-level model has no word marker: its tokens hold the spaces themselves",
+            "leave the marker out, or train on characters (--chars)",
+        )
+    if recipe.traits.marks_continuations != recipe.marker.is_continuation:
+        raise TokctlError(
+            "WordPiece needs a continuation marker, and only WordPiece has one",
+            "give wordpiece Marker('continuation', '##'), and others another kind or none",
+        )
+    if kind not in recipe.traits.marker_kinds:
+        raise TokctlError(
+            f"{recipe.algorithm} has no word marker",
+            "leave it out: markers are for bpe and wordpiece",
+        )
+    if (recipe.alphabet == "bytes") != recipe.is_byte_level:
+        raise TokctlError(
+            "a byte-level model has an alphabet of bytes, and no other has one",
+            "set both units and alphabet to bytes, or neither",
+        )
+
+
+def _check_special_tokens(recipe: Recipe) -> None:
+    if len(set(recipe.special_tokens)) != len(recipe.special_tokens):
+        raise TokctlError("a special token is given twice", "give each once")
+    if "" in recipe.special_tokens:
+        raise TokctlError("a special token can't be empty", "give it a text, such as <pad>")
+    for token in recipe.special_tokens:
+        try:
+            token.encode()
+        except UnicodeEncodeError:
+            raise TokctlError(
+                f"the special token {token!r} is not UTF-8", "a lone surrogate is no character"
+            ) from None
+    if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
+        raise TokctlError(
+            f"the unknown token {recipe.unk_token!r} is no special token",
+            "put it among the special tokens",
+        )
+
+
+def _check_around(recipe: Recipe) -> None:
+    """TokctlError unless post-processors and decoders fit the model."""
+    for part in recipe.post_processors:
+        if part.kind == "template":
+            check_template(part["single"], part["pair"], recipe.special_tokens)
+    needs = {
+        "byte-level": (recipe.is_byte_level, "a byte-level model"),
+        "wordpiece": (not recipe.is_byte_level, "a model of characters"),
+        "metaspace": (not recipe.is_byte_level, "a model of characters"),
+        "bpe-suffix": (not recipe.is_byte_level, "a model of characters"),
+        "byte-fallback": (recipe.byte_fallback, "a model with byte fallback"),
+    }
+    for part in recipe.decoders:
+        fits, needed = needs.get(part.kind, (True, ""))
+        if not fits:
+            raise TokctlError(
+                f"the decoder {part} does not fit: it needs {needed}",
+                "leave the decoder out, and the recipe decodes as it should",
+            )

@@ -259,7 +259,7 @@ def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:
 
 def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Byte offsets as character offsets; a cut inside a character widens to all of it."""
-    from tokctl.model.pretokenizers import byte_offsets
+    from tokctl.model.patterns import byte_offsets
 
     starts: list[int] = []
     ends: list[int] = []

@@ -6,8 +6,8 @@ from typing import Any
 
 from tokctl import _native
 from tokctl.model import FilledRecipe
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import native_parts
-from tokctl.model.symbols import BYTE_TOKENS
 
 
 def encoder(model: FilledRecipe) -> _native.Encoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tokctl.errors import TokctlError
-from tokctl.model import FilledRecipe, Recipe, is_initial_symbol
+from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTES, unspell
 from tokctl.model.parts import AddedToken
 
@@ -63,7 +63,7 @@ def _shown(value: object) -> str:
 
 def _is_long(old: FilledRecipe, id_: int) -> bool:
     """Is the token more than one symbol, and none that is set apart?"""
-    return id_ not in old.apart and not is_initial_symbol(old.recipe, old.tokens[id_])
+    return id_ not in old.apart and not old.recipe.is_initial_symbol(old.tokens[id_])
 
 
 def new_special_tokens(old: FilledRecipe, recipe: Recipe) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
-from tokctl.model.byte_level import BYTES, IN_ID_ORDER, unspell
-from tokctl.model.symbols import BYTE_TOKENS, is_byte_token
+from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.training import extending
 from tokctl.training.counting import Progress, Read, scaled
 from tokctl.training.options import (
@@ -163,7 +162,7 @@ def _alphabet_size(old: FilledRecipe) -> int:
         return old.training.alphabet_size
     made = {merge.token for merge in old.merges} | old.apart
     return sum(
-        id_ not in made and not is_byte_token(old.recipe, token)
+        id_ not in made and not old.recipe.is_byte_token(token)
         for id_, token in enumerate(old.tokens)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tokctl.errors import TokctlError
-from tokctl.model import FilledRecipe, Merge, is_initial_symbol
+from tokctl.model import FilledRecipe, Merge
 
 
 def prune(model: FilledRecipe, size: int) -> FilledRecipe:
@@ -58,7 +58,7 @@ def _base(model: FilledRecipe) -> set[int]:
         return stays
     made = {merge.token for merge in model.merges}
     for id_, token in enumerate(model.tokens):
-        symbol = is_initial_symbol(model.recipe, token)
+        symbol = model.recipe.is_initial_symbol(token)
         # With merges, what no merge makes is what segmentation starts from.
         if symbol or (made and id_ not in made):
             stays.add(id_)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.history import check_step, history_of, name_symbols
-from tokctl.model.byte_level import BYTES, unspell
-from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS, BYTES, unspell
 from tokctl.sources import Document, Source
 
 if TYPE_CHECKING:

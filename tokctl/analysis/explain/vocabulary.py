@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING
 from tokctl import _native
 from tokctl.analysis.explain.history import history_of
 from tokctl.analysis.metrics import space_mark
-from tokctl.model import symbols
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -109,7 +108,7 @@ def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
 
 def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
     """Is it the token of a byte that unknown characters fall back to?"""
-    return symbols.is_byte_token(tokenizer.recipe, tokenizer.model.tokens[id_])
+    return tokenizer.recipe.is_byte_token(tokenizer.model.tokens[id_])
 
 
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:

@@ -14,7 +14,7 @@ from tokctl.analysis.explain.vocabulary import place_of
 from tokctl.analysis.health.results import Answer, Example
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.formats.holes import filler
-from tokctl.model.symbols import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS
 
 # -- Ids: duplicates and holes -------------------------------------------------------------------
 

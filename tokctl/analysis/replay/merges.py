@@ -15,7 +15,6 @@ from tokctl.analysis.replay.tally import Tally
 from tokctl.analysis.replay.timeline import Scan, Timeline
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
-from tokctl.model.symbols import is_initial_symbol
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -239,7 +238,7 @@ def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
     seen: set[int] = set()
     new = []
     for merge in tokenizer.merges:
-        first = merge.token not in seen and not is_initial_symbol(recipe, tokens[merge.token])
+        first = merge.token not in seen and not recipe.is_initial_symbol(tokens[merge.token])
         seen.add(merge.token)
         new.append(int(first))
     return list(accumulate(new, initial=len(tokens) - sum(new)))

@@ -16,7 +16,7 @@ def of(command: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _presets() -> Iterable[str]:
-    from tokctl.model.presets.named import PRESETS
+    from tokctl.model.presets import PRESETS
 
     return PRESETS
 

@@ -14,8 +14,8 @@ from tokctl.errors import TokctlError
 from tokctl.formats.gguf import ends
 from tokctl.formats.gguf.vocabulary import Vocabulary, added
 from tokctl.model import Recipe
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, Part
-from tokctl.model.symbols import BYTE_TOKENS
 
 SPACE = "▁"
 #: More ways than this to split control tokens in two are no vocabulary's.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import Fields, Json
-from tokctl.model.pretokenizers import PATTERNS
+from tokctl.model.patterns import PATTERNS
 
 
 def template(single: str, pair: str) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import InexpressibleError
-from tokctl.model import pretokenizers
+from tokctl.model import patterns as pretokenizers
 
 #: tiktoken's pattern in Oniguruma's terms: there `$` also matches before a line feed, and
 #: `{1,3}+` is no possessive quantifier.
@@ -52,7 +52,7 @@ def native(pattern: str) -> str:
     meaning into it. (Oniguruma with its Ruby syntax is what they compile it with.)"""
     import regex
 
-    from tokctl.model.pretokenizers import check_size, compile_pattern
+    from tokctl.model.patterns import check_size, compile_pattern
 
     check_size(pattern)
     if not _is_portable(pattern):

@@ -11,8 +11,7 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.component import Fields, Json, flatten, in_sequence, unknown_type
-from tokctl.model.parts import POST_PROCESSORS, Part
-from tokctl.model.parts.post_processors import template_pieces
+from tokctl.model.parts import POST_PROCESSORS, Part, template_pieces
 
 _part = POST_PROCESSORS.part
 

@@ -23,8 +23,7 @@ from tokctl.formats.huggingface import (
 from tokctl.formats.huggingface.models import ReadModel
 from tokctl.formats.scanned import LongWayError, fill
 from tokctl.model import FilledRecipe, Merge, Origin, Recipe, byte_level
-from tokctl.model.parts import AddedToken, Part
-from tokctl.model.parts.post_processors import template_pieces
+from tokctl.model.parts import AddedToken, Part, template_pieces
 
 if TYPE_CHECKING:
     from tokctl._native import ModelFile

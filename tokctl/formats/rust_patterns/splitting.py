@@ -10,7 +10,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns.grammar import parse
 from tokctl.model.parts import Part
-from tokctl.model.pretokenizers import KNOWN_PATTERNS, PATTERNS, compile_pattern
+from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS, compile_pattern
 
 #: A pattern is no longer than this.
 _LONGEST = 1 << 16

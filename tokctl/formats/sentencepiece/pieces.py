@@ -19,8 +19,8 @@ from tokctl.formats.sentencepiece.reading import (
     USER_DEFINED,
 )
 from tokctl.model import FilledRecipe, user_defined_score
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import AddedToken
-from tokctl.model.symbols import BYTE_TOKENS
 
 
 class Piece(NamedTuple):

@@ -26,8 +26,8 @@ from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.sentencepiece.missing import made_of_missing
 from tokctl.formats.sentencepiece.spaces import MARK, UNKNOWN_SURFACE, Spaces, decoders, normalizers
 from tokctl.model import FilledRecipe, Origin, Recipe, user_defined_score
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS, AddedToken
-from tokctl.model.symbols import BYTE_TOKENS
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"

@@ -12,8 +12,7 @@ from tokctl.formats.rust_patterns import pattern_of
 from tokctl.formats.tiktoken import sidecar
 from tokctl.formats.tiktoken.known import KNOWN
 from tokctl.model import FilledRecipe
-from tokctl.model.parts import AddedToken, Part
-from tokctl.model.parts.post_processors import template_pieces
+from tokctl.model.parts import AddedToken, Part, template_pieces
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

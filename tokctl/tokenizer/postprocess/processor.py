@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tokctl.errors import TokctlError
-from tokctl.model.parts import POST_PROCESSORS, Steps
-from tokctl.model.parts.post_processors import check_template
+from tokctl.model.parts import POST_PROCESSORS, Steps, check_template
 from tokctl.tokenizer.encoding import Encoding
 from tokctl.tokenizer.postprocess.padding import Padding, pad_batch
 from tokctl.tokenizer.postprocess.templates import Template

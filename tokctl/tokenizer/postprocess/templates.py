@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokctl.errors import TokctlError
-from tokctl.model.parts import POST_PROCESSORS, Part
-from tokctl.model.parts.post_processors import template_pieces
+from tokctl.model.parts import POST_PROCESSORS, Part, template_pieces
 from tokctl.tokenizer.encoding import Encoding, Windows, windows_of
 from tokctl.tokenizer.postprocess.columns import added, changed, each_window, join
 from tokctl.values import cached_property

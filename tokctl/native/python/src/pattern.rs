@@ -16,9 +16,9 @@ struct PythonPattern {
     compiled: Py<PyAny>,
 }
 
-/// The pattern, compiled as `tokctl.model.pretokenizers` compiles it; its errors are Python's.
+/// The pattern, compiled as `tokctl.model.patterns` compiles it; its errors are Python's.
 pub fn python_pattern(py: Python<'_>, pattern: &str) -> PyResult<Arc<dyn Pattern>> {
-    let module = py.import("tokctl.model.pretokenizers")?;
+    let module = py.import("tokctl.model.patterns")?;
     let compiled = module.call_method1("compile_pattern", (format!("regex:{pattern}"),))?;
     Ok(Arc::new(PythonPattern {
         source: pattern.to_owned(),

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::unicode::Classes;
 
 /// A scanner. The pattern that each one equals, where it is one pattern, is in
-/// `tokctl/model/pretokenizers.py` under the same name.
+/// `tokctl/model/patterns.py` under the same name.
 #[derive(Debug, Clone)]
 pub enum Scanner {
     /// The whole text is one pre-token.

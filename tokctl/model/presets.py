@@ -1,12 +1,42 @@
-"""The recipes that have a name: each with what it is, in one line."""
+"""The default recipe of each algorithm, and the recipes that have a name."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tokctl.model import Marker, Recipe
+from tokctl.errors import TokctlError
+from tokctl.model import ALGORITHMS, Marker, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
-from tokctl.model.presets.defaults import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
+
+#: The recipe of each algorithm when nothing else is asked for.
+DEFAULTS = {
+    name: Recipe(name=name, algorithm=name, **one.default) for name, one in ALGORITHMS.items()
+}
+BPE, WORDPIECE, UNIGRAM, WORD, CHAR = DEFAULTS.values()
+BPE_CHARACTERS = replace(BPE, **ALGORITHMS[BPE.algorithm].default_characters)
+
+
+def preset(name: str) -> Recipe:
+    """The recipe called `name`; TokctlError with the known names where there is none."""
+    if name in PRESETS:
+        return PRESETS[name][1]
+    import difflib
+
+    close = difflib.get_close_matches(name, PRESETS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the presets are: {', '.join(PRESETS)}"
+    raise TokctlError(f"no preset is called {name!r}", hint)
+
+
+def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
+    """The recipe of an algorithm when nothing else is asked for."""
+    if algorithm not in DEFAULTS:
+        raise TokctlError(
+            f"no algorithm is called {algorithm!r}", f"choose one of: {', '.join(ALGORITHMS)}"
+        )
+    if characters:
+        return replace(DEFAULTS[algorithm], **ALGORITHMS[algorithm].default_characters)
+    return DEFAULTS[algorithm]
+
 
 _split = PRE_TOKENIZERS.steps
 _normalize = NORMALIZERS.steps

@@ -1,0 +1,40 @@
+"""Byte-pair encoding: the best pair of neighbouring symbols is merged, again and again."""
+
+from tokctl.model.algorithms.algorithm import Algorithm
+
+BPE = Algorithm(
+    name="bpe",
+    title="BPE",
+    default={
+        "pre_tokenizers": "gpt2",
+        "units": "bytes",
+        "alphabet": "bytes",
+        "tie_break": "lowest-id",
+    },
+    # A character that training has not seen needs `[UNK]`.
+    default_characters={
+        "units": "characters",
+        "alphabet": "seen",
+        "tie_break": "first-seen",
+        "unk_token": "[UNK]",
+        "special_tokens": ("[UNK]",),
+    },
+    segmentations=("merges", "replay", "ranks"),
+    trainer="merges",
+    options=(
+        "marker",
+        "tie_break",
+        "show_steps",
+        "min_frequency",
+        "byte_fallback",
+        "fuse_unknown",
+    ),
+    token_kinds=("special", "alphabet", "merged"),
+    exhausted="no pair was left to merge",
+    huggingface={"merges": "BPE"},
+    not_in_huggingface="its BPE merges by rank only",
+    marker_kinds=("none", "end", "end-fused", "start"),
+    learns_merges=True,
+    reads_bytes=True,
+    is_nested=True,
+)

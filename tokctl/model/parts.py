@@ -1,0 +1,693 @@
+"""A step of a pipeline as plain data: a kind and its options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any, NamedTuple, NoReturn
+
+from tokctl.errors import TokctlError
+
+# Every command imports this module, and `dataclass` compiles the methods of a class when it
+# is imported: half a millisecond each. So these classes are written out.
+
+
+class Option:
+    """One option of a kind of part.
+
+    type: `str`, `bool`, `int`, or `tuple` for a list of texts.
+    default: None where the option must be given.
+    choices: the values that it may have; empty: any of its type.
+    least: the least number, for `int`.
+    may_be_empty: for `str`.
+    one_character: the text is one character, neither more nor less, for `str`.
+    """
+
+    __slots__ = ("choices", "default", "least", "may_be_empty", "one_character", "type")
+
+    def __init__(
+        self,
+        type: type,  # noqa: A002 (what the attribute is called)
+        default: Any = None,
+        choices: tuple[str, ...] = (),
+        least: int = 0,
+        may_be_empty: bool = True,
+        one_character: bool = False,
+    ) -> None:
+        self.type = type
+        self.default: Any = default
+        self.choices: tuple[str, ...] = choices
+        self.least: int = least
+        self.may_be_empty: bool = may_be_empty
+        self.one_character: bool = one_character
+
+    def check(self, what: str, given: object) -> None:
+        """TokctlError unless `given` is a value that the option can have."""
+        if type(given) is not self.type:
+            raise TokctlError(f"{what} is {given!r}, and should be {_TYPES[self.type]}")
+        value: Any = given
+        if self.choices and value not in self.choices:
+            raise TokctlError(
+                f"{what} can't be {value!r}", f"choose one of: {', '.join(self.choices)}"
+            )
+        if self.type is int and not self.least <= value < 2**31:
+            raise TokctlError(f"{what} can't be {value}", f"it is a number from {self.least} up")
+        if self.type is tuple:
+            for text in value:
+                Option(str, may_be_empty=False).check(f"a text of {what}", text)
+        if self.type is str:
+            if not value and not self.may_be_empty:
+                raise TokctlError(f"{what} can't be empty")
+            if self.one_character and len(value) != 1:
+                raise TokctlError(f"{what} can't be {value!r}", "it is one character")
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise TokctlError(f"{what}, {value!r}, is not UTF-8") from None
+
+
+_TYPES = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    tuple: "a list of texts",
+}
+
+
+class Kind:
+    """A kind of part: what it does, in one line, and its options.
+
+    main: the options that the text form `kind:VALUE` sets, with `separator` between two.
+    """
+
+    __slots__ = ("about", "main", "options", "separator")
+
+    def __init__(
+        self,
+        about: str,
+        options: Mapping[str, Option] | None = None,
+        main: tuple[str, ...] = (),
+        separator: str = "=>",
+    ) -> None:
+        self.about: str = about
+        self.options: Mapping[str, Option] = options or {}
+        self.main: tuple[str, ...] = main
+        self.separator: str = separator
+
+
+class Part:
+    """One normalizer, pre-tokenizer, post-processor or decoder.
+
+    Made by `Family.part`, which checks it. `options` holds every option of the kind, in
+    the kind's order; `part["name"]` is the value of one. It never changes, and two parts of
+    the same kind with the same options are equal.
+    """
+
+    __slots__ = ("family", "kind", "options")
+    family: Family
+    kind: str
+    options: tuple[tuple[str, Any], ...]
+
+    def __init__(
+        self, family: Family, kind: str, options: tuple[tuple[str, Any], ...] = ()
+    ) -> None:
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "options", options)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a part never changes: {name} can't be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a part never changes: {name} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Part, (self.family, self.kind, self.options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Part):
+            return NotImplemented
+        return (self.kind, self.options) == (other.kind, other.options)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.options))
+
+    def __repr__(self) -> str:
+        return f"Part(kind={self.kind!r}, options={self.options!r})"
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.options)[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would hold it: the kind, and the options that differ from their default."""
+        known = self.family.kinds[self.kind].options
+        changed = {name: value for name, value in self.options if value != known[name].default}
+        return {"kind": self.kind, **changed}
+
+    def __str__(self) -> str:
+        """The text form: `kind`, `kind:VALUE`, or JSON where these can't say it all."""
+        import json
+
+        kind = self.family.kinds[self.kind]
+        changed = self.to_dict()
+        del changed["kind"]
+        if not changed:
+            return self.kind
+        for name, meant in self.family.aliases.items():
+            given = [option for option, value in meant.items() if value is None]
+            text = f"{name}:{self[given[0]]}" if given and given[0] in changed else name
+            if {"kind": self.kind, **changed}.keys() == meant.keys() and self._is(text):
+                return text
+        values = [_spelled(self[name]) for name in kind.main]
+        text = f"{self.kind}:{kind.separator.join(values)}"
+        if changed.keys() <= set(kind.main) and self._is(text):
+            return text
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _is(self, text: str) -> bool:
+        """Does a text form describe this part?"""
+        try:
+            return self.family.parse(text) == self
+        except TokctlError:
+            return False
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Family:
+    """All kinds of normalizers, say.
+
+    name: what one of them is called in messages.
+    aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
+    """
+
+    __slots__ = ("aliases", "kinds", "name")
+
+    def __init__(
+        self,
+        name: str,
+        kinds: Mapping[str, Kind],
+        aliases: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.name: str = name
+        self.kinds: Mapping[str, Kind] = kinds
+        self.aliases: Mapping[str, Mapping[str, Any]] = aliases or {}
+
+    def part(self, kind: str, **options: Any) -> Part:
+        """The part of that kind; TokctlError where kind or options are wrong."""
+        if not isinstance(kind, str) or kind not in self.kinds:
+            import difflib
+
+            close = difflib.get_close_matches(str(kind), self.names(), n=1)
+            listed = f"choose one of: {', '.join(self.names())}"
+            hint = f"did you mean {close[0]}?" if close else listed
+            raise TokctlError(f"no {self.name} is called {kind!r}", hint)
+        known = self.kinds[kind].options
+        if unknown := options.keys() - known.keys():
+            names = ", ".join(known) or "none"
+            raise TokctlError(
+                f"the {self.name} {kind} has no option {min(unknown)!r}", f"it has: {names}"
+            )
+        values = []
+        for name, option in known.items():
+            value = options.get(name, option.default)
+            if value is None:
+                raise TokctlError(
+                    f"the {self.name} {kind} needs the option {name!r}", self.example(kind)
+                )
+            if option.type is tuple and isinstance(value, list):
+                value = tuple(value)
+            option.check(f"the option {name} of the {self.name} {kind}", value)
+            values.append((name, value))
+        return Part(self, kind, tuple(values))
+
+    def names(self) -> list[str]:
+        """Every name that a text form can start with."""
+        return [*self.kinds, *(alias for alias in self.aliases if alias not in self.kinds)]
+
+    def example(self, kind: str) -> str:
+        main = self.kinds[kind].main
+        shown = self.kinds[kind].separator.join(name.upper() for name in main)
+        return f"write {kind}:{shown}" if main else f"it is called {kind}"
+
+    def from_dict(self, data: Any) -> Part:
+        """The part that `to_dict` described."""
+        if not isinstance(data, Mapping) or "kind" not in data:
+            raise TokctlError(f"a {self.name} is described by an object with a kind, not {data!r}")
+        options = {name: value for name, value in data.items() if name != "kind"}
+        return self.part(data["kind"], **options)
+
+    def parse(self, text: str) -> Part:
+        """The part that a text form describes: `kind`, `kind:VALUE`, or a JSON object."""
+        if text.startswith("{"):
+            return self._from_json(text)
+        name, colon, value = text.partition(":")
+        if name in self.aliases:
+            meant = dict(self.aliases[name])
+            for option, given in meant.items():
+                if given is None:
+                    if not value:
+                        raise TokctlError(
+                            f"the {self.name} {name} needs a value", f"write {name}:VALUE"
+                        )
+                    meant[option] = value
+                    colon = ""
+            if colon:
+                raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+            return self.part(meant.pop("kind"), **meant)
+        if not colon or name not in self.kinds:
+            return self.part(name)
+        kind = self.kinds[name]
+        if not kind.main:
+            raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+        values = value.split(kind.separator) if len(kind.main) > 1 else [value]
+        if len(values) > len(kind.main):
+            raise TokctlError(f"{text!r} has too many {kind.separator!r}", self.example(name))
+        pairs = zip(kind.main, values, strict=False)
+        return self.part(name, **{n: self._value(kind.options[n], v) for n, v in pairs})
+
+    def _value(self, option: Option, text: str) -> Any:
+        if option.type is bool:
+            return {"true": True, "false": False}.get(text, text)
+        if option.type is int:
+            return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text
+        return text
+
+    def _from_json(self, text: str) -> Part:
+        import json
+
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise TokctlError(f"the {self.name} {text!r} is no JSON: {error}") from None
+        return self.from_dict(data)
+
+    def parse_list(self, text: str) -> list[Part]:
+        """The parts of a list with commas between. One whose value is a free text takes
+        all that follows it."""
+        parts: list[Part] = []
+        while text:
+            name = text.split(",", 1)[0].split(":", 1)[0]
+            if text.startswith("{") or self._takes_text(name):
+                return [*parts, self.parse(text)]
+            one, _, text = text.partition(",")
+            if one.strip():
+                parts.append(self.parse(one.strip()))
+            text = text.lstrip()
+        return parts
+
+    def _takes_text(self, name: str) -> bool:
+        if name in self.aliases:
+            return None in self.aliases[name].values()
+        if name not in self.kinds:
+            return False
+        kind = self.kinds[name]
+        return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
+
+    def steps(self, steps: Steps) -> tuple[Part, ...]:
+        """A sequence of parts from parts, text forms and descriptions; `none` is no step."""
+        if isinstance(steps, (str, Part, Mapping)):
+            steps = [steps]
+        found: list[Part] = []
+        for step in steps:
+            if isinstance(step, Part):
+                if step.family is not self:
+                    raise TokctlError(f"{step} is a {step.family.name}, not a {self.name}")
+                found.append(step)
+            elif isinstance(step, str):
+                found += [] if step in ("none", "") else [self.parse(step)]
+            else:
+                found.append(self.from_dict(step))
+        return tuple(found)
+
+
+#: What a sequence of parts can be given as.
+Steps = str | Part | Mapping[str, Any] | Sequence[str | Part | Mapping[str, Any]]
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """A sequence of parts in their text form; `none` for no part."""
+    return ", ".join(map(str, parts)) or "none"
+
+
+_TRUE = Option(bool, True)
+_FALSE = Option(bool, False)
+#: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
+_KEEP = {"keep": Option(tuple, ())}
+
+NORMALIZERS = Family(
+    "normalizer",
+    {
+        "nfc": Kind("Unicode's canonical composition"),
+        "nfd": Kind("Unicode's canonical decomposition"),
+        "nfkc": Kind("Unicode's compatibility composition"),
+        "nfkd": Kind("Unicode's compatibility decomposition"),
+        "lowercase": Kind("lower case, character by character"),
+        "strip-accents": Kind("removes combining marks; put nfd before it"),
+        "bert": Kind(
+            "BERT's: controls removed, CJK characters set apart, accents removed, lower case",
+            {
+                "clean_text": _TRUE,
+                "cjk_spacing": _TRUE,
+                "strip_accents": _TRUE,
+                "lowercase": _TRUE,
+            },
+        ),
+        "nmt_nfkc": Kind("SentencePiece's default rules", _KEEP),
+        "nmt_nfkc_cf": Kind("SentencePiece's default rules, with case folding", _KEEP),
+        "nfkc_cf": Kind("SentencePiece's NFKC rules, with case folding", _KEEP),
+        "sp_nfkc": Kind("SentencePiece's NFKC rules", _KEEP),
+        "precompiled": Kind(
+            "rules out of a SentencePiece model, in base64",
+            {"rules": Option(str), "graphemes": _FALSE, **_KEEP},
+        ),
+        "nmt": Kind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
+        "collapse-spaces": Kind("one space for each run of spaces"),
+        "delete-newlines": Kind("removes line feeds and carriage returns, as the notebooks do"),
+        "strip-spaces": Kind(
+            "removes plain spaces at the ends",
+            {"left": _TRUE, "right": _TRUE},
+        ),
+        "strip": Kind(
+            "removes white space at the ends",
+            {"left": _TRUE, "right": _TRUE},
+        ),
+        "replace": Kind(
+            "puts a text in the place of another, or of what a pattern matches",
+            {
+                "pattern": Option(str, may_be_empty=False),
+                "content": Option(str, ""),
+                "regex": _FALSE,
+            },
+            main=("pattern", "content"),
+        ),
+        "prepend": Kind(
+            "puts a text before each text that is not empty",
+            {"text": Option(str, may_be_empty=False)},
+            main=("text",),
+        ),
+        "dummy-space": Kind(
+            "SentencePiece's: a space before each text, or behind it, that is not only spaces",
+            {"behind": _FALSE},
+        ),
+    },
+)
+
+
+BEHAVIOURS = (
+    "removed",
+    "isolated",
+    "merged-with-previous",
+    "merged-with-next",
+    "contiguous",
+)
+_BEHAVIOUR = Option(str, "isolated", choices=BEHAVIOURS)
+
+PRE_TOKENIZERS = Family(
+    "pre-tokenizer",
+    {
+        "whitespace": Kind("words between white space, which is dropped"),
+        "whitespace-punctuation": Kind(r"\w+|[^\w\s]+: words, and runs of anything else"),
+        "bert": Kind("words and single punctuation characters; white space is dropped"),
+        "gpt2-words": Kind("GPT-2's pattern without its spaces, which are dropped"),
+        "gpt2": Kind("GPT-2's pattern; nothing is dropped"),
+        "cl100k": Kind("the pattern of GPT-3.5 and GPT-4"),
+        "o200k": Kind("the pattern of GPT-4o"),
+        "llama3": Kind("the pattern of Llama 3"),
+        "qwen2": Kind("the pattern of Qwen 2 and 3"),
+        "deepseek-v3": Kind("the patterns of DeepSeek V3"),
+        "metaspace": Kind(
+            "SentencePiece's: ▁ for each space and before the text; words start with it",
+            {
+                "prepend": Option(str, "always", choices=("always", "first", "never")),
+                "replacement": Option(str, "▁", one_character=True),
+                "split": Option(bool, True),
+            },
+            main=("prepend",),
+        ),
+        "punctuation": Kind(
+            "splits at punctuation", {"behaviour": _BEHAVIOUR}, main=("behaviour",)
+        ),
+        "digits": Kind(
+            "splits off numbers, in groups or each digit by itself",
+            {"individual": Option(bool, False)},
+        ),
+        "scripts": Kind("splits where the script changes"),
+        "fixed": Kind(
+            "stretches of so many characters",
+            {"length": Option(int, 5, least=1)},
+            main=("length",),
+        ),
+        "characters": Kind("every character by itself"),
+        "graphemes": Kind("every user-perceived character by itself"),
+        "penn-treebank": Kind("the Penn Treebank's words; white space is dropped"),
+        "delimiter": Kind(
+            "splits at a character, which is dropped",
+            {"text": Option(str, may_be_empty=False)},
+            main=("text",),
+        ),
+        "split": Kind(
+            "splits at a text, or at what a pattern of the regex package matches",
+            {
+                "pattern": Option(str, may_be_empty=False),
+                "behaviour": _BEHAVIOUR,
+                "regex": Option(bool, False),
+                "invert": Option(bool, False),
+            },
+            main=("pattern", "behaviour"),
+        ),
+        "prefix-space": Kind("puts a space before the text unless one is there"),
+    },
+    aliases={
+        "regex": {"kind": "split", "pattern": None, "regex": True},
+        "digits-individual": {"kind": "digits", "individual": True},
+    },
+)
+
+_LOSSLESS = {
+    "gpt2",
+    "cl100k",
+    "o200k",
+    "llama3",
+    "qwen2",
+    "deepseek-v3",
+    "digits",
+    "fixed",
+    "characters",
+    "graphemes",
+}
+
+
+def is_lossless(part: Part) -> bool:
+    """Does the pre-tokenizer keep every byte of the text as it is?"""
+    if part.kind in ("split", "punctuation"):
+        return bool(part["behaviour"] != "removed")
+    return part.kind in _LOSSLESS
+
+
+DECODERS = Family(
+    "decoder",
+    {
+        "byte-level": Kind("joins the bytes that the tokens stand for"),
+        "wordpiece": Kind(
+            "joins continuations and puts spaces between words",
+            {"prefix": Option(str, "##"), "cleanup": Option(bool, True)},
+        ),
+        "metaspace": Kind(
+            "a space for each ▁, but none for the first",
+            {
+                "prepend": Option(str, "always", choices=("always", "first", "never")),
+                "replacement": Option(str, "▁", one_character=True),
+            },
+            main=("prepend",),
+        ),
+        "byte-fallback": Kind("<0x0A> and its like become bytes"),
+        "bpe-suffix": Kind(
+            "a space for each suffix that ends a word",
+            {"suffix": Option(str, "</w>", may_be_empty=False)},
+            main=("suffix",),
+        ),
+        "join": Kind("puts a space between any two tokens"),
+        "fuse": Kind("joins all tokens into one text"),
+        "strip": Kind(
+            "removes a character at the ends of each token, so many times at most",
+            {
+                "content": Option(str, " ", one_character=True),
+                "start": Option(int, 0),
+                "stop": Option(int, 0),
+            },
+        ),
+        "replace": Kind(
+            "puts a text in the place of another, or of what a pattern matches",
+            {
+                "pattern": Option(str, may_be_empty=False),
+                "content": Option(str, ""),
+                "regex": Option(bool, False),
+            },
+            main=("pattern", "content"),
+        ),
+        "ctc": Kind(
+            "CTC's: repeated tokens once, padding removed",
+            {
+                "pad": Option(str, "<pad>"),
+                "word_delimiter": Option(str, "|", may_be_empty=False),
+                "cleanup": Option(bool, True),
+            },
+        ),
+    },
+)
+
+
+POST_PROCESSORS = Family(
+    "post-processor",
+    {
+        "template": Kind(
+            "special tokens around a text ($A) and around two ($A, $B); :1 sets a type id",
+            {
+                "single": Option(str, "$A", may_be_empty=False),
+                "pair": Option(str, "$A:0 $B:1", may_be_empty=False),
+            },
+            main=("single", "pair"),
+        ),
+        "trim-offsets": Kind(
+            "offsets leave the spaces of byte-level tokens out",
+            {"prefix_space": Option(bool, True)},
+        ),
+    },
+)
+
+
+class TemplatePiece(NamedTuple):
+    """One piece of a template: `A` or `B` for a text, else a special token, and its type id."""
+
+    sequence: str | None
+    token: str | None
+    type_id: int
+
+
+def template_pieces(template: str) -> list[TemplatePiece]:
+    """The pieces of a template such as `[CLS] $A [SEP] $B:1 [SEP]:1`, in order.
+
+    Raises:
+        TokctlError: `$C`, a type id that is none, a text named twice.
+    """
+    pieces = []
+    for word in template.split():
+        match = re.fullmatch(r"(.+?)(?::([0-9]{1,9}))?", word, re.DOTALL)
+        text, type_id = (match[1], int(match[2] or 0)) if match else (word, 0)
+        if text in ("$A", "$B"):
+            pieces.append(TemplatePiece(text[1], None, type_id))
+        elif text.startswith("$"):
+            raise TokctlError(
+                f"the template {template!r} names {text}", "a text is $A, a second one $B"
+            )
+        else:
+            pieces.append(TemplatePiece(None, text, type_id))
+    return pieces
+
+
+def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> None:
+    """TokctlError unless both templates hold their texts once and name special tokens only."""
+    for template, texts in ((single, ["A"]), (pair, ["A", "B"])):
+        pieces = template_pieces(template)
+        if [piece.sequence for piece in pieces if piece.sequence] != texts:
+            wanted = " and ".join(f"${text}" for text in texts)
+            raise TokctlError(
+                f"the template {template!r} should hold {wanted}, once, in order",
+                "for instance: [CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1",
+            )
+        for piece in pieces:
+            if piece.token is not None and piece.token not in special_tokens:
+                names = ", ".join(special_tokens) or "none"
+                raise TokctlError(
+                    f"the template {template!r} names {piece.token}, which is no special token",
+                    f"special tokens: {names}",
+                )
+
+
+#: Kinds that are rules of SentencePiece's, with the name that these have there.
+CHARS_MAPS = {
+    "nmt_nfkc": "nmt_nfkc",
+    "nmt_nfkc_cf": "nmt_nfkc_cf",
+    "nfkc_cf": "nfkc_cf",
+    "sp_nfkc": "nfkc",
+}
+
+
+def native_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """Descriptions of the parts for the core: the kind and every option."""
+    return [_native(part) for part in parts]
+
+
+def _native(part: Part) -> dict[str, Any]:
+    if part.kind in CHARS_MAPS:
+        return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "keep": list(part["keep"])}
+    if part.kind == "precompiled":
+        import base64
+
+        try:
+            blob = base64.b64decode(part["rules"], validate=True)
+        except ValueError as error:
+            raise TokctlError(
+                f"the precompiled rules are no base64: {error}",
+                "take them from a model file as they are",
+            ) from None
+        found = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}
+        return {**found, "graphemes": part["graphemes"]}
+    return {"kind": part.kind, **dict(part.options)}
+
+
+class AddedToken(NamedTuple):
+    """A token that is matched as a whole, whatever the model would make of its text.
+
+    Models have hundreds of thousands of them, so they are checked together, by `check_added`,
+    when a model is made.
+
+    Attributes:
+        text: its spelling in a text and in the vocabulary.
+        id: its id.
+        special: matched only where the caller allows special tokens; others always are.
+        single_word: only where no word character stands beside it.
+        strip_left, strip_right: it takes white space on that side along.
+        normalized: matched in the normalized text, not in the text as given.
+        literal: where it is matched in the normalized text, by its spelling as it is;
+            otherwise its spelling is normalized, too, and decoded so, as Hugging Face does.
+        ordinary: the model may make it of ordinary text, too; never true of a special one.
+    """
+
+    text: str
+    id: int
+    special: bool = True
+    single_word: bool = False
+    strip_left: bool = False
+    strip_right: bool = False
+    normalized: bool = False
+    literal: bool = False
+    ordinary: bool = False
+
+
+def check_added(tokens: Sequence[AddedToken]) -> None:
+    """TokctlError unless each has a text, an id and flags, and no two share a text or an id."""
+    if not tokens:
+        return
+    texts, ids, *flags = zip(*tokens, strict=True)
+    if set(map(type, texts)) != {str} or "" in texts:
+        raise TokctlError("an added token can't be empty")
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        wrong = next(text for text in texts if any("\ud800" <= c <= "\udfff" for c in text))
+        raise TokctlError(f"the added token {wrong!r} is not UTF-8") from None
+    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= 2**32 - 1:
+        wrong = next(t for t in tokens if type(t.id) is not int or not 0 <= t.id < 2**32 - 1)
+        raise TokctlError(f"the added token {wrong.text!r} can't have the id {wrong.id!r}")
+    if {*map(type, chain.from_iterable(flags))} != {bool}:
+        raise TokctlError("a flag of an added token is neither true nor false")
+    if len(set(texts)) != len(texts):
+        raise TokctlError("two added tokens have the same text")
+    if len(set(ids)) != len(ids):
+        twice = next(one for one, two in pairwise(sorted(ids)) if one == two)
+        raise TokctlError(f"the id {twice} has two added tokens")
