@@ -55,7 +55,7 @@ def parts(kinds: dict[str, object]) -> st.SearchStrategy[list[str]]:
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe | None:
     """A recipe; None where the parts do not fit together, which is said with a hint."""
-    base = default_recipe(draw(st.sampled_from(ALGORITHMS)))
+    base = default_recipe(draw(st.sampled_from(tuple(ALGORITHMS))))
     changes: dict[str, object] = {
         "normalizers": draw(parts(NORMALIZERS.kinds)),
         "pre_tokenizers": draw(parts(PRE_TOKENIZERS.kinds)),

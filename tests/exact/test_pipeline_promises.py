@@ -15,7 +15,6 @@ from tokctl.model import (
     ALGORITHMS,
     ALPHABETS,
     MARKER_KINDS,
-    SEGMENTATIONS,
     UNITS,
     UNKNOWNS,
     Marker,
@@ -91,7 +90,7 @@ def test_recipes_are_refused_when_they_are_made_or_work(algorithm: str) -> None:
     """Every combination of what has a choice: a hint, or a tokenizer that trains, encodes,
     decodes and is saved."""
     made = refused = 0
-    segmentations = sorted({name for names in SEGMENTATIONS.values() for name in names})
+    segmentations = sorted({name for one in ALGORITHMS.values() for name in one.segmentations})
     special: tuple[tuple[str, ...], str | None]
     for (
         units, alphabet, segmentation, kind, unknown, fallback, splitting, special,
