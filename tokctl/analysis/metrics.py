@@ -129,7 +129,7 @@ def range_of(model: FilledRecipe) -> Range:
     """What a model can make of ordinary text."""
     recipe = model.recipe
     everything = False
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         apart = model.apart
         everything = _BYTES.issubset(
             token for id_, token in enumerate(model.tokens) if id_ not in apart
@@ -388,7 +388,7 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
     if all(map(is_lossless, recipe.pre_tokenizers)):
         return ("start", token[1:]) if token.startswith(b" ") else ("inside", token)
-    return ("start" if recipe.algorithm == "word" else "any"), token
+    return ("start" if recipe.traits.learns_words else "any"), token
 
 
 def space_mark(recipe: Recipe) -> str:

@@ -132,7 +132,7 @@ def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[t
 
 def errors_of(tokenizer: Tokenizer, errors: str) -> str | None:
     """What `checked_batches` is to do with text for a model: one of bytes reads any."""
-    return None if tokenizer.recipe.units == "bytes" else errors
+    return None if tokenizer.recipe.is_byte_level else errors
 
 
 def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict[bytes, int]:

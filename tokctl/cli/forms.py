@@ -75,7 +75,7 @@ class Forms:
                 yield block
 
         watched = Document(document.name, document.size, counted)
-        if self.tokenizer.recipe.units == "bytes":
+        if self.tokenizer.recipe.is_byte_level:
             return counted()
         return check_utf8(watched, self.errors)
 
@@ -274,7 +274,7 @@ class Forms:
         from tokctl._native import NO_ID
 
         recipe = self.tokenizer.recipe
-        return self.tokenizer.unk_id is None and recipe.alphabet != "bytes" and NO_ID in ids
+        return self.tokenizer.unk_id is None and not recipe.is_byte_level and NO_ID in ids
 
     def _no_id(self, text: bytes, name: str, number: int, unit: str | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id."""

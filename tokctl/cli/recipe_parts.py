@@ -111,7 +111,7 @@ def _fitting_decoders(base: Recipe, changed: Mapping[str, Any], tell: Tell) -> t
     if not falls_back:
         decoders = tuple(part for part in decoders if part.kind != "byte-fallback")
     elif not any(part.kind == "byte-fallback" for part in decoders):
-        if marker.kind != "none":
+        if marker.text:
             raise TokctlError(
                 "--byte-fallback does not go with a word marker: the bytes of a character "
                 "would carry it, too",
@@ -129,7 +129,7 @@ def _fitting_decoders(base: Recipe, changed: Mapping[str, Any], tell: Tell) -> t
         tell(f"the {what} left out: {why}")
     pre_tokenizers = changed.get("pre_tokenizers", base.pre_tokenizers)
     dropping = [part for part in pre_tokenizers if not _keeps_text(part)]
-    spaced = marker.kind != "none" or any(part.kind in _MAKE_SPACES for part in decoders)
+    spaced = bool(marker.text) or any(part.kind in _MAKE_SPACES for part in decoders)
     if "pre_tokenizers" in changed and dropping and not spaced:
         tell(f"the pre-tokenizer {dropping[0]} drops spaces, and decoding can't bring them back")
     return decoders

@@ -96,7 +96,7 @@ def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
             )
         base, what = extended, "the model to extend"
         hint = "leave --algo out"
-        if characters is not None and characters != (base.units == "characters"):
+        if characters is not None and characters == base.is_byte_level:
             option = "--chars" if characters else "--bytes"
             raise TokctlError(f"{what} has symbols of {base.units}", f"leave {option} out")
     elif asked["preset"] is not None:
@@ -106,12 +106,12 @@ def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
         base, what, hint = default_recipe(algo or "bpe", characters=bool(characters)), "", ""
     if algo is not None and algo != base.algorithm:
         raise TokctlError(f"{what} is {base.algorithm}, not {algo}", hint)
-    if characters is False and base.units != "bytes":
+    if characters is False and not base.is_byte_level:
         raise TokctlError(
             f"{base.name} reads characters, and can't be trained on bytes",
             "leave --bytes out, or take --algo bpe",
         )
-    if characters and base.units == "bytes":
+    if characters and base.is_byte_level:
         like = default_recipe(base.algorithm, characters=True)
         base = replace(base, units=like.units, alphabet=like.alphabet, tie_break=like.tie_break)
         base = replace(base, name="custom", **_unknown_token(base, like.unk_token or ""))
@@ -132,7 +132,7 @@ def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
                 f"{option} is for {fitting}, and this is {base.algorithm}",
                 f"leave it out, or {choice}",
             )
-    if base.units == "bytes":
+    if base.is_byte_level:
         for name in ("byte_fallback", "fuse_unknown"):
             if asked[name]:
                 raise TokctlError(
@@ -180,7 +180,7 @@ def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
     """Puts the token where the old one was, else first; takes it away where `text` is empty."""
-    if text and base.units == "bytes":
+    if text and base.is_byte_level:
         raise TokctlError(
             "a byte-level model knows every byte: no token is ever unknown to it",
             "leave --unk-token out, or train on characters (--chars)",
@@ -203,9 +203,11 @@ def _marker(asked: str, base: Recipe) -> Marker:
             f"--marker can't be {asked!r}",
             "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none",
         )
-    if (kind == "continuation") != (base.algorithm == "wordpiece"):
+    if (kind == "continuation") != base.traits.marks_continuations:
         fits = (
-            "continuation:TEXT" if base.algorithm == "wordpiece" else "none, end, end-fused, start"
+            "continuation:TEXT"
+            if base.traits.marks_continuations
+            else "none, end, end-fused, start"
         )
         raise TokctlError(
             f"{base.algorithm} can't have {'an' if kind[0] == 'e' else 'a'} {kind} marker",

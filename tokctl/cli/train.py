@@ -159,7 +159,7 @@ def train(
     from tokctl.tokenizer import Tokenizer
 
     timing = training.Timing()
-    with Bars(world, rounds=recipe.algorithm == "unigram") as bars:
+    with Bars(world, rounds=recipe.traits.has_scores) as bars:
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
         if counts:
             counted, text = training.count_lines(lines[0], recipe, asked, bars)

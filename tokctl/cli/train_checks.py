@@ -110,7 +110,7 @@ def check_before(
             "leave --format, --text-field, --include, --exclude and --files-from out",
         )
     least = 256 + len(recipe.special_tokens)
-    if recipe.alphabet == "bytes" and asked.vocab_size < least:
+    if recipe.is_byte_level and asked.vocab_size < least:
         raise TokctlError(
             f"a vocabulary of {asked.vocab_size} is too small: "
             f"the alphabet and the special tokens need {least}",

@@ -33,7 +33,7 @@ def report(
 
     terminal = world.stderr_is_terminal
     to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)
-    if counts is not None and tokenizer.recipe.algorithm == "unigram":
+    if counts is not None and tokenizer.recipe.traits.has_scores:
         shown_steps.show_rounds(to, tokenizer.model.rounds[:steps])
     elif counts is not None:
         from tokctl.cli.steps import training_steps

@@ -100,7 +100,7 @@ def check_steps(tokenizer: Tokenizer) -> None:
     from tokctl.analysis.explain import rounds
     from tokctl.analysis.explain.history import check_merges
 
-    if tokenizer.recipe.algorithm == "unigram":
+    if tokenizer.recipe.traits.has_scores:
         rounds(tokenizer)
         return
     check_merges(tokenizer)
@@ -115,7 +115,7 @@ def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
     """The replay of a training on counted pre-tokens, whatever its steps are."""
     from tokctl.analysis.replay import MergeReplay, RoundReplay
 
-    if tokenizer.recipe.algorithm == "unigram":
+    if tokenizer.recipe.traits.has_scores:
         return RoundReplay(tokenizer, counts)
     return MergeReplay(tokenizer, counts)
 

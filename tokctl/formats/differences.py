@@ -48,10 +48,10 @@ def _is_idle(model: FilledRecipe, name: str) -> bool:
     recipe = model.recipe
     if name == "unk_token":
         # No byte is ever unknown, and the token is a special one all the same.
-        return recipe.units == "bytes"
+        return recipe.is_byte_level
     if name == "max_input_chars" or name == "unknown":
-        return recipe.segmentation != "longest-match"
-    return recipe.units == "bytes" and name != "whole_words"
+        return not recipe.matches_longest
+    return recipe.is_byte_level and name != "whole_words"
 
 
 def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
@@ -64,7 +64,7 @@ def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
         return parts
     kind, mark = recipe.marker
     usual: dict[str, Any] = {}
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         usual = {"kind": "byte-level"}
     elif kind == "end-fused":
         token = mark.encode()

@@ -35,9 +35,9 @@ def made(model: FilledRecipe) -> list[Triple]:
         InexpressibleError: this can't be told of the model.
     """
     recipe = model.recipe
-    if recipe.marker.kind != "none":
+    if recipe.marker.text:
         raise InexpressibleError("its words have a marker, and ranks know none")
-    if recipe.segmentation == "replay":
+    if recipe.replays_merges:
         raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
     apart = model.apart
     _check_apart(model)
@@ -71,7 +71,7 @@ def by_merges(model: FilledRecipe) -> FilledRecipe:
     Raises:
         InexpressibleError: two tokens share a rank.
     """
-    if model.recipe.segmentation != "ranks":
+    if not model.recipe.has_ranks:
         return model
     merges = [Merge(*triple, *_PLAIN) for triple in made(model)]
     recipe = replace(model.recipe, segmentation="merges")
@@ -87,9 +87,9 @@ def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
     Raises:
         InexpressibleError: the ranks would merge what the model does not, or otherwise.
     """
-    if model.recipe.segmentation == "ranks" and (scored or not model.scores):
+    if model.recipe.has_ranks and (scored or not model.scores):
         return model
-    if model.recipe.segmentation == "symbols":
+    if model.recipe.emits_symbols:
         raise InexpressibleError("the model does not merge, and ranks would")
     merges = made(model)
     _check_bytes(model, merges)

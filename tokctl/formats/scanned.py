@@ -86,7 +86,7 @@ def fill(
         return None
     kind, mark = recipe.marker
     return file.fill(
-        byte_level=recipe.units == "bytes",
+        byte_level=recipe.is_byte_level,
         mark=mark if kind == "continuation" else "",
         size=size,
         apart=[(token.text, token.id) for token in added if not token.ordinary],

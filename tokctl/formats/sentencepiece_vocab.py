@@ -76,7 +76,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     if there.scores != here.scores:
         # Only sums of scores, or their order, decide anything.
         ranks = there.recipe.algorithm == "bpe" and _order(there) == _order(here)
-        minor = ranks or there.recipe.algorithm in ("word", "char")
+        minor = ranks or there.recipe.traits.by_frequency
         found.append(Loss("more than six digits of a score", minor))
     return found
 

@@ -150,9 +150,9 @@ def _filled_by_core(model: dict[str, Any], file: ModelFile) -> FilledRecipe | No
     first = range(min(len(recipe.special_tokens), len(file)))
     if added is None and tuple(map(file.spelled, first)) != recipe.special_tokens:
         return None
-    if recipe.units == "bytes" and None in map(file.id, byte_level.BYTES):
+    if recipe.is_byte_level and None in map(file.id, byte_level.BYTES):
         return None
-    if scored and (recipe.algorithm != "unigram" or "scores" in private):
+    if scored and (not recipe.traits.has_scores or "scores" in private):
         return None
     core = fill(file, recipe, _first(recipe) if added is None else added)
     if core is None or {*core.lengths["counts"]} != {core.lengths["merges"]}:
@@ -202,7 +202,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
         spelled, vocabulary, scores = _vocabulary(model, private)
         if added is None and tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
             raise ValueError("the special tokens do not have the lowest ids")
-        if recipe.units == "bytes" and not byte_level.BYTES.keys() <= vocabulary.keys():
+        if recipe.is_byte_level and not byte_level.BYTES.keys() <= vocabulary.keys():
             raise ValueError("not every byte has a token")
         training = private.get("training")
         tokens = tokens_of(recipe, spelled, _first(recipe) if added is None else list(added))
@@ -213,7 +213,7 @@ def _filled(model: dict[str, Any]) -> FilledRecipe:
             tokens,
             _merges(recipe, vocabulary, model, private),
             TrainingRecord.from_dict(training) if training else None,
-            scores=scores if recipe.algorithm == "unigram" or "scores" in private else [],
+            scores=scores if recipe.traits.has_scores or "scores" in private else [],
             rounds=_rounds(private.get("rounds", [])),
             counts=_column(private.get("token_counts", []), "token_counts"),
             added_tokens=added,

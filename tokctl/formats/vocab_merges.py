@@ -195,11 +195,11 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
     recipe = model.recipe
     if recipe.algorithm != "bpe":
         raise InexpressibleError(f"it holds merges, and this is a {recipe.algorithm} model")
-    if recipe.segmentation == "replay":
+    if recipe.replays_merges:
         raise InexpressibleError("it merges by rank, and this model replays its merges")
     near = merging.by_merges(model)
     if near.is_ambiguous:
         raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
-    if recipe.units != "bytes" and recipe.marker.text != _SUFFIX:
+    if not recipe.is_byte_level and recipe.marker.text != _SUFFIX:
         raise InexpressibleError("its tokens are bytes, or characters with </w> behind words")
     return near

@@ -121,7 +121,7 @@ class NativeEncoder:
                 self.bytes_read += len(block)
                 yield block
 
-        if self.tokenizer.recipe.units == "bytes":
+        if self.tokenizer.recipe.is_byte_level:
             return counted()
         return check_utf8(Document(document.name, document.size, counted), self.errors)
 
@@ -192,7 +192,7 @@ class _Feeding:
 
 def readable(tokenizer: Tokenizer, batch: Batch, source: Records, errors: str) -> Batch:
     """The batch, which this model can read; TokctlError, naming line or row, where it can't."""
-    if tokenizer.recipe.units == "bytes":
+    if tokenizer.recipe.is_byte_level:
         return batch
     return checked_batch(batch, source.name, errors, source.unit)
 

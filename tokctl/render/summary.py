@@ -52,13 +52,13 @@ def show_training(
     if record.extended:
         vocabulary += f", {record.extended:,} of them from the model that was extended"
     size = ("vocabulary", vocabulary)
-    if recipe.algorithm == "unigram":
+    if recipe.traits.has_scores:
         rows += [*_round_rows(tokenizer.model.rounds), size, *_piece_rows(tokenizer)]
-    elif recipe.algorithm in ("word", "char"):
+    elif recipe.traits.by_frequency:
         rows += [size, *_frequency_rows(tokenizer)]
     else:
         rows += [("merges", f"{len(tokenizer.merges):,}"), size, *_merge_rows(tokenizer)]
-    merges = recipe.algorithm in ("bpe", "wordpiece")
+    merges = recipe.traits.learns_merges
     spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
     for label, text in rows:
@@ -73,7 +73,7 @@ def _recipe_line(recipe: Recipe) -> str:
     if recipe.normalizers:
         facts.append(" + ".join(map(str, recipe.normalizers)))
     facts.append(" + ".join(map(str, recipe.pre_tokenizers)) or "none")
-    if recipe.algorithm in ("bpe", "wordpiece"):
+    if recipe.traits.learns_merges:
         facts += [recipe.score, recipe.tie_break]
     return f"{recipe.name}: {', '.join(facts)}"
 

@@ -121,7 +121,7 @@ class Decodes(Described):
         """The text that token strings stand for; they need not be in the vocabulary."""
         own = self._spelled_as_themselves
         try:
-            if self.recipe.units == "bytes":
+            if self.recipe.is_byte_level:
                 encoded = [own[t] if t in own else byte_level.unspell(t) for t in tokens]
             else:
                 encoded = [token.encode() for token in tokens]

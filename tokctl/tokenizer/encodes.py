@@ -206,7 +206,7 @@ class Encodes(Described):
     @cached_property
     def _must_have_ids(self) -> bool:
         """Can a character be without an id, and no token stand for it?"""
-        return self.unk_id is None and self.recipe.alphabet != "bytes"
+        return self.unk_id is None and not self.recipe.is_byte_level
 
     def encode_batch(
         self,

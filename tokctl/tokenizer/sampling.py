@@ -127,7 +127,7 @@ def check_nbest(tokenizer: Tokenizer, n: int) -> None:
 
 
 def _check(tokenizer: Tokenizer) -> None:
-    if tokenizer.recipe.algorithm != "unigram":
+    if not tokenizer.recipe.traits.has_scores:
         raise TokctlError(
             f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
             "train a unigram model: --algo unigram",

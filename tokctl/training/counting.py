@@ -125,7 +125,7 @@ def count_mapping(
         check_count(word, times)
         try:
             encoded = word.encode() if isinstance(word, str) else word
-            if recipe.units == "characters":
+            if not recipe.is_byte_level:
                 encoded.decode()
         except UnicodeError:
             raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
@@ -158,7 +158,7 @@ def count_lines(
         TokctlError: names the file and the line that is not of this form.
     """
     refuse_text_options(options)
-    characters = recipe.units == "characters"
+    characters = not recipe.is_byte_level
     counter, read = counted_lines(
         document, characters=characters, progress=progress, limit=memory_limit(options)
     )

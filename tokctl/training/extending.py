@@ -16,7 +16,7 @@ _FREE = {"name", "special_tokens", "post_processors", "decoders"}
 
 def check(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
-    if recipe.algorithm == "unigram" or old.recipe.algorithm == "unigram":
+    if recipe.traits.has_scores or old.recipe.traits.has_scores:
         raise TokctlError(
             "a unigram model can't be extended: its scores are those of one vocabulary",
             "train a new one on the old and the new texts together",
@@ -38,7 +38,7 @@ def check(old: FilledRecipe, recipe: Recipe) -> None:
             "special tokens may be added, not taken away",
         )
     made = {merge.token for merge in old.merges}
-    symbols = recipe.algorithm in ("bpe", "wordpiece")
+    symbols = recipe.traits.learns_merges
     if symbols and not made and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
         raise TokctlError(
             "the model to extend has no merges: its file does not tell how its tokens were made",
@@ -48,7 +48,7 @@ def check(old: FilledRecipe, recipe: Recipe) -> None:
     ordinary = set(old.tokens)
     for token in new_special_tokens(old, recipe):
         spelled = {token.encode()}
-        if recipe.units == "bytes" and set(token) <= BYTES.keys():
+        if recipe.is_byte_level and set(token) <= BYTES.keys():
             spelled.add(unspell(token))
         if spelled & ordinary:
             raise TokctlError(

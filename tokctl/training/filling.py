@@ -141,7 +141,7 @@ def _by_merges(
         vocab_size=_room(recipe, options),
         special_tokens=special,
         reserved=_reserved(recipe),
-        initial_alphabet=IN_ID_ORDER if recipe.alphabet == "bytes" else [],
+        initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
         bare_characters=recipe.alphabet == "characters",
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
@@ -251,7 +251,7 @@ _TRAINERS = {
 def _reserved(recipe: Recipe) -> list[bytes]:
     """What a model file would spell as a special token is spelled: for a byte-level model
     with the special token `Ġt` that is a space and a t."""
-    if recipe.units != "bytes":
+    if not recipe.is_byte_level:
         return []
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 

@@ -112,7 +112,7 @@ class Options(Value):
     def check_against(self, recipe: Recipe) -> None:
         """TokctlError where an option means nothing for the recipe."""
         longest = self.max_token_length
-        if recipe.algorithm == "unigram" and longest is not None and longest > LONGEST_PIECE:
+        if recipe.traits.has_scores and longest is not None and longest > LONGEST_PIECE:
             raise TokctlError(
                 f"{_NUMBERS['max_token_length']} can't be {longest} for unigram",
                 f"its pieces have up to {LONGEST_PIECE} characters: --max-token-length "
@@ -121,7 +121,7 @@ class Options(Value):
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"
-        if recipe.units == "bytes":
+        if recipe.is_byte_level:
             raise TokctlError(
                 "coverage and limits of the alphabet are for characters, and a byte-level model "
                 "has all 256 bytes",
@@ -137,8 +137,8 @@ class Options(Value):
 
 def whole_pre_tokens(recipe: Recipe) -> bool:
     """Is every pre-token one token: words, or user-perceived characters split off before?"""
-    return recipe.algorithm == "word" or (
-        recipe.algorithm == "char" and recipe.segmentation == "lookup"
+    return recipe.traits.learns_words or (
+        recipe.traits.learns_characters and recipe.looks_up_pre_tokens
     )
 
 

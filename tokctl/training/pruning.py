@@ -36,7 +36,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         return model
     if not model.merges:
         ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in stays]
-        if model.recipe.algorithm == "unigram":
+        if model.recipe.traits.has_scores:
             # The sort is stable: ties stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
         return _renumbered(model, stays | set(ranked[: size - len(stays)]), [])
@@ -54,7 +54,7 @@ def _base(model: FilledRecipe) -> set[int]:
     """The ids that always stay."""
     recipe = model.recipe
     stays = {token.id for token in model.added}
-    if recipe.algorithm in ("word", "char"):
+    if recipe.traits.by_frequency:
         return stays
     made = {merge.token for merge in model.merges}
     for id_, token in enumerate(model.tokens):
@@ -78,7 +78,7 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
             pruned_from=len(model.tokens),
             alphabet_size=(
                 len(kept) - len(model.apart)
-                if model.recipe.algorithm == "char"
+                if model.recipe.traits.learns_characters
                 else record.alphabet_size
             ),
         )

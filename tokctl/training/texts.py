@@ -64,7 +64,7 @@ class _Texts:
         self.counter = _native.Counter(*parts, self.threads, **memory_limit(options))
         self.documents = self.bytes = 0
         self.digests: list[str] = []
-        self._errors = options.errors if recipe.units == "characters" else None
+        self._errors = options.errors if not recipe.is_byte_level else None
         sampled = share("sample", options.sample)
         self._sampler = _native.LineSampler(sampled, options.seed) if sampled else None
         self._progress = progress

@@ -141,7 +141,7 @@ def compare(
     if threads is not None and threads < 1:
         raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
     threads = threads or available_threads()
-    characters = any(model.recipe.units == "characters" for model in named.values())
+    characters = any(not model.recipe.is_byte_level for model in named.values())
     read = read_texts(texts, characters=characters, errors=errors)
     read += [
         read_together(name, given, characters=characters, errors=errors)

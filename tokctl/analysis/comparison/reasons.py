@@ -73,7 +73,7 @@ class Reasons:
             return "the pre-tokenizer cuts it there"
         if algorithm == "unigram":
             return self._no_piece(word)
-        if self.tokenizer.recipe.segmentation == "ranks" or not self.tokenizer.merges:
+        if self.tokenizer.recipe.has_ranks or not self.tokenizer.merges:
             first, second = map(self._name, pairs[0])
             return f"no token is spelled {first} and {second} together"
         return self._not_merged(word, pairs)
@@ -83,10 +83,10 @@ class Reasons:
 
     def _unknown(self, word: str, missing: str) -> str:
         recipe = self.tokenizer.recipe
-        if recipe.algorithm == "word":
+        if recipe.traits.learns_words:
             which = "" if missing == word else f"{missing} is "
             return f"{which}not among the words that it has tokens for"
-        if recipe.segmentation == "longest-match" and recipe.unknown != "char":
+        if recipe.matches_longest and recipe.unknown != "char":
             most = recipe.max_input_chars
             if most is not None and len(missing) > most:
                 return f"a word of more than {most:,} characters is unknown"
@@ -101,9 +101,9 @@ class Reasons:
         model = self.tokenizer.model
         if id_ in model.apart:
             return "an added token"
-        if model.recipe.algorithm == "unigram":
+        if model.recipe.traits.has_scores:
             return f"a piece of its own, probability {exp(model.scores[id_]):.2g}"
-        if model.recipe.algorithm == "word":
+        if model.recipe.traits.learns_words:
             return f"counted {model.counts[id_]:,} times" if model.counts else "a token"
         history = history_of(self.tokenizer)
         if id_ not in history.made_by:
@@ -158,7 +158,7 @@ class Reasons:
             return pairs[pair] / both if both else 0.0
 
         # Longest match goes from the left, so that the first pair is where a word ends.
-        greedy = tokenizer.recipe.segmentation == "longest-match"
+        greedy = tokenizer.recipe.matches_longest
         left, right = max(candidates[:1] if greedy else candidates, key=score)
         count, pair = pairs[left, right], self._spelled((left, right))
         if not count:
@@ -195,7 +195,7 @@ class Reasons:
 
     def _name(self, id_: int) -> str:
         """A token for people: what bytes spell, with a sign for the space."""
-        if self.tokenizer.recipe.units == "characters":
+        if not self.tokenizer.recipe.is_byte_level:
             return self.tokenizer.tokens[id_]
         spelled = self.tokenizer.model.tokens[id_].decode("utf-8", "backslashreplace")
         return spelled.replace(" ", "\u2423")

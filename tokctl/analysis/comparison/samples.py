@@ -135,7 +135,7 @@ def is_whole(tokenizer: Tokenizer, cut: Segmentation) -> bool:
 
 
 def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
-    if tokenizer.recipe.units == "characters":
+    if not tokenizer.recipe.is_byte_level:
         return encoding.tokens
     tokens = tokenizer.model.tokens
     return [

@@ -65,7 +65,7 @@ def train_sizes(
 
 def _grows(recipe: Recipe) -> bool:
     """Is a model of this recipe a part of the larger one?"""
-    return recipe.algorithm in ("bpe", "wordpiece", "word")
+    return recipe.traits.is_nested
 
 
 def sweep_points(

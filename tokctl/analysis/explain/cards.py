@@ -105,9 +105,9 @@ class _Maker:
         self.tokenizer = tokenizer
         self.counts = counts
         recipe = tokenizer.recipe
-        self.ranked = recipe.segmentation == "ranks"
-        self.matches = recipe.segmentation == "longest-match"
-        self.scored = recipe.algorithm == "unigram"
+        self.ranked = recipe.has_ranks
+        self.matches = recipe.matches_longest
+        self.scored = recipe.traits.has_scores
 
     def card(self, id_: int) -> TokenCard:
         model = self.tokenizer.model

@@ -147,20 +147,20 @@ def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -
 def check_merges(tokenizer: Tokenizer) -> None:
     """TokctlError where a model has no merge history at all."""
     recipe = tokenizer.recipe
-    if recipe.segmentation == "ranks":
+    if recipe.has_ranks:
         raise TokctlError(
             "the merges of this model are not known: its file ranks tokens, and says nothing "
             "of pairs",
             "--word TEXT and --token TOKEN show the merges that follow from the ranks",
         )
-    if recipe.algorithm == "unigram":
+    if recipe.traits.has_scores:
         raise TokctlError(
             "a unigram model has no merges: its pieces are chosen by likelihood",
             "see the rounds of its training: --rounds"
             if tokenizer.model.rounds
             else "what its pieces are worth: --token PIECE",
         )
-    if recipe.algorithm not in ("bpe", "wordpiece"):
+    if not recipe.traits.learns_merges:
         raise TokctlError(
             f"a {recipe.algorithm} model has no merges: its tokens are chosen by count",
             "see how often a token was counted: --token TOKEN",
@@ -205,7 +205,7 @@ def name_symbols(
 
 def _unknown_name(recipe: Recipe, data: bytes, start: int, end: int) -> str:
     kind, mark = recipe.marker
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         return byte_level.spell(data[start:end])
     if start == end:  # a marker that is a symbol of its own
         return mark

@@ -206,7 +206,7 @@ class Criterion:
         self._marker = kind, mark.encode()
         self._never = {model.tokens[id_] for id_ in model.apart}
         self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
-        if recipe.units == "bytes":
+        if recipe.is_byte_level:
             # What a model file would spell as a special token is spelled.
             spelled = (text for text in recipe.special_tokens if set(text) <= BYTES.keys())
             self._never |= set(map(unspell, spelled))

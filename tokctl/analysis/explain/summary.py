@@ -118,7 +118,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     history = history_of(tokenizer)
     ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
     texts = {id_: token_text(tokenizer, id_) for id_ in ids}
-    unit = "bytes" if recipe.units == "bytes" else "characters"
+    unit = "bytes" if recipe.is_byte_level else "characters"
     sizes = {
         id_: len(text) if unit == "bytes" else len(text.decode()) for id_, text in texts.items()
     }
@@ -147,16 +147,14 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         differences=() if refused else _differences(tokenizer),
         source=file_facts(tokenizer),
         frequent=_first(tokenizer, ids, model.counts),
-        highest=_first(tokenizer, ids, model.scores) if recipe.algorithm == "unigram" else (),
-        lowest=_first(tokenizer, ids, model.scores, sign=1)
-        if recipe.algorithm == "unigram"
-        else (),
+        highest=_first(tokenizer, ids, model.scores) if recipe.traits.has_scores else (),
+        lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
         rounds=tuple(model.rounds),
     )
 
 
 def _has_merges(recipe: Recipe) -> bool:
-    return recipe.algorithm in ("bpe", "wordpiece") and recipe.segmentation != "ranks"
+    return recipe.traits.learns_merges and not recipe.has_ranks
 
 
 def _kinds(tokenizer: Tokenizer) -> dict[str, int]:
@@ -315,7 +313,7 @@ def merge_curve(tokenizer: Tokenizer) -> list[MergePoint]:
 def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
     """Pieces spread over all of them by score; none where the model has no scores."""
     model = tokenizer.model
-    if tokenizer.recipe.algorithm != "unigram":
+    if not tokenizer.recipe.traits.has_scores:
         return []
     ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
     ids.sort(key=lambda id_: (-model.scores[id_], id_))

@@ -124,7 +124,7 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
         counted=counted_of(tokenizer, id_),
         added=next((token for token in tokenizer.model.added if token.id == id_), None),
     )
-    if tokenizer.recipe.segmentation == "ranks":
+    if tokenizer.recipe.has_ranks:
         return _with_ranks(tokenizer, known)
     births = history.made_by.get(id_, [])
     tree, ranks = _tree(history, id_)
@@ -200,7 +200,7 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
     if by_id := re.fullmatch(r"#(\d{1,18})", token, re.ASCII):
         _check_id(tokenizer, int(by_id[1]))
         return int(by_id[1])
-    if tokenizer.recipe.units == "bytes":
+    if tokenizer.recipe.is_byte_level:
         try:
             spelled = byte_level.spell(token.encode("utf-8", "surrogateescape"))
         except UnicodeEncodeError:
@@ -293,7 +293,7 @@ class Counted:
 def worth_of(tokenizer: Tokenizer, id_: int) -> Worth | None:
     """What a piece is worth; None for other tokens, and in other models."""
     model = tokenizer.model
-    if model.recipe.algorithm != "unigram" or id_ in model.apart:
+    if not model.recipe.traits.has_scores or id_ in model.apart:
         return None
     if is_byte_token(tokenizer, id_):
         return None

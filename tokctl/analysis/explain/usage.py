@@ -146,7 +146,7 @@ def segmented(
         counts = count_pre_tokens(tokenizer, sources, errors)
     else:
         counts = _count_between(tokenizer, sources, errors, added)
-    if tokenizer.recipe.segmentation == "symbols" and not tokenizer.recipe.fuse_unknown:
+    if tokenizer.recipe.emits_symbols and not tokenizer.recipe.fuse_unknown:
         counts = _cut(counts)
     encoder = segmenting.of_pre_tokens(tokenizer.model)
     encoded = encoder.batch([data for data, _ in counts], 1, None)
@@ -261,7 +261,7 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
     never = [id_ for id_ in range(tokenizer.vocab_size) if id_ not in uses and id_ not in special]
     ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
     texts = {id_: token_text(tokenizer, id_) for id_ in ids}
-    in_bytes = tokenizer.recipe.units == "bytes"
+    in_bytes = tokenizer.recipe.is_byte_level
     sizes = {id_: len(text) if in_bytes else len(text.decode()) for id_, text in texts.items()}
 
     def shares(groups: Iterable[tuple[Group, int]]) -> dict[Group, Share]:

@@ -161,7 +161,7 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     if space_mark(tokenizer.recipe):
         yield b" ", b""
         yield b"a", b"a"  # where spaces at the ends are removed
-    if tokenizer.recipe.segmentation in ("lookup", "symbols"):
+    if tokenizer.recipe.looks_up_pre_tokens or tokenizer.recipe.emits_symbols:
         return  # what these read does not hang on what stands beside it
     known = set()
     alphabet = []
@@ -171,14 +171,14 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
             known.add(text)
             alphabet.append(text)
     strange = [char.encode() for char in _STRANGE if char.encode() not in known]
-    if tokenizer.recipe.segmentation == "longest-match":
+    if tokenizer.recipe.matches_longest:
         strange = []  # they would make the whole word unknown
-    if tokenizer.recipe.algorithm == "unigram":
+    if tokenizer.recipe.traits.has_scores:
         alphabet = []  # beside what no piece spells, the best path of the rest stays the best
     for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
         yield neighbour, b""
         yield b"", neighbour
-    if tokenizer.recipe.segmentation == "longest-match":
+    if tokenizer.recipe.matches_longest:
         # A character before may belong to a longer match; few tokens go on from a long one.
         mark = tokenizer.recipe.marker.text.encode()
         tokens = (tokenizer.model.tokens[id_] for id_ in ordinary_ids(tokenizer))
@@ -218,10 +218,10 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
     if model.training is not None:
         return "alphabet"
     text = token_text(tokenizer, id_)
-    units = len(text) if tokenizer.recipe.units == "bytes" else len(text.decode())
+    units = len(text) if tokenizer.recipe.is_byte_level else len(text.decode())
     if units <= 1:
         return "alphabet"
-    return "merged" if tokenizer.recipe.segmentation == "ranks" else "other"
+    return "merged" if tokenizer.recipe.has_ranks else "other"
 
 
 #: Characters of several scripts.
@@ -254,9 +254,9 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
         return "word end" if token.endswith(mark.encode()) else "before the word end"
     if space := space_mark(tokenizer.recipe):
         return "word start" if token.startswith(space.encode()) else "continuation"
-    if tokenizer.recipe.algorithm == "word":
+    if tokenizer.recipe.traits.learns_words:
         return "whole word"
-    if tokenizer.recipe.algorithm == "char":
+    if tokenizer.recipe.traits.learns_characters:
         return "any place"
     return "space before" if token[:1].isspace() else "no space before"
 

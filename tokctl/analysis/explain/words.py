@@ -438,7 +438,7 @@ def look_up(
     tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
 ) -> LookedUpWord:
     """How a word or character model reads one pre-token."""
-    whole = tokenizer.recipe.segmentation == "lookup"
+    whole = tokenizer.recipe.looks_up_pre_tokens
     text = data.decode()
     model = tokenizer.model
     known = {token: id_ for id_, token in enumerate(model.tokens) if id_ not in model.apart}
@@ -448,7 +448,7 @@ def look_up(
         token = None if id_ == NO_ID else tokenizer.tokens[id_]
         count = model.counts[id_] if model.counts and token is not None else None
         found.append(Lookup(part, token, count))
-    unit = "word" if whole and tokenizer.recipe.algorithm == "word" else "character"
+    unit = "word" if whole and tokenizer.recipe.traits.learns_words else "character"
     return LookedUpWord(data, unit, len(known), tuple(found), names, ids)
 
 
@@ -609,7 +609,7 @@ def _merge_word(
             f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
         )
     symbols = name_symbols(tokenizer, data, ids, lengths)
-    ranked = tokenizer.recipe.segmentation == "ranks"
+    ranked = tokenizer.recipe.has_ranks
     if ranked:
         rules = Ranks(tokenizer)
         word = Segmented(rules, False, ids, symbols)
@@ -617,7 +617,7 @@ def _merge_word(
     else:
         history = history_of(tokenizer)
         _, _, ranks = tokenizer.encoder.replay(data, len(history.merges))
-        word = Segmented(history, tokenizer.recipe.segmentation == "replay", ids, symbols)
+        word = Segmented(history, tokenizer.recipe.replays_merges, ids, symbols)
         merges = [history.merges[rank] for rank in ranks]
         pairs = [(merge.left, merge.right) for merge in merges]
         steps = tuple(word.steps(zip(ranks, pairs, strict=True)))

@@ -147,7 +147,7 @@ class Subject:
     @cached_property
     def partial(self) -> frozenset[int]:
         """The ordinary tokens that are no whole characters."""
-        if self.recipe.units != "bytes":
+        if not self.recipe.is_byte_level:
             return frozenset()
         tokens = self.model.tokens
         return frozenset(id_ for id_ in self.ordinary if not is_whole(tokens[id_]))
@@ -155,7 +155,7 @@ class Subject:
     @cached_property
     def reserve(self) -> frozenset[int]:
         """The tokens of single bytes, which stand ready for what is rare."""
-        if self.recipe.units != "bytes":
+        if not self.recipe.is_byte_level:
             return self.byte_tokens
         return frozenset(id_ for id_ in self.ordinary if len(self.model.tokens[id_]) == 1)
 

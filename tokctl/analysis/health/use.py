@@ -261,7 +261,7 @@ def check_merges(subject: Subject) -> Iterator[Answer]:
 
 def _no_merges(subject: Subject) -> str:
     recipe = subject.recipe
-    if recipe.segmentation in ("merges", "replay", "ranks"):
+    if recipe.segments_by_merging:
         return ""
     if subject.model.merges:
         return "the model encodes by longest match, whatever was merged in training"
@@ -279,10 +279,10 @@ class Trees:
 
     def __init__(self, subject: Subject) -> None:
         model, recipe = subject.model, subject.recipe
-        self.are_sure = recipe.marker.kind == "none" and recipe.segmentation != "replay"
+        self.are_sure = not recipe.marker.text and not recipe.replays_merges
         tokens = [(model.tokens[id_], id_) for id_ in subject.ordinary]
         made = subject.tokenizer.encoder.made(tokens) if self.are_sure else []
-        self.has_steps = recipe.segmentation != "ranks"
+        self.has_steps = not recipe.has_ranks
         self.merges: list[Triple] = (
             [(left, right, token) for left, right, token, *_ in model.merges]
             if self.has_steps

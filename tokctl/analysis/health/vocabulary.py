@@ -190,7 +190,7 @@ def _meets_nothing(subject: Subject) -> bool:
     recipe = subject.recipe
     # A byte-level model meets bytes alone, and byte fallback gives each character some:
     # `missing-bytes` and `missing-byte-tokens` say whether they are all there.
-    return recipe.units != "bytes" and recipe.unk_token is None and not recipe.byte_fallback
+    return not recipe.is_byte_level and recipe.unk_token is None and not recipe.byte_fallback
 
 
 # -- Bytes ---------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 def check_bytes(subject: Subject) -> Iterator[Answer]:
     tokens = subject.model.tokens
-    if subject.recipe.units == "bytes":
+    if subject.recipe.is_byte_level:
         there = {tokens[id_][0] for id_ in subject.reserve}
         yield _missing(subject, _MISSING[0], TEXT, there)
         yield _missing(subject, _MISSING[1], BINARY, there)

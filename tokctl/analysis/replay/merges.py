@@ -224,7 +224,7 @@ def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
     """What a person can mean who types a token: it may have a space where the model spells
     one otherwise. Only the first spelling of these that is a token."""
     data = token.encode("utf-8", "surrogatepass")
-    others = [byte_level.spell(data)] if tokenizer.recipe.units == "bytes" else []
+    others = [byte_level.spell(data)] if tokenizer.recipe.is_byte_level else []
     for spelling in (token, *others, token.replace(" ", "▁"), token.replace(" ", "Ġ")):
         if spelling in tokenizer.vocabulary:
             return {spelling}

@@ -95,7 +95,7 @@ def vocab_merges(path: Path, model: FilledRecipe) -> Reader:
 
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
-    if model.recipe.units == "bytes":
+    if model.recipe.is_byte_level:
         return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
     return _tokenizers(tokenizers.CharBPETokenizer.from_file(*files), special="none")
 

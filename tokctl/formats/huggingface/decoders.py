@@ -32,14 +32,14 @@ def to_json(recipe: Recipe) -> Json | None:
     """The component for a recipe's decoders; without any, what its marker says."""
     if [part.kind for part in recipe.decoders] == ["join"]:
         return None
-    if recipe.units == "bytes" and recipe.decoders and recipe.decoders[0].kind != "byte-level":
+    if recipe.is_byte_level and recipe.decoders and recipe.decoders[0].kind != "byte-level":
         raise InexpressibleError(
             f"its decoder {recipe.decoders[0].kind} would get bytes as they are spelled, not the "
             "bytes themselves"
         )
     if recipe.decoders:
         return in_sequence((_WRITERS[part.kind](part) for part in recipe.decoders), "decoders")
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         return _BYTE_LEVEL
     kind, text = recipe.marker
     if kind == "continuation":

@@ -61,7 +61,7 @@ def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
 
 
 def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
-    if recipe.segmentation != "longest-match":
+    if not recipe.matches_longest:
         raise InexpressibleError("its WordPiece does not replay merges")
     if recipe.unknown != "word":
         raise InexpressibleError("its WordPiece knows no unknown characters, only unknown words")
@@ -91,7 +91,7 @@ def _word(recipe: Recipe, _unk_id: int | None) -> Json:
 
 def _char(recipe: Recipe, unk_id: int | None) -> Json:
     """Characters are BPE without merges, or words where a pre-tokenizer cuts them out."""
-    return (_word if recipe.segmentation == "lookup" else _bpe)(recipe, unk_id)
+    return (_word if recipe.looks_up_pre_tokens else _bpe)(recipe, unk_id)
 
 
 _WRITERS = {

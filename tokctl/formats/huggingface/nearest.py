@@ -54,20 +54,18 @@ def _precision(model: FilledRecipe) -> Steps:
         # Merges add nothing up.
         if recipe.byte_fallback:
             lost += ", and bytes that no text can spell (<0x41>)"
-        yield Step(
-            _with(model, precision="double"), lost if recipe.algorithm == "unigram" else None
-        )
+        yield Step(_with(model, precision="double"), lost if recipe.traits.has_scores else None)
 
 
 def _unknown(model: FilledRecipe) -> Steps:
     recipe = model.recipe
-    if recipe.algorithm == "unigram" and not recipe.fuse_unknown:
+    if recipe.traits.has_scores and not recipe.fuse_unknown:
         yield Step(_with(model, fuse_unknown=True), "one unknown token for each unknown character")
-    elif recipe.algorithm == "word" and recipe.fuse_unknown:
+    elif recipe.traits.learns_words and recipe.fuse_unknown:
         yield Step(_with(model, fuse_unknown=False), "one unknown token for several unknown words")
-    elif recipe.algorithm == "char" and recipe.segmentation == "lookup" and recipe.fuse_unknown:
+    elif recipe.traits.learns_characters and recipe.looks_up_pre_tokens and recipe.fuse_unknown:
         yield Step(_with(model, fuse_unknown=False), "one unknown token for several characters")
-    if recipe.algorithm == "wordpiece" and recipe.unknown != "word":
+    if recipe.traits.marks_continuations and recipe.unknown != "word":
         yield Step(_with(model, unknown="word"), "an unknown token for the unknown character alone")
     if drops_unknown(recipe) and not needs_unknown(recipe):
         yield Step(model, "that a character without a token is an error: it drops it in silence")
@@ -80,18 +78,18 @@ def _scores(model: FilledRecipe) -> Steps:
     the tokens that the model makes."""
     made = [score for id_, score in enumerate(model.scores) if id_ not in model.apart]
     lowest = min(made, default=0.0)
-    if model.recipe.algorithm == "unigram" and made and min(model.scores) < lowest:
+    if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
         yield Step(replace(model, scores=[max(score, lowest) for score in model.scores]), None)
 
 
 def _segmentation(model: FilledRecipe) -> Steps:
     recipe = model.recipe
-    if recipe.algorithm == "bpe" and recipe.segmentation == "replay":
+    if recipe.algorithm == "bpe" and recipe.replays_merges:
         yield Step(
             _with(model, segmentation="merges"),
             "merges that are replayed one after the other: it merges by rank",
         )
-    if recipe.algorithm == "wordpiece" and recipe.segmentation != "longest-match":
+    if recipe.traits.marks_continuations and not recipe.matches_longest:
         yield Step(
             _with(model, segmentation="longest-match"),
             "WordPiece by merges: it takes the longest token that matches",
@@ -194,11 +192,11 @@ def _spelled_in_text(model: FilledRecipe) -> Steps:
 def _decoders(model: FilledRecipe) -> Steps:
     recipe = model.recipe
     first = recipe.decoders[0].kind if recipe.decoders else "byte-level"
-    if recipe.units == "bytes" and first not in ("byte-level", "join"):
+    if recipe.is_byte_level and first not in ("byte-level", "join"):
         yield Step(
             _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
         )
-    if recipe.marker.kind == "end-fused" and not recipe.decoders:
+    if recipe.marker.is_end_fused and not recipe.decoders:
         mark = recipe.marker.text.encode()
         if any(mark in token.removesuffix(mark) for token in model.tokens):
             yield Step(

@@ -163,7 +163,7 @@ def tokens_of(recipe: Recipe, spelled: list[str], added: list[AddedToken]) -> li
         raise ValueError(f"there is no token with the id {total - 2}, and one with {total - 1}")
     texts: list[str] = [*spelled, *[""] * (total - len(spelled))]
     apart = {token.id: token.text for token in added if not token.ordinary}
-    if recipe.units != "bytes":
+    if not recipe.is_byte_level:
         for id_, text in apart.items():
             texts[id_] = text
         return [text.encode() for text in texts]
@@ -194,7 +194,7 @@ def merge_ids(
     """The ids of the left sides, the right sides and the new tokens; ValueError where one is
     no token."""
     # Comprehensions over whole columns: a command that encodes one line waits for this.
-    mark = recipe.marker.text if recipe.marker.kind == "continuation" else ""
+    mark = recipe.marker.text if recipe.marker.is_continuation else ""
     lefts = [left for left, _ in pairs]
     rights = [right for _, right in pairs]
     tails = [right.removeprefix(mark) for right in rights] if mark else rights

@@ -100,10 +100,10 @@ def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
     text = token.text
     if recipe.segmentation in ("longest-match", "lookup") or recipe.whole_words:
         return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
-    if recipe.segmentation == "viterbi":
+    if recipe.traits.has_scores:
         raw = bool(recipe.normalizers) and not token.normalized
         return token.single_word or (raw and not token.special)
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         return False
     return len(text.removesuffix(recipe.marker.text)) == 1
 

@@ -16,7 +16,7 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
     recipe = model.recipe
     texts = [token.decode(errors="replace") for token in model.tokens]
     unk_token, found = recipe.unk_token or "<unk>", list(recipe.decoders)
-    falls_back, words = recipe.byte_fallback, recipe.algorithm == "word"
+    falls_back, words = recipe.byte_fallback, recipe.traits.learns_words
     surface = unk_token
     if found and found[0].kind == "replace" and found[0]["pattern"] == unk_token:
         surface = found[0]["content"]

@@ -45,7 +45,7 @@ def fitted(model: FilledRecipe) -> Fitted:
     rules, rest, losses = _rules(recipe.normalizers)
     splits = recipe.pre_tokenizers
     exact = [one for one in EVERY if normalizers(one, rules=bool(rules.blob)) == tuple(rest)]
-    if exact and (splits == WORDS if recipe.algorithm == "word" else not splits):
+    if exact and (splits == WORDS if recipe.traits.learns_words else not splits):
         spaces = exact[0]
     else:
         spaces, more = _nearest(model, rest, bool(rules.blob))
@@ -156,7 +156,7 @@ def _nearest(model: FilledRecipe, parts: list[Part], rules: bool) -> tuple[Space
         state.step(part)
     for part in recipe.pre_tokenizers:
         state.split(part)
-    if recipe.algorithm == "word" and not recipe.pre_tokenizers:
+    if recipe.traits.learns_words and not recipe.pre_tokenizers:
         state.losses.append(Loss("that a whole text is one word"))
     tidy = state.inside or (state.left and state.right)
     spaces = Spaces("before" if state.prefix else "", tidy, state.escape)
@@ -190,11 +190,11 @@ def _joined_words(model: FilledRecipe) -> Loss | None:
     mark = MARK.encode()
     recipe = model.recipe
     splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
-    if not splits or recipe.algorithm == "word":
+    if not splits or recipe.traits.learns_words:
         return None
     ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.apart)
     joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
-    if joined is not None and recipe.algorithm != "char":
+    if joined is not None and not recipe.traits.learns_characters:
         return Loss(f"that words are split, which its piece {model.spelled[joined]!r} joins")
     if mark not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
         return Loss(f"that words are split: {MARK} has no token, and is one with its neighbours")

@@ -120,7 +120,7 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
         texts[id_], types[id_] = b"<|unused_%d|>" % id_, CONTROL
     if len(set(texts)) != len(texts) or b"" in texts:
         raise InexpressibleError("a token is empty, or two are spelled alike")
-    if model.recipe.algorithm == "unigram" and not {NORMAL, USER_DEFINED} & set(types):
+    if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
         raise InexpressibleError("it has no token that text becomes")
     scores = _written_scores(model)
     decides = model.recipe.algorithm in ("bpe", "unigram")
@@ -176,7 +176,7 @@ def _is_best(model: FilledRecipe, id_: int) -> bool:
 def _of_one_byte(model: FilledRecipe) -> list[int]:
     """User-defined pieces that only their score, 0, shows: no rules say that they stay."""
     recipe = model.recipe
-    if recipe.algorithm != "unigram" or recipe.precision != "single":
+    if not recipe.traits.has_scores or recipe.precision != "single":
         return []
     if min(model.scores, default=0) >= 0 or any(charsmap.blob_of(p) for p in recipe.normalizers):
         return []
@@ -192,7 +192,7 @@ def _kept(part: object) -> tuple[str, ...]:
 
 def _written_scores(model: FilledRecipe) -> list[float]:
     """As they are known; of words and characters that were counted, as training has them."""
-    if model.recipe.algorithm in ("word", "char") and model.scores:
+    if model.recipe.traits.by_frequency and model.scores:
         return [-math.inf if score == LOWEST else score for score in model.scores]
     if model.scores:
         return model.scores

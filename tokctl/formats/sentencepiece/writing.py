@@ -60,11 +60,11 @@ def _check(model: FilledRecipe) -> None:
     """InexpressibleError unless there is something like it."""
     recipe = model.recipe
     algorithm = recipe.algorithm
-    if recipe.units == "bytes":
+    if recipe.is_byte_level:
         raise InexpressibleError("its tokens are bytes, and SentencePiece's are characters")
     if algorithm not in SEGMENTATIONS:
         raise InexpressibleError(f"SentencePiece has no {algorithm}")
-    if recipe.marker.kind != "none":
+    if recipe.marker.text:
         raise InexpressibleError(f"SentencePiece has no word marker but {MARK}")
     if algorithm != "bpe" and recipe.segmentation != SEGMENTATIONS[algorithm]:
         raise InexpressibleError(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
@@ -85,7 +85,7 @@ def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
     looks_up = recipe.algorithm in ("unigram", "word") or recipe.whole_words
     if complete and recipe.precision == "double" and looks_up:
         found.append(Loss("that the text <0x41> becomes the token of that byte"))
-    if recipe.algorithm == "unigram" and recipe.precision == "double":
+    if recipe.traits.has_scores and recipe.precision == "double":
         found.append(
             Loss("sums of log probabilities in double precision: near-ties can be split otherwise")
         )

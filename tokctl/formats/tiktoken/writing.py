@@ -70,7 +70,7 @@ def _ranked(model: FilledRecipe) -> FilledRecipe:
     recipe = model.recipe
     if recipe.algorithm != "bpe":
         raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
-    if recipe.units != "bytes":
+    if not recipe.is_byte_level:
         raise InexpressibleError("tiktoken's BPE is one of bytes, and this is one of characters")
     ranked = merging.by_ranks(model, scored=False)
     apart = ranked.apart

@@ -63,7 +63,7 @@ def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str,
     yield from _parts("split", recipe.pre_tokenizers)
     if not recipe.pre_tokenizers:
         yield "split", "not at all: a text is one pre-token"
-    if recipe.segmentation != "lookup":
+    if not recipe.looks_up_pre_tokens:
         yield "symbols", f"{recipe.units}, {_marked(recipe)}"
     if trained:
         yield from _choice(recipe)
@@ -106,12 +106,12 @@ def part_text(part: Part) -> str:
 def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """How the training chose the tokens."""
     ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
-    if recipe.algorithm in ("bpe", "wordpiece"):
+    if recipe.traits.learns_merges:
         yield "merged", f"{_SCORES[recipe.score]}; {ties}"
-    elif recipe.algorithm == "unigram":
+    elif recipe.traits.has_scores:
         yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
     else:
-        what = "pre-tokens" if recipe.segmentation == "lookup" else "characters"
+        what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
         yield "chosen", f"the most frequent {what}; of equals the one seen first"
 
 
@@ -119,7 +119,7 @@ def _encoded(recipe: Recipe) -> str:
     text = _SEGMENTATIONS[recipe.segmentation]
     if recipe.whole_words:
         text = f"a pre-token that is a token stays whole; else {text}"
-    if recipe.precision == "single" and recipe.segmentation == "viterbi":
+    if recipe.precision == "single" and recipe.traits.has_scores:
         text += ", sums in single precision"
     return text
 
@@ -130,19 +130,19 @@ def _unknown(recipe: Recipe) -> str:
         lacking = recipe.unk_token and f", or {visible(recipe.unk_token)} where one is missing"
         return text + (lacking or "")
     if recipe.unk_token is None:
-        if recipe.alphabet == "bytes":
+        if recipe.is_byte_level:
             return "never: every byte has a token"
         return "an error: there is no unknown token"
     name = visible(recipe.unk_token)
-    if recipe.segmentation == "lookup":
+    if recipe.looks_up_pre_tokens:
         text = f"a pre-token without a token is {name}"
-    elif recipe.segmentation != "longest-match" or recipe.unknown == "char":
+    elif not recipe.matches_longest or recipe.unknown == "char":
         text = f"a character without a token is {name}"
         if recipe.fuse_unknown:
             text += "; several side by side are one"
     else:
         text = f"a word with a stretch that no token fits is {name}"
-    if recipe.max_input_chars is not None and recipe.segmentation == "longest-match":
+    if recipe.max_input_chars is not None and recipe.matches_longest:
         text += f"; a word of over {plural(recipe.max_input_chars, 'character')} too"
     return text
 
@@ -181,7 +181,7 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
 
 
 def _exhausted(recipe: Recipe) -> str:
-    if recipe.algorithm in ("bpe", "wordpiece"):
+    if recipe.traits.learns_merges:
         return "no pair was left"
     return f"the text gave no more {'pieces' if recipe.algorithm == 'unigram' else 'tokens'}"
 

@@ -80,7 +80,7 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
 def _merges_known(summary: Summary) -> str:
     if summary.merges is not None:
         return f", {plural(summary.merges, 'merge')}"
-    return ", ranked; merges follow from that" if summary.recipe.segmentation == "ranks" else ""
+    return ", ranked; merges follow from that" if summary.recipe.has_ranks else ""
 
 
 def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:

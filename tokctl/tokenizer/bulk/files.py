@@ -129,7 +129,7 @@ class Files:
 
     @property
     def _reads_characters(self) -> bool:
-        return self.tokenizer.recipe.units != "bytes"
+        return not self.tokenizer.recipe.is_byte_level
 
     def _no_id(self, text: bytes, name: str, line: int | None = None) -> TokctlError:
         """The error for the first token of `text` that has no id; `line` is that of its start."""

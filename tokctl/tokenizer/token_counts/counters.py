@@ -41,7 +41,7 @@ class Counter(ABC):
     @property
     def reads_characters(self) -> bool:
         """Must its texts be UTF-8?"""
-        return self.tokenizer.recipe.units != "bytes"
+        return not self.tokenizer.recipe.is_byte_level
 
     @abstractmethod
     def reset(self) -> None:
@@ -69,7 +69,7 @@ class Counter(ABC):
     def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
         """The tokens of each text; `place` names one for an error."""
         encoder = self.tokenizer.encoder
-        must = self.tokenizer.unk_id is None and self.tokenizer.recipe.alphabet != "bytes"
+        must = self.tokenizer.unk_id is None and not self.tokenizer.recipe.is_byte_level
         try:
             _, packed = encoder.batch_array(texts, self.settings.threads, self.matcher, None, must)
         except CoreError as error:
