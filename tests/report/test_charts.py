@@ -19,16 +19,22 @@ from tokctl.analysis.explain.summary import UseCurves, model_curves
 from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.errors import TokctlError
 from tokctl.render import charts
-from tokctl.render.charts.drawing import Drawing, labels
-from tokctl.render.charts.files import ENDINGS, chart_bytes, ending_of
-from tokctl.render.charts.look import PAGE, PAPER
-from tokctl.render.charts.svg import page_svg
+from tokctl.render.charts.drawing import (
+    ENDINGS,
+    PAGE,
+    PAPER,
+    Drawing,
+    chart_bytes,
+    ending_of,
+    labels,
+    page_svg,
+)
 
 pytest.importorskip("altair", reason="charts need the extra `report`")
 pytest.importorskip("vl_convert", reason="charts need the extra `report`")
 
-from tokctl.render.charts import balance, usage
-from tokctl.render.charts.every import compare_drawings, inspect_drawings
+from tokctl.render.charts import figures
+from tokctl.render.charts.figures import compare_drawings, inspect_drawings
 
 START = {".png": b"\x89PNG\r\n", ".svg": b"<svg ", ".pdf": b"%PDF-", ".json": b"{\n"}
 
@@ -125,17 +131,17 @@ def test_wrong_endings_are_refused() -> None:
 
 def test_better_is_better() -> None:
     metrics = {metric.name: metric for metric in METRICS}
-    assert balance.better(metrics["tokens"], 90, 100) == pytest.approx(10)
-    assert balance.better(metrics["tokens"], 110, 100) == pytest.approx(-10)
-    assert balance.better(metrics["strr"], 0.6, 0.5) == pytest.approx(20)
-    assert balance.better(metrics["strr"], 0.6, 0.0) is None
-    assert balance.better(metrics["strr"], Absent("x"), 1.0) is None
+    assert figures.better(metrics["tokens"], 90, 100) == pytest.approx(10)
+    assert figures.better(metrics["tokens"], 110, 100) == pytest.approx(-10)
+    assert figures.better(metrics["strr"], 0.6, 0.5) == pytest.approx(20)
+    assert figures.better(metrics["strr"], 0.6, 0.0) is None
+    assert figures.better(metrics["strr"], Absent("x"), 1.0) is None
 
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.integers(0, 40), st.integers(1, 10**12), max_size=30))
 def test_shares_of_lengths_are_shares(counts: dict[int, int]) -> None:
-    drawing = usage.lengths(["a"], [counts])
+    drawing = figures.lengths(["a"], [counts])
     total = sum(float(row[1].strip("<>%")) for row in drawing.rows)
     assert not counts or total == pytest.approx(100, abs=0.4)
 

@@ -15,7 +15,6 @@ from tests.conftest import shared_file
 from tests.metrics.models import TEXT, model
 from tokctl import Tokenizer
 from tokctl.render import charts
-from tokctl.render.charts import extra
 
 pytest.importorskip("altair", reason="pages need the extra `report`")
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -157,7 +156,7 @@ def test_an_empty_text() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(extra._NEEDED, "a_module_that_nobody_has", "its-package")
+    monkeypatch.setitem(charts._NEEDED, "a_module_that_nobody_has", "its-package")
     for option, path in (("--html", "p.html"), ("--plot", "c.svg")):
         err = refused("compare", *MODELS, "low.txt", option, path)
         assert err == error("pages and charts need its-package", "pip install 'tokctl[report]'")

@@ -20,7 +20,8 @@ from tokctl.analysis.explain import summarize
 from tokctl.analysis.explain.cards import token_cards
 from tokctl.analysis.explain.summary import model_curves
 from tokctl.analysis.metrics import METRICS
-from tokctl.render.page import compare_page, inspect_page, shown
+from tokctl.render import page as shown
+from tokctl.render.page import compare_page, inspect_page
 
 pytest.importorskip("altair", reason="pages need the extra `report`")
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -173,7 +174,7 @@ def test_tokens_have_cards_and_say_what_the_models_say() -> None:
         for id_ in range(0, model.vocab_size, 7):
             card = cards[place]["cards"][str(id_)]
             facts = dict(card["facts"])
-            assert card["title"] == shown.token(model.tokens[id_])
+            assert card["title"] == shown.spelling(model.tokens[id_])
             assert facts["id"] == str(id_)
             text = bytes.fromhex(facts["bytes"]) if facts["bytes"] != "none" else b""
             assert shown.text_of(text) == facts["text"] or not text
@@ -194,8 +195,8 @@ def test_one_model_and_one_text() -> None:
 CODE = """
 from tests.report.made import hostile
 from tests.report.test_page import model_page, page
-from tokctl.render.charts.every import compare_drawings
-from tokctl.render.charts.files import ENDINGS, chart_bytes
+from tokctl.render.charts.figures import compare_drawings
+from tokctl.render.charts.drawing import ENDINGS, chart_bytes
 from hashlib import sha256
 made = hostile()
 parts = [page(made).encode(), model_page("default unigram").encode()]
@@ -235,11 +236,11 @@ def test_the_direction_of_a_sentence(text: str, expected: str) -> None:
 
 
 def test_a_mark_does_not_join_the_token_before() -> None:
-    assert shown.token("\u0301x") == "\u25cc\u0301x"
-    assert shown.token("e\u0301 \u0301") == "e\u0301␣\u25cc\u0301"
+    assert shown.spelling("\u0301x") == "\u25cc\u0301x"
+    assert shown.spelling("e\u0301 \u0301") == "e\u0301␣\u25cc\u0301"
 
 
 def test_long_texts_are_cut() -> None:
-    assert shown.token("x" * 10_000).endswith("… (10,000 characters)")
+    assert shown.spelling("x" * 10_000).endswith("… (10,000 characters)")
     assert len(shown.prose("\x00" * 100_000)) < 9_000
     assert shown.hexadecimal(b"\x00" * 1000).endswith("(1,000 bytes)")

@@ -118,14 +118,13 @@ def asked(
     written = "--html" if html is not None else "--plot"
     if others:
         raise TokctlError(f"{written} and {others[0]} are two outputs", "choose one of them")
-    from tokctl.render.charts import extra
 
-    extra.check()
+    charts.check_extra()
     for option, path in (("--html", html), ("--plot", plot)):
         if path is not None:
             _check(world, option, path, inputs)
     if plot is not None:
-        from tokctl.render.charts.files import ending_of
+        from tokctl.render.charts.drawing import ending_of
 
         ending_of(plot)
     if html is not None and plot is not None and os.path.realpath(html) == os.path.realpath(plot):
@@ -176,7 +175,7 @@ def write_comparison(
 
         _write(world, "--html", report.html, compare_page(comparison, cards, uses).encode())
     if report.plot is not None:
-        from tokctl.render.charts.every import compare_drawings
+        from tokctl.render.charts.figures import compare_drawings
 
         _plot(world, report, compare_drawings(comparison, uses))
 
@@ -241,13 +240,13 @@ def write_model(
         page = inspect_page(name, summary, curves, cards, measured, use, walk)
         _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
-        from tokctl.render.charts.every import inspect_drawings
+        from tokctl.render.charts.figures import inspect_drawings
 
         _plot(world, report, inspect_drawings(summary, curves, use))
 
 
 def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None:
-    from tokctl.render.charts.files import chart_bytes, ending_of
+    from tokctl.render.charts.drawing import chart_bytes, ending_of
 
     assert report.plot is not None
     name = report.chart or next(iter(drawings), "")

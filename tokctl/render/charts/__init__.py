@@ -5,6 +5,10 @@ This module knows their names alone; what draws them is imported when one is dra
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from tokctl.errors import TokctlError
+
 #: The names of the charts of each command with what they show, the most useful first.
 COMPARE = {
     "sweep": "tokens against vocabulary size, with several sizes",
@@ -23,3 +27,16 @@ INSPECT = {
     "lengths": "how long the tokens of the texts are, with texts",
     "frequencies": "how often each token of the texts occurs, with texts",
 }
+
+
+#: Modules and the packages that they come in.
+_NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
+
+
+def check_extra() -> None:
+    """TokctlError where something of the extra is not installed."""
+    missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise TokctlError(
+            f"pages and charts need {' and '.join(missing)}", "pip install 'tokctl[report]'"
+        )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from tokctl.render.charts.look import DASHES, SHAPES, Look
+from tokctl.render.charts.drawing import DASHES, SHAPES, Look
 
 #: Pixels of a model's name in a legend.
 _LEGEND = 170

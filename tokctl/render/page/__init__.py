@@ -2,22 +2,57 @@
 
 The page holds everything: tables, charts as SVG, a style sheet, one small script. It fetches
 nothing, and its Content-Security-Policy forbids it to. The text of corpora and models is made
-visible first (`shown`), and then escaped by the templates; the script makes text of what it
-shows, never markup.
+visible first (`token`, `prose`), and then escaped by the templates; the script makes text of what
+it shows, never markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import base64
+import hashlib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from tokctl import __version__
+from tokctl.analysis.comparison import Comparison, Cut, Segmentation
+from tokctl.analysis.explain import MergeRecord, Summary
+from tokctl.analysis.explain.cards import Node, TokenCard
+from tokctl.analysis.explain.summary import ModelCurves, UseCurves
+from tokctl.analysis.explain.words import Path
+from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
+from tokctl.render.charts import check_extra
+from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
+from tokctl.render.compare import rows
+from tokctl.render.console import drawn, visible
+from tokctl.render.inspect.summary import ALGORITHM_NAMES, check_rows, summary_facts
+from tokctl.wording import times
 
 if TYPE_CHECKING:
-    from tokctl.analysis.comparison import Comparison
-    from tokctl.analysis.explain import Summary
-    from tokctl.analysis.explain.cards import TokenCard
-    from tokctl.analysis.explain.summary import ModelCurves, UseCurves
+    from jinja2 import Environment
+    from markupsafe import Markup
 
-__all__ = ["compare_page", "inspect_page"]
+
+@dataclass(frozen=True)
+class MetricCell:
+    """A figure in a table.
+
+    Attributes:
+        text: the figure as it is written everywhere.
+        best: it is the best of its row.
+        change: how it differs from the baseline, in words; empty where it can't be said.
+        verdict: `better`, `worse` or empty.
+        interval: between which numbers it lies; empty where that was not asked for.
+    """
+
+    text: str
+    best: bool = False
+    change: str = ""
+    verdict: str = ""
+    interval: str = ""
 
 
 def compare_page(
@@ -35,12 +70,181 @@ def compare_page(
     Raises:
         TokctlError: the extra `report` is not installed.
     """
-    from tokctl.render.charts import extra
+    check_extra()
+    from tokctl.render.charts.figures import compare_drawings
 
-    extra.check()
-    from tokctl.render.page.compare import page
+    names = [model.name for model in comparison.models]
+    decks = [Deck(place, name, cards.get(name, ())) for place, name in enumerate(names)]
+    texts = [text.name for text in comparison.texts]
+    return _rendered(
+        "compare.html.j2",
+        title="Tokenizers compared",
+        headline=prose(rows.headline(comparison)),
+        findings=comparison.findings,
+        names=names,
+        baseline=comparison.baseline,
+        models=comparison.models,
+        speeds=_speeds(comparison),
+        metrics=metric_rows(comparison),
+        notes=rows.notes(comparison),
+        samples=sample_rows(comparison, decks),
+        words=_words(comparison, decks),
+        stories=_stories(comparison, decks),
+        texts=_texts(comparison),
+        languages=_languages(comparison),
+        overlap=_matrix(comparison.overlap),
+        agreement=_matrix(comparison.agreement),
+        charts=charts(compare_drawings(comparison, uses).values()),
+        decks=deck_data(decks, texts),
+    )
 
-    return page(comparison, cards, uses)
+
+def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
+    """Every metric with a cell for each model."""
+    found = []
+    for metric in METRICS:
+        best = comparison.best(metric)
+        cells = []
+        for model in comparison.models:
+            change, verdict = "", ""
+            if model.name != comparison.baseline:
+                change, verdict = _change(rows.difference_words(comparison, model, metric))
+            interval = rows.interval_words(model, metric)
+            cells.append(
+                MetricCell(
+                    metric.written(model.total.figures[metric.name]),
+                    model.name in best,
+                    change,
+                    verdict,
+                    "" if interval == "n/a" else interval,
+                )
+            )
+        found.append((metric, cells))
+    return found
+
+
+def _change(words: str) -> tuple[str, str]:
+    """The difference to the baseline, and whether that is good: the words of the terminal."""
+    shown = words.strip()
+    verdict = next((word for word in ("better", "worse") if shown.endswith(word)), "")
+    return ("" if shown == "n/a" else shown), verdict
+
+
+def sample_rows(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+    """The sentences, with each model's tokens."""
+    return [
+        {"text": sample.text, "cuts": _cuts(sample.segmentations, decks, sample.text)}
+        for sample in comparison.samples
+    ]
+
+
+def _cuts(cuts: Sequence[Segmentation], decks: Sequence[Deck], text: str) -> list[Any]:
+    return [
+        (deck.name, len(cut.tokens), deck.segmentation(cut, text))
+        for deck, cut in zip(decks, cuts, strict=True)
+    ]
+
+
+def _words(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+    return [
+        {
+            "word": entry.word,
+            "count": entry.count,
+            "cuts": _cuts(entry.segmentations, decks, entry.word),
+        }
+        for entry in comparison.disagreements
+    ]
+
+
+def _stories(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+    return [
+        {
+            "word": story.word,
+            "count": story.count,
+            "cuts": list(
+                zip(
+                    _cuts([cut.segmentation for cut in story.cuts], decks, story.word),
+                    [_reason(cut) for cut in story.cuts],
+                    strict=True,
+                )
+            ),
+        }
+        for story in comparison.stories
+    ]
+
+
+def _reason(cut: Cut) -> str:
+    """Why a word is cut so, and how the same model of another size cuts it."""
+    others = (f"with {size:,} ids: {' '.join(other.shown)}" for size, other in cut.elsewhere)
+    return "; ".join([cut.reason, *others])
+
+
+def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
+    """Encoding and decoding in MB/s; empty where nothing was measured."""
+    found = [model.speed for model in comparison.models if model.speed]
+    return [
+        (rows.speed_words(speed.encode_mb_per_s), rows.speed_words(speed.decode_mb_per_s))
+        for speed in found
+    ]
+
+
+def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
+    """Bytes per token, text by text, of the first texts; nothing for a single text."""
+    if len(comparison.texts) < 2:
+        return []
+    metric = rows.metric_named("bytes_per_token")
+    return [
+        (
+            text.name,
+            f"{text.bytes:,}",
+            [metric.written(m.texts[n].figures[metric.name]) for m in comparison.models],
+        )
+        for n, text in enumerate(comparison.texts[: rows.MOST_TEXTS])
+    ]
+
+
+#: What is said of a language.
+_COSTS = {
+    "parity": "parity",
+    "tokens_per_line": "tokens per line",
+    "fertility": "fertility",
+    "bytes_per_token": "bytes per token",
+}
+
+
+def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[str, str]]]]]:
+    """Languages with their lines, and for each model figures with their names."""
+    found = comparison.languages
+    return [
+        (
+            entry.name,
+            entry.lines,
+            [
+                [(rows.ratio_words(one[key]), label) for key, label in _COSTS.items()]
+                for one in entry.figures
+            ],
+        )
+        for entry in (found.languages if found else ())
+    ]
+
+
+def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
+    """Figures with their tenths, for the shade behind them; the diagonal says nothing."""
+    return [
+        [
+            ("\N{EN DASH}", -1)
+            if i == j
+            else ("n/a", -1)
+            if isinstance(cell, Absent)
+            else (f"{cell:.4f}", int(10 * cell))
+            for j, cell in enumerate(row)
+        ]
+        for i, row in enumerate(matrix)
+    ]
+
+
+#: Of the tokens that texts have most often, those that are listed.
+_MOST = 40
 
 
 def inspect_page(
@@ -64,9 +268,383 @@ def inspect_page(
     Raises:
         TokctlError: the extra `report` is not installed.
     """
-    from tokctl.render.charts import extra
+    check_extra()
+    from tokctl.render.charts.figures import inspect_drawings
 
-    extra.check()
-    from tokctl.render.page.inspect import page
+    deck = Deck(0, name, cards)
+    by_id = {card.id: card.token for card in cards}
+    names = [model.name for model in texts.models] if texts else []
+    return _rendered(
+        "inspect.html.j2",
+        title=f"Tokenizer: {deck.name}",
+        headline=_headline(summary),
+        read=_read(texts) if texts else "",
+        facts=list(summary_facts(summary)),
+        checks=list(check_rows(summary.checks, summary)),
+        samples=sample_rows(texts, [deck]) if texts else [],
+        # Relative to itself it is 1.
+        metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
+        notes=rows.notes(texts) if texts else [],
+        names=names,
+        baseline=texts.baseline if texts else "",
+        frequent=_frequent(deck, cards),
+        walk=deck.tokens((by_id[id_] for id_ in walk if id_ in by_id), "tokens by id"),
+        longest=_valued(deck, [(t, f"{n:,}") for t, n in summary.longest]),
+        unit=summary.unit,
+        chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
+        merges=[(title, _merges(deck, records)) for title, records in _histories(summary)],
+        rounds=summary.rounds,
+        charts=charts(inspect_drawings(summary, curves, use).values()),
+        decks=deck_data([deck], [text.name for text in texts.texts] if texts else []),
+    )
 
-    return page(name, summary, curves, cards, texts, use, walk)
+
+def _headline(summary: Summary) -> str:
+    size = f"{summary.vocab_size:,} ids"
+    merges = f", {summary.merges:,} merges" if summary.merges is not None else ""
+    algorithm = ALGORITHM_NAMES[summary.recipe.algorithm]
+    return prose(f"{algorithm}, recipe {summary.recipe.name}: {size}{merges}.")
+
+
+def _read(texts: Comparison) -> str:
+    """Which texts the model was measured on."""
+    total = texts.total
+    what = texts.texts[0].name if len(texts.texts) == 1 else f"{len(texts.texts)} texts"
+    return prose(f"From {what}: {total.characters:,} characters, {total.words:,} words.")
+
+
+def _frequent(deck: Deck, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]:
+    """The tokens that the texts have most often."""
+    used = sorted((card for card in cards if card.count), key=lambda card: (-card.count, card.id))
+    return _valued(deck, [(card.token, f"{card.count:,}") for card in used[:_MOST]])
+
+
+def _valued(deck: Deck, values: Sequence[tuple[str, str]]) -> list[tuple[Chips, str]]:
+    """Tokens, each beside its number."""
+    return [(deck.tokens([token], spelling(token)), value) for token, value in values]
+
+
+def _chosen(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Tokens with what they were chosen by."""
+    if summary.frequent:
+        counted = [(token, f"{count:,}") for token, count in summary.frequent]
+        yield "Most frequent in training", counted
+    for title, pieces in (
+        ("Highest scores", summary.highest),
+        ("Lowest scores", summary.lowest),
+    ):
+        if pieces:
+            yield title, [(token, f"{score:.4f}") for token, score in pieces]
+
+
+def _histories(summary: Summary) -> Iterator[tuple[str, tuple[MergeRecord, ...]]]:
+    if summary.first_merges:
+        yield "First merges", summary.first_merges
+    if summary.last_merges:
+        yield "Last merges", summary.last_merges
+
+
+def _merges(deck: Deck, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
+    return [
+        {
+            "step": f"{record.step:,}",
+            "parts": deck.tokens([record.left, record.right], f"step {record.step}: the pair"),
+            "token": deck.tokens([record.token], f"step {record.step}: the token"),
+            "count": "\N{EN DASH}" if record.count is None else f"{record.count:,}",
+            "score": "" if record.score is None else f"{float(record.score):.4g}",
+        }
+        for record in records
+    ]
+
+
+#: Texts whose counts are told one by one.
+_TEXTS = 6
+
+_ALONE = {
+    "special": "A special token: text is never split into it.",
+    "added": "An added token: it is found in the text before the model splits anything.",
+    "byte": "The token of a byte, for characters that the vocabulary lacks.",
+    "alphabet": "Part of the alphabet: no merge made it.",
+    "character": "A single character.",
+    "word": "A word, in the vocabulary for being frequent.",
+}
+
+
+def card_data(card: TokenCard, texts: Sequence[str]) -> dict[str, Any]:
+    """One card.
+
+    Returns:
+        `title`; `facts`, which pointing shows; `more`, which the panel shows below them;
+        `notes`, sentences; `tree`, rows of depth, token and what is said of it.
+    """
+    return {
+        "title": spelling(card.token),
+        "facts": [list(fact) for fact in _facts(card)],
+        "more": [list(fact) for fact in _more(card, texts)],
+        "notes": list(_notes(card)),
+        "tree": [_node(node, card.ranked) for node in card.tree],
+    }
+
+
+def _facts(card: TokenCard) -> Iterator[tuple[str, str]]:
+    text = text_of(card.text)
+    spelled = spelling(card.token)
+    yield "id", str(card.id)
+    if spelled != text:
+        yield "token", spelled
+    yield "text", text or "none: it is a marker alone"
+    yield "bytes", hexadecimal(card.text) or "none"
+    if card.step is not None:
+        yield ("rank" if card.ranked else "merge"), f"{card.step:,}"
+    if card.score is not None:
+        yield "score", f"{card.score:.4f}"
+    if card.counts:
+        yield "in the text" + ("s" if len(card.counts) > 1 else ""), times(card.count)
+
+
+def _more(card: TokenCard, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield "kind", card.kind
+    if card.merged is not None:
+        yield "its pair occurred", times(card.merged) + " before the merge"
+    if card.trained is not None:
+        yield "in training", times(card.trained)
+    if card.place is not None:
+        by = "score" if card.score is not None else "count"
+        yield f"place by {by}", f"{card.place:,} of {card.of:,}"
+    if 1 < len(card.counts) <= _TEXTS:
+        for name, count in zip(texts, card.counts, strict=True):
+            yield f"in {prose(name)}", times(count)
+
+
+def _notes(card: TokenCard) -> Iterator[str]:
+    if card.instead is not None and card.gain is not None:
+        gain = f"it scores {card.gain:.4f} more than that"
+        if card.gain < 0:
+            gain = f"it scores {-card.gain:.4f} less than that, and is never taken"
+        yield f"Best without it: {_path(card.instead)}, with {card.instead.score:.4f}; {gain}."
+    elif card.kind in _ALONE:
+        yield _ALONE[card.kind]
+    if card.longer_count is not None:
+        yield _longest_match(card)
+    if card.cut:
+        yield f"Its tree is larger: the first {len(card.tree)} tokens of it are shown."
+
+
+def _longest_match(card: TokenCard) -> str:
+    if not card.longer_count:
+        return "Longest match takes it wherever a word has it: no longer token begins with it."
+    some = " ".join(map(spelling, card.longer))
+    more = card.longer_count - len(card.longer)
+    others = f" and {more:,} more" if more else ""
+    return (
+        "Longest match takes it where none of the longer tokens that begin with it fits: "
+        f"{some}{others}."
+    )
+
+
+def _path(path: Path) -> str:
+    return " │ ".join(spelling(piece.token or piece.text) for piece in path.pieces)
+
+
+def _node(node: Node, ranked: bool) -> list[Any]:
+    said = "" if node.step is None else f"{'rank' if ranked else 'merge'} {node.step:,}"
+    return [node.depth, spelling(node.token), said or f"id {node.id}"]
+
+
+#: Tokens of one sentence.
+MOST = 400
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A token: `id` is that of its card, or None where it has none."""
+
+    text: str
+    id: int | None
+
+
+@dataclass(frozen=True)
+class Chips:
+    """A row of tokens.
+
+    Attributes:
+        model: the place of the model, whose cards these are.
+        name: what they are, for those who do not see them.
+        direction: `ltr` or `rtl`.
+        more: tokens that are left out.
+    """
+
+    model: int
+    name: str
+    direction: str
+    chips: tuple[Chip, ...]
+    more: int = 0
+
+
+class Deck:
+    """The cards of one model: which tokens have one."""
+
+    def __init__(self, model: int, name: str, cards: Sequence[TokenCard]) -> None:
+        self.model = model
+        self.name = prose(name)
+        self.cards = cards
+        self.ids = {card.id for card in cards}
+        self.by_token = {card.token: card.id for card in cards}
+
+    def segmentation(self, cut: Segmentation, text: str) -> Chips:
+        """A text as the model cuts it."""
+        pairs = zip(cut.shown[:MOST], cut.ids[:MOST], strict=True)
+        chips = (self._chip(token, id_) for token, id_ in pairs)
+        rest = max(0, len(cut.shown) - MOST)
+        name = f"{self.name}, {len(cut.tokens):,} tokens"
+        return Chips(self.model, name, direction(text), tuple(chips), rest)
+
+    def tokens(self, tokens: Iterable[str], name: str) -> Chips:
+        """Tokens by their spelling."""
+        chips = tuple(self._chip(token, self.by_token.get(token)) for token in tokens)
+        return Chips(self.model, name, "ltr", chips)
+
+    def _chip(self, token: str, id_: int | None) -> Chip:
+        return Chip(spelling(token), id_ if id_ in self.ids else None)
+
+
+#: Pixels of a chart on wide screens and on narrow ones.
+_WIDE, _NARROW = 680, 340
+_TEMPLATES = ("base", "parts", "compare", "inspect")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart in two widths, of which the style sheet shows one."""
+
+    drawing: Drawing
+    wide: Markup
+    narrow: Markup
+
+
+def charts(drawings: Iterable[Drawing]) -> dict[str, Chart]:
+    """The charts by name."""
+    from markupsafe import Markup
+
+    return {
+        drawing.name: Chart(
+            drawing,
+            # Only shapes and text are left in it, see `page_svg`.
+            Markup(page_svg(drawing.draw(_WIDE, PAGE), "wide")),
+            Markup(page_svg(drawing.draw(_NARROW, PAGE), "narrow")),
+        )
+        for drawing in drawings
+    }
+
+
+def deck_data(decks: Sequence[Deck], texts: Sequence[str]) -> list[dict[str, Any]]:
+    """The cards of every model, as the script reads them."""
+    return [
+        {"model": deck.name, "cards": {str(c.id): card_data(c, texts) for c in deck.cards}}
+        for deck in decks
+    ]
+
+
+def _rendered(template: str, **data: Any) -> str:
+    """The page that a template makes."""
+    from markupsafe import Markup
+
+    style, script = Markup(_part("page.css")), Markup(_part("page.js"))
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=style,
+            script=script,
+            policy="; ".join(
+                [
+                    "default-src 'none'",
+                    f"script-src {_digest(script)}",
+                    f"style-src {_digest(style)}",
+                    "base-uri 'none'",
+                    "form-action 'none'",
+                ]
+            ),
+            version=__version__,
+            **data,
+        )
+    )
+
+
+def _digest(part: str) -> str:
+    """What a policy calls an inline part by."""
+    digest = hashlib.sha256(part.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _part(name: str) -> str:
+    folder = files("tokctl.render.page") / "templates"
+    # As browsers read it: the digest is of the text with these line ends.
+    return (folder / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    names = [f"{name}.html.j2" for name in _TEMPLATES]
+    environment = Environment(
+        loader=DictLoader({name: _part(name) for name in names}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = prose
+    environment.filters["token"] = spelling
+    return environment
+
+
+#: Characters of a token; one can be a whole book long.
+LONGEST_TOKEN = 120
+#: Characters of a sentence or of a name.
+LONGEST_TEXT = 2_000
+
+
+def spelling(text: str) -> str:
+    """A token: spaces are drawn, and what has no picture is escaped, so that no character of
+    it can turn the page around it (U+202E) or end an element, and a combining mark at its
+    begin stands on a dotted circle, not on the token before."""
+    return _cut(text, LONGEST_TOKEN, drawn)
+
+
+def prose(text: str) -> str:
+    """A sentence or a name: spaces stay spaces."""
+    return _cut(text, LONGEST_TEXT, lambda part: " ".join(map(visible, part.split(" "))))
+
+
+def _cut(text: str, longest: int, shown: Callable[[str], str]) -> str:
+    if len(text) <= longest:
+        return shown(text)
+    return f"{shown(text[:longest])}… ({len(text):,} characters)"
+
+
+def direction(text: str) -> str:
+    """`rtl` where the first letter that has a direction goes from right to left, else `ltr`:
+    the rule of `dir="auto"`, which does not look into the tokens of a sentence."""
+    for char in text[:LONGEST_TEXT]:
+        kind = unicodedata.bidirectional(char)
+        if kind in ("R", "AL"):
+            return "rtl"
+        if kind == "L":
+            return "ltr"
+    return "ltr"
+
+
+def hexadecimal(data: bytes) -> str:
+    """Bytes as pairs of digits; of very many the first."""
+    most = 48
+    if len(data) <= most:
+        return data.hex(" ")
+    return f"{data[:most].hex(' ')} … ({len(data):,} bytes)"
+
+
+def text_of(data: bytes) -> str:
+    """The text of bytes; what is no UTF-8 in them as `\\xe2`."""
+    return spelling(data.decode("utf-8", "backslashreplace"))
