@@ -103,7 +103,7 @@ def a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
             type("Made", (formats.Format,), {"load": lambda _, module=module: module})(*one)
         )
     listed = (*formats.FORMATS, *made)
-    for where in ("tokctl.formats.known.FORMATS", "tokctl.formats.FORMATS"):
+    for where in ("tokctl.formats.FORMATS", "tokctl.formats.FORMATS"):
         monkeypatch.setattr(where, listed)
 
 

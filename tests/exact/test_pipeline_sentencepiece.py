@@ -14,7 +14,7 @@ import pytest
 from tests.exact.pipeline_peers import corpus, loaded_there, texts, train, training_text
 from tests.exact.strings import WHOLE
 from tokctl import Tokenizer, formats, preset
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece
 from tokctl.model.presets import DEFAULTS
 
 spm = pytest.importorskip("sentencepiece")
@@ -139,7 +139,7 @@ NORMALIZER = [
 
 def known(data: bytes) -> tuple[Any, ...]:
     """All that tokctl knows of a model file."""
-    proto = sentencepiece_proto.parse(data)
+    proto = sentencepiece.parse(data)
     return (
         [(piece.piece, piece.score, piece.type) for piece in proto.pieces],
         [getattr(proto.trainer_spec, name) for name in TRAINER],

@@ -18,7 +18,7 @@ from tests.exact.pipeline_peers import CORPORA, corpus
 from tests.exact.strings import WHOLE
 from tests.exact.test_pipeline_sentencepiece import trained
 from tokctl import Tokenizer, formats
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
@@ -76,7 +76,7 @@ def tied(seed: int, scale: float, spread: int) -> bytes:
     times as much as a letter, give or take a few places of the last digit."""
     generator = random.Random(seed)
     base = spm.SentencePieceProcessor(model_proto=model("unigram"))
-    proto = sentencepiece_proto.parse(model("unigram"))
+    proto = sentencepiece.parse(model("unigram"))
     assert base.vocab_size() == len(proto.pieces)
     kept = [piece for piece in proto.pieces if piece.type != 1]
     texts = ["▁", *"abc", "é", "ab", "ba", "aa", "abc", "bab", "cab", "aaaa", "▁a", "▁ab", "▁ba"]

@@ -23,7 +23,7 @@ from tokenizers import (
 )
 
 from tests.exact.pipeline_peers import training_text
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece as sentencepiece_files
 
 SIZE = 4000
 CL100K = (
@@ -48,7 +48,7 @@ def rules() -> bytes:
         minloglevel=2,
         hard_vocab_limit=False,
     )
-    spec = sentencepiece_proto.parse(model.getvalue()).normalizer_spec
+    spec = sentencepiece_files.parse(model.getvalue()).normalizer_spec
     return bytes(spec.precompiled_charsmap)
 
 

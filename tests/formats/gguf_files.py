@@ -13,7 +13,7 @@ import numpy as np
 import sentencepiece as spm
 
 from tokctl import Tokenizer, formats
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece
 from tokctl.model import FilledRecipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 
@@ -75,7 +75,7 @@ def trained(sentences: list[str], **options: Any) -> bytes:
 def of_sentencepiece(data: bytes) -> dict[str, Any]:
     """The keys for a model of SentencePiece, as llama.cpp converts it: user-defined pieces
     have plain spaces there."""
-    proto = sentencepiece_proto.parse(data)
+    proto = sentencepiece.parse(data)
     types = [piece.type for piece in proto.pieces]
     texts = [bytes(piece.piece).decode() for piece in proto.pieces]
     plain = [

@@ -17,8 +17,7 @@ from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError, saving
-from tokctl.formats.known import named
+from tokctl.formats import InexpressibleError, named, saving
 
 TEMPLATE = "additional_chat_templates/tool use.jinja"
 

@@ -14,8 +14,7 @@ from tests.formats.ranks import BYTES, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer
 from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
-from tokctl.formats.tiktoken.known import Encoding
-from tokctl.formats.tiktoken.reading import fill
+from tokctl.formats.tiktoken import TiktokenEncoding, fill
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import KNOWN_PATTERNS
 
@@ -25,7 +24,7 @@ pytest.importorskip("tiktoken")
 def ours(pre_tokenizer: str) -> Tokenizer:
     parts = () if pre_tokenizer == "none" else tuple(PRE_TOKENIZERS.parse_list(pre_tokenizer))
     ranks = {token: rank for rank, token in enumerate(tokens())}
-    return Tokenizer(fill(ranks, Encoding("", parts, {})))
+    return Tokenizer(fill(ranks, TiktokenEncoding("", parts, {})))
 
 
 PRE_TOKENIZERS_OF_ONE_PATTERN = [
@@ -211,11 +210,11 @@ def test_sets_have_the_same_characters() -> None:
     small letter since.)"""
     import regex
 
-    from tokctl.formats.rust_patterns import characters
+    from tokctl.formats import rust_patterns
 
     text = settled().replace("\u0295", "") + "".join(map(chr, range(0x20000, 0x20100)))
-    names = [rf"\p{{{name}}}" for name in sorted(characters._PROPERTIES)]
-    for name in [*names, *(rf"\{sign}" for sign in characters._SETS), "(?i:s)", "(?i:k)", "."]:
+    names = [rf"\p{{{name}}}" for name in sorted(rust_patterns._PROPERTIES)]
+    for name in [*names, *(rf"\{sign}" for sign in rust_patterns._SETS), "(?i:s)", "(?i:k)", "."]:
         theirs = their_encoding(BYTES, name)
         found = theirs.decode(theirs.encode_ordinary(text))
         assert found == "".join(regex.findall(name, text)), name

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.formats import pipeline_twin as twin
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece
 from tokctl.model import FilledRecipe
 
 spm = pytest.importorskip("sentencepiece")
@@ -209,7 +209,7 @@ def test_text_that_starts_with_a_space_of_its_own_spelling() -> None:
 
 def with_pieces(data: bytes, pieces: list[str], kind: int, changed_rules: bool = False) -> bytes:
     """The model with more pieces; with rules that have no name, if they are to be others."""
-    proto = sentencepiece_proto.parse(data)
+    proto = sentencepiece.parse(data)
     for text in pieces:
         proto.pieces.add(piece=text.encode(), score=-1.0, type=kind)
     if changed_rules:
@@ -242,7 +242,7 @@ def test_rules_leave_user_defined_pieces_alone(changed_rules: bool) -> None:
 
 
 def test_damaged_rules_beside_user_defined_pieces() -> None:
-    proto = sentencepiece_proto.parse(
+    proto = sentencepiece.parse(
         trained(model_type="char", normalization_rule_name="nmt_nfkc", user_defined_symbols=["@"])
     )
     whole = bytes(proto.normalizer_spec.precompiled_charsmap)
@@ -289,10 +289,10 @@ def test_spaces_that_stay_in_a_piece_are_refused() -> None:
     [(b"\0", "holds a NUL"), (b"a\0b", "holds a NUL"), (b"\xff", "not UTF-8"), (b"", "is empty")],
 )
 def test_pieces_that_are_none(piece: bytes, message: str) -> None:
-    proto = sentencepiece_proto.parse(trained(model_type="bpe"))
+    proto = sentencepiece.parse(trained(model_type="bpe"))
     place = len(proto.pieces)
     proto.pieces.add(piece=piece, score=-1.0)
-    data = sentencepiece_proto.serialized(proto)
+    data = sentencepiece.serialized(proto)
     if piece != b"\xff":
         with pytest.raises(RuntimeError):
             spm.SentencePieceProcessor(model_proto=data)
@@ -301,14 +301,14 @@ def test_pieces_that_are_none(piece: bytes, message: str) -> None:
 
 
 def test_other_refusals() -> None:
-    proto = sentencepiece_proto.parse(trained(model_type="char"))
+    proto = sentencepiece.parse(trained(model_type="char"))
     proto.trainer_spec.unk_surface = "▁".encode()
     with pytest.raises(TokctlError, match="for an unknown piece, with a ▁"):
-        formats.parse(sentencepiece_proto.serialized(proto), "m.model")
+        formats.parse(sentencepiece.serialized(proto), "m.model")
     proto.trainer_spec.ClearField("unk_surface")
     proto.denormalizer_spec.precompiled_charsmap = b"x"
     with pytest.raises(TokctlError, match="rules for denormalizing"):
-        formats.parse(sentencepiece_proto.serialized(proto), "m.model")
+        formats.parse(sentencepiece.serialized(proto), "m.model")
 
 
 def test_unknown_words_are_one_with_their_places() -> None:
@@ -326,7 +326,7 @@ def test_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     data = trained(model_type="char")
-    sentencepiece_proto._message.cache_clear()
+    sentencepiece._message.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(TokctlError, match="needs the package protobuf") as caught:
         formats.parse(data, "m.model")

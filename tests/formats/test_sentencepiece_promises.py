@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import sentencepiece_proto
-from tokctl.formats.sentencepiece.reading import BYTE, NORMAL, UNKNOWN, WORDS
-from tokctl.formats.sentencepiece.spaces import MARK, Spaces, decoders, normalizers
+from tokctl.formats import sentencepiece
+from tokctl.formats.sentencepiece import (
+    BYTE,
+    MARK,
+    NORMAL,
+    UNKNOWN,
+    WORDS,
+    Spaces,
+    decoders,
+    normalizers,
+)
 from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, AddedToken
 
@@ -22,13 +30,13 @@ PLAIN = Spaces("before", False, True)
 
 def file(kind: int, pieces: dict[str, int], **trained: Any) -> bytes:
     """A model of these pieces and their types; the scores are 0, -1, -2, …"""
-    proto = sentencepiece_proto.new()
+    proto = sentencepiece.new()
     for at, (text, type_) in enumerate(pieces.items()):
         proto.pieces.add(piece=text.encode(), score=-at, type=type_)
     proto.trainer_spec.model_type = kind
     for name, value in trained.items():
         setattr(proto.trainer_spec, name, value)
-    return sentencepiece_proto.serialized(proto)
+    return sentencepiece.serialized(proto)
 
 
 def model(tokens: list[str], algorithm: str, segmentation: str, **options: Any) -> FilledRecipe:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tests.formats.test_sentencepiece_model import sentences, texts, trained
 from tokctl import Tokenizer, _native, formats, preset
-from tokctl.formats import InexpressibleError, sentencepiece_proto
+from tokctl.formats import InexpressibleError, sentencepiece
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import CHAR, UNIGRAM, WORD
@@ -45,7 +45,7 @@ def small(recipe: Any, **changes: Any) -> FilledRecipe:
 
 @pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])
 def test_its_own_rules_to_the_byte(name: str) -> None:
-    proto = sentencepiece_proto.parse(trained(model_type="char", normalization_rule_name=name))
+    proto = sentencepiece.parse(trained(model_type="char", normalization_rule_name=name))
     assert _native.chars_map_named(name) == proto.normalizer_spec.precompiled_charsmap
 
 
@@ -55,11 +55,11 @@ letters = st.text("aéèê字字孖🙂🙃", min_size=1, max_size=4)
 
 def with_rules(blob: bytes) -> Any:
     """SentencePiece that does nothing but apply rules."""
-    proto = sentencepiece_proto.parse(trained(model_type="char"))
+    proto = sentencepiece.parse(trained(model_type="char"))
     spec = proto.normalizer_spec
     spec.precompiled_charsmap = blob
     spec.add_dummy_prefix = spec.remove_extra_whitespaces = spec.escape_whitespaces = False
-    return spm.SentencePieceProcessor(model_proto=sentencepiece_proto.serialized(proto))
+    return spm.SentencePieceProcessor(model_proto=sentencepiece.serialized(proto))
 
 
 @given(
@@ -107,7 +107,7 @@ def test_no_rules() -> None:
 def all_merges(data: bytes) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """A vocabulary and its merges as `transformers` takes them out of a model file: every way
     to make a piece of two others, by the piece's score."""
-    pieces = sentencepiece_proto.parse(data).pieces
+    pieces = sentencepiece.parse(data).pieces
     vocabulary = {piece.piece.decode(): id_ for id_, piece in enumerate(pieces)}
     merges = []
     for piece in pieces:
@@ -156,9 +156,7 @@ def test_llama_as_hugging_face_has_it() -> None:
 
 def test_t5_as_hugging_face_has_it() -> None:
     """Metaspace, rules and a replacement: the losses, and the same ids for a plain text."""
-    proto = sentencepiece_proto.parse(
-        trained(model_type="unigram", normalization_rule_name="nmt_nfkc")
-    )
+    proto = sentencepiece.parse(trained(model_type="unigram", normalization_rule_name="nmt_nfkc"))
     vocab = [(piece.piece.decode(), piece.score) for piece in proto.pieces]
     theirs = hf.Tokenizer(hf.models.Unigram(vocab, 0, byte_fallback=False))
     rules = bytes(proto.normalizer_spec.precompiled_charsmap)
@@ -281,7 +279,7 @@ def test_a_whole_model_again() -> None:
     model = formats.parse(data, "en.model")
     assert lost(model) == []
     written = formats.write(model, "sentencepiece")[""]
-    old, new = sentencepiece_proto.parse(data), sentencepiece_proto.parse(written)
+    old, new = sentencepiece.parse(data), sentencepiece.parse(written)
     for one, other in zip(old.pieces, new.pieces, strict=True):
         assert (one.piece, one.score, one.type) == (other.piece, other.score, other.type)
     for name in ("precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces"):

@@ -14,8 +14,7 @@ from tests.exact.strings import strings
 from tests.formats.ranks import BYTES, rank_file, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats.contract import Hints
-from tokctl.formats.tiktoken.known import ENCODINGS, KNOWN, Encoding
-from tokctl.formats.tiktoken.reading import fill
+from tokctl.formats.tiktoken import ENCODINGS, KNOWN, TiktokenEncoding, fill
 from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS
 
 
@@ -62,7 +61,7 @@ def test_its_facts_are_the_published_ones() -> None:
 
 
 def test_a_special_token_between_ranks() -> None:
-    encoding = Encoding("x", "gpt2", {"<|end|>": 256})
+    encoding = TiktokenEncoding("x", "gpt2", {"<|end|>": 256})
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 257, b"bc": 259}
     model = fill(ranks, encoding)
     assert model.special_ids == {"<|end|>": 256, "<|unused_258|>": 258}

@@ -32,8 +32,7 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
 def _short(path: str) -> str:
     """`gpt2` for `gpt2.tokenizer.json`, the folder `gpt2` and `hf:ORG/gpt2`; a file called by
     an ending alone keeps it."""
-    from tokctl.formats import hub
-    from tokctl.formats.known import FORMATS
+    from tokctl.formats import FORMATS, hub
 
     if hub.is_name(path):
         return path.removeprefix(hub.PREFIX).rpartition("/")[2]

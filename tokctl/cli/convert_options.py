@@ -97,7 +97,7 @@ Json = Annotated[bool, typer.Option("--json", help="On stdout, facts as JSON ins
 
 def table(width: int) -> str:
     """The formats, one a line: name, what it is, and what tokctl does with it."""
-    from tokctl.formats.known import FORMATS
+    from tokctl.formats import FORMATS
 
     names = max(len(known.name) for known in FORMATS) + 2
     lines = []
@@ -119,7 +119,7 @@ def _does(reads: bool) -> str:
 def list_formats(world: World, *, json: bool) -> None:
     """The formats: on a terminal a table; in a pipe name, title, read and write with a tab
     between; or as JSON."""
-    from tokctl.formats.known import FORMATS
+    from tokctl.formats import FORMATS
 
     if json:
         import orjson

@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 def form_of(name: str | None, output: str | None) -> Format:
     """The format of `--to`; without it tokctl's, unless the output is named as another's."""
-    from tokctl.formats.known import FORMATS, named
+    from tokctl.formats import FORMATS, named
 
     form = named(name or "tokctl")
     if name is None and output is not None and not output.endswith(form.suffix):

@@ -13,11 +13,9 @@ import re
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.formats import sentencepiece_proto
+from tokctl.formats import sentencepiece
 from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, damaged
-from tokctl.formats.sentencepiece import reading, writing
-from tokctl.formats.sentencepiece.reading import BYTE, CONTROL, NORMAL, UNKNOWN
-from tokctl.formats.sentencepiece.spaces import MARK
+from tokctl.formats.sentencepiece import BYTE, CONTROL, MARK, NORMAL, UNKNOWN
 from tokctl.model import FilledRecipe, Origin
 from tokctl.model.byte_level import BYTE_TOKENS
 
@@ -29,7 +27,7 @@ _LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?\n", re.DOTALL)
 _START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
 _UNKNOWN = b"<unk>"
 _CONTROLS = (b"<s>", b"</s>", b"<pad>")
-_NUMBERS = {name: number for number, name in reading.ALGORITHMS.items()}
+_NUMBERS = {name: number for number, name in sentencepiece.ALGORITHMS.items()}
 
 
 def is_one(source: Source) -> bool:
@@ -51,9 +49,9 @@ def read(source: Source) -> FilledRecipe:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What the `.model` can't hold, and what is not as SentencePiece trains by default."""
-    proto, found = writing.message(model)
+    proto, found = sentencepiece.message(model)
     try:
-        there = reading.filled(proto, None)
+        there = sentencepiece.filled(proto, None)
     except (ValueError, TokctlError) as error:
         # What the `.model` can't hold, either, is among the losses.
         return found or [Loss(f"what the .model says: {error}")]
@@ -88,7 +86,7 @@ def _order(model: FilledRecipe) -> list[int]:
 
 def write(model: FilledRecipe) -> Files:
     """The file that `spm_train` would write beside the `.model`."""
-    return {"": _lines(writing.message(model)[0])}
+    return {"": _lines(sentencepiece.message(model)[0])}
 
 
 def _lines(proto: Any) -> bytes:
@@ -99,12 +97,12 @@ def _lines(proto: Any) -> bytes:
 def _filled(data: bytes, special: dict[bytes, int]) -> FilledRecipe:
     listed = _pieces(data)
     types = _types(listed, special)
-    proto = sentencepiece_proto.new()
+    proto = sentencepiece.new()
     for (piece, score), kind in zip(listed, types, strict=True):
         proto.pieces.add(piece=piece, score=score, type=kind)
     proto.trainer_spec.model_type = _NUMBERS[_algorithm(listed, types)]
     proto.trainer_spec.byte_fallback = BYTE in types
-    return reading.filled(proto, Origin("sentencepiece-vocab"), default="nmt_nfkc")
+    return sentencepiece.filled(proto, Origin("sentencepiece-vocab"), default="nmt_nfkc")
 
 
 def _pieces(data: bytes) -> list[tuple[bytes, float]]:

@@ -14,7 +14,7 @@ from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
 from tokctl.cli.shells.tree import Command, Option
 from tokctl.cli.shells.words import brief
-from tokctl.formats.known import FORMATS
+from tokctl.formats import FORMATS
 from tokctl.model.presets import PRESETS
 
 SCRIPTS = {

@@ -234,7 +234,7 @@ def file_facts(tokenizer: Tokenizer) -> FileFacts:
 
 def _title(name: str) -> str:
     """What people call a format. A file can name one that only a later tokctl knows."""
-    from tokctl.formats.known import FORMATS
+    from tokctl.formats import FORMATS
 
     return next((known.title for known in FORMATS if known.name == name), name)
 

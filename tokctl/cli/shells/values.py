@@ -76,7 +76,7 @@ def _sources() -> Iterable[str]:
 
 
 def _model_formats() -> Iterable[str]:
-    from tokctl.formats.known import FORMATS
+    from tokctl.formats import FORMATS
 
     return (known.name for known in FORMATS if known.writes)
 

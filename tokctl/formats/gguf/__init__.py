@@ -7,16 +7,380 @@ is not what the library does that the model came from: `special="none"` here is 
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
+import regex
+
+from tokctl import _native
 from tokctl.errors import TokctlError
+from tokctl.formats import charsmap
 from tokctl.formats.contract import Source, damaged
-from tokctl.formats.gguf import bert, gpt2, llama, metadata, t5
-from tokctl.formats.gguf.vocabulary import vocabulary
-from tokctl.model import FilledRecipe, Origin
+from tokctl.formats.gguf import metadata, pre_tokenizers
+from tokctl.formats.gguf.vocabulary import (
+    BYTE,
+    NORMAL,
+    UNUSED,
+    Vocabulary,
+    added,
+    surrounding_ids,
+    template_of,
+    vocabulary,
+)
+from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
+from tokctl.model import FilledRecipe, Marker, Origin, Recipe, byte_level
+from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.parts import DECODERS, NORMALIZERS, Part, native_parts
+
+# -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
+
+
+SPACE = "▁"
+#: More ways than this to split control tokens in two are no vocabulary's.
+_MOST_SPLITS = 1 << 24
+_DEEPEST = 200
+
+
+def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe, and what else the model has."""
+    falls_back = _falls_back(found)
+    reserved = {found.ids[token.decode()] for token in BYTE_TOKENS} if falls_back else set()
+    _check_unmade(found, sorted(found.special | reserved))
+    tokens = added(found, [id_ for id_ in found.user_defined if SPACE in found.texts[id_]])
+    special = [token.text for token in tokens if token.special]
+    unknown = found.id_of("unknown", 0)
+    unk_token = found.texts[unknown] if unknown in found.special and unknown is not None else None
+    if unk_token is None and not falls_back:
+        raise TokctlError("it has neither an unknown token nor a token for each byte")
+    prefix = found.keys.get("tokenizer.ggml.add_space_prefix", True)
+    around = surrounding_ids(found, begins=True, ends=False, begin=1, end=2)
+    recipe = Recipe(
+        name="gguf",
+        algorithm="bpe",
+        normalizers=spaces(prefix),
+        segmentation="ranks",
+        unk_token=unk_token,
+        byte_fallback=falls_back,
+        fuse_unknown=True,
+        precision="single",
+        post_processors=template_of(found, tokens, *around),
+        decoders=decoders(prefix, falls_back),
+        special_tokens=tuple(special),
+    )
+    parts = {
+        "tokens": [text.encode() for text in found.texts],
+        "scores": found.scores,
+        "added_tokens": tuple(tokens),
+    }
+    return recipe, parts
+
+
+def spaces(prefix: bool) -> tuple[Part, ...]:
+    """`▁` for each space, and before the text."""
+    parts = [NORMALIZERS.part("prepend", text=" ")] if prefix else []
+    return (*parts, NORMALIZERS.part("replace", pattern=" ", content=SPACE))
+
+
+def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
+    """A space for each `▁`, but none for the one that was put before the text."""
+    parts = [DECODERS.part("replace", pattern=SPACE, content=" ")]
+    if falls_back:
+        parts.append(DECODERS.part("byte-fallback"))
+    parts.append(DECODERS.part("fuse"))
+    if prefix:
+        parts.append(DECODERS.part("strip", content=" ", start=1))
+    return tuple(parts)
+
+
+def _falls_back(found: Vocabulary) -> bool:
+    there = sum(token.decode() in found.ids for token in BYTE_TOKENS)
+    if there not in (0, len(BYTE_TOKENS)):
+        raise TokctlError(f"it has tokens for {there} of the 256 bytes, and not for all of them")
+    return there > 0
+
+
+def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
+    """TokctlError where merges of ordinary text make one of these tokens: there they do, here
+    such tokens are apart."""
+    known: dict[str, bool] = {}
+    left = _MOST_SPLITS
+
+    def made(text: str, depth: int = 0) -> bool:
+        """Is it a character, or a token of two that are made?"""
+        nonlocal left
+        if len(text) == 1:
+            return True
+        if text not in found.ids:
+            return False
+        if text not in known:
+            left -= len(text) ** 2
+            if left < 0 or depth > _DEEPEST:
+                raise TokctlError("its tokens can be made in more ways than tokctl checks")
+            known[text] = False
+            for at in range(1, len(text)):
+                if made(text[:at], depth + 1) and made(text[at:], depth + 1):
+                    known[text] = True
+                    break
+        return known[text]
+
+    for id_ in ids:
+        if made(found.texts[id_]):
+            raise TokctlError(
+                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too, by "
+                "merging"
+            )
+
+
+#: What may be one pre-token: no pattern puts more side by side.
+_ONE_WORD = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
+
+
+# -- GPT-2's byte-level BPE (`llm_tokenizer_bpe`) ------------------------------------
+
+
+def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe, and what else the model has."""
+    splitting = pre_tokenizers.named(found.keys.get("tokenizer.ggml.pre", ""), pattern)
+    pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
+    if missing := byte_level.BYTES.keys() - found.ids.keys():
+        raise TokctlError(
+            f"its vocabulary has no token for {len(missing)} of the 256 bytes, {min(missing)!r} "
+            "among them",
+            "llama.cpp drops such bytes in silence",
+        )
+    lefts, rights, made = _merges(found, pairs)
+    tokens = added(found, made)
+    _check_apart(found, [token.id for token in tokens if not token.ordinary], splitting.whole_words)
+    default = 11 if splitting.has_default_ends else None
+    around = surrounding_ids(found, begins=splitting.begins, ends=False, begin=default, end=11)
+    recipe = Recipe(
+        name="gguf",
+        algorithm="bpe",
+        pre_tokenizers=splitting.parts,
+        units="bytes",
+        alphabet="bytes",
+        whole_words=splitting.whole_words,
+        post_processors=template_of(found, tokens, *around),
+        special_tokens=tuple(token.text for token in tokens if token.special),
+    )
+    nothing = [0] * len(pairs)
+    parts = {
+        "tokens": tokens_of(recipe, found.texts, tokens),
+        "merges": merges_from([lefts, rights, made, nothing, nothing, nothing]),
+        "added_tokens": tuple(tokens),
+    }
+    return recipe, parts
+
+
+def _pairs(merges: Any) -> list[list[str]]:
+    if not isinstance(merges, list) or (merges and not isinstance(merges[0], str)):
+        raise ValueError("it holds no list of merges")
+    # Of a pair that is there twice, the first counts.
+    pairs = [merge.split(" ") for merge in dict.fromkeys(merges)]
+    for step, pair in enumerate(pairs, 1):
+        if len(pair) != 2 or not all(pair):
+            raise ValueError(f"merge {step} is {' '.join(pair)!r:.80}, which is no pair")
+    return pairs
+
+
+def _merges(found: Vocabulary, pairs: list[list[str]]) -> tuple[list[int], list[int], list[int]]:
+    plain = Recipe(name="gguf", algorithm="bpe")
+    return merge_ids(plain, found.ids, pairs)
+
+
+def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None:
+    """TokctlError where ordinary text is one of these tokens there: by itself, as a byte, or as a
+    pre-token that is looked up."""
+    for id_ in apart:
+        text = found.texts[id_]
+        looked_up = whole_words and text.isascii() and _ONE_WORD.fullmatch(text)
+        if text in byte_level.BYTES or (looked_up and id_ in found.special):
+            raise TokctlError(
+                f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
+                "looks words up"
+            )
+
+
+_MARK = "##"
+_ONE_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~]+")
+#: Hangul syllables by their first letter (Unicode, 3.12): so many each, from U+AC00.
+_SYLLABLES, _EACH, _LETTERS, _FIRST = 0xAC00, 588, 19, 0x1100
+
+
+# -- WordPiece (`llm_tokenizer_wpm`) -------------------------------------------------
+
+
+def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe, and what else the model has."""
+    if SPACE in found.ids:
+        raise TokctlError(
+            f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks"
+        )
+    # Where user-defined tokens start words, or go on them, they are found as others are.
+    tokens = added(found, found.user_defined)
+    for token in tokens:
+        if token.special and _ONE_WORD.fullmatch(token.text):
+            raise TokctlError(f"its control token {token.text!r:.80} goes on ordinary words, too")
+    unknown = found.id_of("unknown", 100)
+    if unknown is None or unknown not in found.special:
+        raise TokctlError("it has no unknown token that is a control token")
+    begin, end = found.id_of("bos", 101), found.id_of("seperator", 102)
+    recipe = Recipe(
+        name="gguf",
+        algorithm="wordpiece",
+        normalizers=_normalizers(found.keys),
+        pre_tokenizers=("bert",),  # type: ignore[arg-type]
+        marker=Marker("continuation", _MARK),
+        segmentation="longest-match",
+        unk_token=found.texts[unknown],
+        post_processors=template_of(found, tokens, begin, end),
+        special_tokens=tuple(token.text for token in tokens if token.special),
+    )
+    apart = {token.id for token in tokens if token.special}
+    spelled = [
+        text if id_ in apart else text[1:] if text.startswith(SPACE) else _MARK + text
+        for id_, text in enumerate(found.texts)
+    ]
+    if len(set(spelled)) != len(spelled):
+        raise TokctlError("two of its tokens are spelled alike as BERT spells them")
+    parts = {"tokens": [text.encode() for text in spelled], "added_tokens": tuple(tokens)}
+    return recipe, parts
+
+
+def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
+    lowercase = keys.get("tokenizer.ggml.normalizer.lowercase", True)
+    strip = keys.get("tokenizer.ggml.normalizer.strip_accents", lowercase)
+
+    def replace(pattern: str, content: str) -> Part:
+        return NORMALIZERS.part("replace", pattern=pattern, content=content, regex=True)
+
+    parts = []
+    if strip:
+        for letter in range(_LETTERS):
+            start = _SYLLABLES + letter * _EACH
+            pattern = f"[{chr(start)}-{chr(start + _EACH - 1)}]"
+            parts.append(replace(pattern, chr(_FIRST + letter)))
+        parts.append(NORMALIZERS.part("nfd"))
+    parts.append(replace(r"(?!\s)[\p{Cc}\p{Cf}\p{Co}\uFFFD]", ""))
+    if strip:
+        parts.append(NORMALIZERS.part("strip-accents"))
+    if lowercase:
+        # It knows one small letter for each capital, and this has two in Unicode.
+        parts.append(NORMALIZERS.part("replace", pattern="\u0130", content="i"))
+        parts.append(NORMALIZERS.part("lowercase"))
+    spacing = NORMALIZERS.part(
+        "bert", clean_text=False, cjk_spacing=True, strip_accents=False, lowercase=False
+    )
+    return (*parts, spacing)
+
+
+#: Characters of all that the rules leave alone.
+_MOST_KEPT = 1 << 20
+
+
+# -- SentencePiece's Unigram (`llm_tokenizer_ugm`) -----------------------------------
+
+
+def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe, and what else the model has."""
+    if BYTE in found.types:
+        raise TokctlError(
+            "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused"
+        )
+    if any(found.types[id_] in (NORMAL, UNUSED) for id_ in found.special):
+        raise TokctlError("one of its ordinary tokens is spelled as a control token")
+    user_defined = set(found.user_defined)
+    tokens = added(found, user_defined)
+    special = [token.text for token in tokens if token.special]
+    unknown = found.id_of("unknown", 2)
+    if unknown is None or unknown not in found.special:
+        raise TokctlError("it has no unknown token that is a control token")
+    scores = [
+        0.0 if id_ in user_defined or id_ in found.special else score
+        for id_, score in enumerate(found.scores)
+    ]
+    normal = [score for score, kind in zip(scores, found.types, strict=True) if kind == NORMAL]
+    if not normal:
+        raise ValueError("it has no tokens but special ones")
+    unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
+    if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
+        raise TokctlError("its lowest score is of a token that llama.cpp does not count")
+    prefix = found.keys.get("tokenizer.ggml.add_space_prefix", False)
+    around = surrounding_ids(found, begins=False, ends=True, begin=None, end=1)
+    recipe = Recipe(
+        name="gguf",
+        algorithm="unigram",
+        normalizers=(*_rules(found), *_spaces(found.keys, prefix)),
+        segmentation="viterbi",
+        unk_token=found.texts[unknown],
+        fuse_unknown=True,
+        post_processors=template_of(found, tokens, *around),
+        decoders=decoders(prefix, falls_back=False),
+        special_tokens=tuple(special),
+    )
+    parts = {
+        "tokens": [text.encode() for text in found.texts],
+        "scores": scores,
+        "added_tokens": tuple(tokens),
+    }
+    return recipe, parts
+
+
+def _rules(found: Vocabulary) -> list[Part]:
+    """The rules for normalizing, if there are any."""
+    given = found.keys.get("tokenizer.ggml.precompiled_charsmap")
+    keep = _kept([found.texts[id_] for id_ in found.user_defined])
+    if given is None:
+        return []
+    if getattr(given, "typecode", " ") not in "bB":
+        raise ValueError("its rules for normalizing are no list of bytes")
+    rules = given.tobytes()
+    charsmap.check(rules)
+    if kind := charsmap.known(rules):
+        return [NORMALIZERS.part(kind, keep=keep)]
+    text = base64.b64encode(rules).decode()
+    part = NORMALIZERS.part("precompiled", rules=text, keep=keep)
+    try:
+        _native.normalize(native_parts([part]), b"")
+    except _native.CoreError as error:
+        raise ValueError(f"its normalization rules are wrong: {error.args[0]}") from None
+    return [part]
+
+
+def _kept(texts: list[str]) -> list[str]:
+    """What the rules leave alone: llama.cpp passes over all that begins as a user-defined token
+    does, byte by byte, whether or not the token goes on."""
+    if not all(map(str.isascii, texts)):
+        wrong = next(text for text in texts if not text.isascii())
+        raise TokctlError(
+            f"it has the user-defined token {wrong!r:.80}, and llama.cpp takes characters apart "
+            "that begin with the same byte"
+        )
+    if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:
+        raise TokctlError("its user-defined tokens are longer in all than tokctl reads")
+    return sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
+
+
+def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
+    """What it does with spaces, behind its rules."""
+    parts = []
+    if keys.get("tokenizer.ggml.remove_extra_whitespaces", False):
+        # Every word gets a space then, the first one also.
+        parts.append(NORMALIZERS.part("strip-spaces"))
+        parts.append(NORMALIZERS.part("collapse-spaces"))
+        parts.append(NORMALIZERS.part("prepend", text=" "))
+    elif prefix:
+        pattern = r"\A(?= *[^ ])"
+        parts.append(NORMALIZERS.part("replace", pattern=pattern, content=" ", regex=True))
+    parts.append(NORMALIZERS.part("replace", pattern=" ", content=SPACE))
+    return parts
+
+
+# -- the format ----------------------------------------------------------------------
+
 
 #: Models that tokctl reads, by what `tokenizer.ggml.model` calls them.
-_MODELS = {"llama": llama.read, "gpt2": gpt2.read, "bert": bert.read, "t5": t5.read}
+_MODELS = {"llama": read_llama, "gpt2": read_gpt2, "bert": read_bert, "t5": read_t5}
 _ABOUT = {
     "no_vocab": "the file holds none",
     "none": "the file holds none",

@@ -10,7 +10,7 @@ import base64
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.formats import charsmap, sentencepiece_proto
+from tokctl.formats import charsmap, sentencepiece
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source
 from tokctl.formats.huggingface.component import Json
 
@@ -36,7 +36,7 @@ class Pieces(NamedTuple):
 
 def read(source: Source, model: str) -> Pieces:
     """The pieces for a model of the type `BPE` or `Unigram`."""
-    proto = sentencepiece_proto.parse(source.within(LARGEST_VOCABULARY))
+    proto = sentencepiece.parse(source.within(LARGEST_VOCABULARY))
     try:
         texts = [bytes(piece.piece).decode() for piece in proto.pieces]
     except UnicodeDecodeError:

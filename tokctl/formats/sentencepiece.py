@@ -1,0 +1,1008 @@
+"""SentencePiece's model files (`.model`): a protobuf message of pieces and two specifications."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from tokctl.errors import TokctlError
+from tokctl.formats import charsmap, merging
+from tokctl.formats.contract import (
+    LARGEST_VOCABULARY,
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    damaged,
+    training_lost,
+)
+from tokctl.model import FilledRecipe, Origin, Recipe, user_defined_score
+from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
+
+__all__ = ["is_one", "losses", "read", "write"]
+
+# -- the protobuf message ------------------------------------------------------------
+
+
+#: Message: field: number, type, label, default. Enumerations are numbers on the wire.
+_SCHEMA = {
+    "SentencePiece": {
+        "piece": (1, "TYPE_BYTES", None),
+        "score": (2, "TYPE_FLOAT", None),
+        "type": (3, "TYPE_INT32", "1"),
+    },
+    "TrainerSpec": {
+        "model_type": (3, "TYPE_INT32", "1"),
+        "vocab_size": (4, "TYPE_INT32", "8000"),
+        "treat_whitespace_as_suffix": (24, "TYPE_BOOL", "false"),
+        "byte_fallback": (35, "TYPE_BOOL", "false"),
+        "unk_id": (40, "TYPE_INT32", "0"),
+        "bos_id": (41, "TYPE_INT32", "1"),
+        "eos_id": (42, "TYPE_INT32", "2"),
+        "pad_id": (43, "TYPE_INT32", "-1"),
+        "unk_surface": (44, "TYPE_BYTES", None),
+        "unk_piece": (45, "TYPE_BYTES", None),
+        "bos_piece": (46, "TYPE_BYTES", None),
+        "eos_piece": (47, "TYPE_BYTES", None),
+        "pad_piece": (48, "TYPE_BYTES", None),
+    },
+    "NormalizerSpec": {
+        "name": (1, "TYPE_BYTES", None),
+        "precompiled_charsmap": (2, "TYPE_BYTES", None),
+        "add_dummy_prefix": (3, "TYPE_BOOL", "true"),
+        "remove_extra_whitespaces": (4, "TYPE_BOOL", "true"),
+        "escape_whitespaces": (5, "TYPE_BOOL", "true"),
+    },
+    "ModelProto": {
+        "pieces": (1, "SentencePiece", "repeated"),
+        "trainer_spec": (2, "TrainerSpec", None),
+        "normalizer_spec": (3, "NormalizerSpec", None),
+        "denormalizer_spec": (5, "NormalizerSpec", None),
+    },
+}
+
+
+def parse(data: bytes) -> Any:
+    """The `ModelProto` in `data`.
+
+    Raises:
+        TokctlError: the package protobuf is missing.
+        ValueError: the data is no such message.
+    """
+    message = _message()
+    from google.protobuf.message import DecodeError
+
+    proto = message()
+    try:
+        proto.ParseFromString(data)
+    except (DecodeError, RuntimeError) as error:
+        raise ValueError(f"it is no protobuf message ({error})") from None
+    return proto
+
+
+def new() -> Any:
+    """A `ModelProto` to fill in; TokctlError where the package protobuf is missing."""
+    return _message()()
+
+
+def serialized(proto: Any) -> bytes:
+    """The bytes of a file: the same for the same message."""
+    return bytes(proto.SerializeToString(deterministic=True))
+
+
+@lru_cache(maxsize=1)
+def _message() -> Any:
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError:
+        raise TokctlError(
+            "a SentencePiece model needs the package protobuf",
+            "install it: pip install 'tokctl[sentencepiece]'",
+        ) from None
+    package = "tokctl.sentencepiece"
+    file = descriptor_pb2.FileDescriptorProto(
+        name="tokctl_sentencepiece.proto", package=package, syntax="proto2"
+    )
+    kinds = descriptor_pb2.FieldDescriptorProto
+    for name, fields in _SCHEMA.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind, default) in fields.items():
+            repeated = default == "repeated"
+            entry = message.field.add(
+                name=field,
+                number=number,
+                label=kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL,
+            )
+            if kind in _SCHEMA:
+                entry.type = kinds.TYPE_MESSAGE
+                entry.type_name = f".{package}.{kind}"
+            else:
+                entry.type = getattr(kinds, kind)
+                if default is not None:
+                    entry.default_value = default
+    # A pool of its own: SentencePiece's package registers its messages in the common one.
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.ModelProto"))
+
+
+MARK = "▁"
+#: What stands for an unknown piece, where a model file says nothing else.
+UNKNOWN_SURFACE = " \u2047 "
+_ALL = 2**31 - 1
+
+
+# -- spaces --------------------------------------------------------------------------
+
+
+class Spaces(NamedTuple):
+    """The options of a model.
+
+    dummy: where a space is put: `before` the text, `behind` it, or nowhere.
+    tidy: are spaces removed at the ends, and runs of them joined?
+    escape: does `▁` stand for a space?
+    """
+
+    dummy: str
+    tidy: bool
+    escape: bool
+
+    @classmethod
+    def of(cls, proto: Any) -> Spaces:
+        """Those of a model file."""
+        spec = proto.normalizer_spec
+        behind = proto.trainer_spec.treat_whitespace_as_suffix
+        dummy = ("behind" if behind else "before") if spec.add_dummy_prefix else ""
+        return cls(dummy, spec.remove_extra_whitespaces, spec.escape_whitespaces)
+
+    @property
+    def strips(self) -> bool:
+        """Does decoding remove `▁` at the start?"""
+        return bool(self.dummy) or self.tidy
+
+
+#: Every way there is.
+EVERY = [
+    Spaces(dummy, tidy, escape)
+    for dummy in ("before", "behind", "")
+    for tidy in (True, False)
+    for escape in (True, False)
+]
+
+
+def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
+    """What is done with spaces, behind the rules, if there are any."""
+    part = NORMALIZERS.part
+    dummy, tidy, escape = spaces
+    parts = []
+    if tidy:
+        parts += [part("strip-spaces", right=not escape), part("collapse-spaces")]
+    if dummy == "before":
+        # Rules can leave nothing of a text; then it gets a space, which is removed again if any.
+        alone = rules and not tidy
+        parts.append(part("dummy-space") if alone else part("prepend", text=" "))
+    if tidy and escape:
+        # At the end it removes its own ▁ and the text's alike; nothing else tells them apart.
+        parts.append(part("replace", pattern=MARK, content=" "))
+        parts.append(part("strip-spaces", left=False))
+    if dummy == "behind":
+        parts.append(part("dummy-space", behind=True))
+    if escape:
+        parts.append(part("replace", pattern=" ", content=MARK))
+    return tuple(parts)
+
+
+def decoders(
+    spaces: Spaces,
+    texts: Iterable[str],
+    unk_token: str,
+    surface: str = UNKNOWN_SURFACE,
+    *,
+    byte_fallback: bool,
+    words: bool = False,
+) -> tuple[Part, ...]:
+    """How pieces, of which these are all, become text again. words: each is a whole word."""
+    part = DECODERS.part
+    texts = list(texts)
+    parts = [part("replace", pattern=unk_token, content=surface)]
+    if byte_fallback and (words or MARK not in texts):
+        # The mark may be among the bytes, as that of a word without a token: there it stays.
+        prepend = "always" if spaces.strips else "never"
+        spaced = part("metaspace", prepend=prepend)
+        return (*parts, spaced, part("byte-fallback"), part("fuse"))
+    if byte_fallback:
+        parts.append(part("byte-fallback"))
+    parts.append(part("fuse"))
+    if spaces.strips:
+        # Before ▁ is a space: what stands for an unknown piece starts with one, too.
+        twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
+        parts.append(part("strip", content=MARK, start=_ALL if spaces.tidy and not twice else 1))
+    parts.append(part("replace", pattern=MARK, content=" "))
+    return tuple(parts)
+
+
+def made_of_missing(pieces: Iterable[str], characters: Set[str]) -> list[str]:
+    """The pieces that it may make of characters which are not among these."""
+    pieces = list(pieces)
+    known = set(pieces)
+
+    def found(text: str) -> bool:
+        return len(text) == 1 or text in known
+
+    return [
+        piece
+        for piece in pieces
+        if len(piece) > 1
+        and not characters >= set(piece)
+        and any(found(piece[:at]) and found(piece[at:]) for at in range(1, len(piece)))
+    ]
+
+
+#: The name of every recipe that comes out of such a file.
+NAME = "sentencepiece"
+ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "word": "lookup", "char": "symbols"}
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+#: The lowest number of single precision. It stands for the logarithm of 0 where that can't be.
+LOWEST = -(2.0**128 - 2.0**104)
+#: A word model's pre-tokens: each begins with `▁`, but for the first.
+WORDS = PRE_TOKENIZERS.steps(f"split:{MARK}=>merged-with-next")
+
+#: The first field of the message is a piece, whose first field is its text.
+_START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
+
+
+# -- reading -------------------------------------------------------------------------
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with a piece?"""
+    return _START.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where it is not whole."""
+    data = source.within(LARGEST_VOCABULARY)
+    try:
+        return filled(parse(data), Origin("sentencepiece"))
+    except ValueError as error:
+        raise damaged(source.name, str(error)) from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+
+
+def filled(proto: Any, origin: Origin | None, default: str | None = None) -> FilledRecipe:
+    """The model of a message.
+
+    default: the kind of rules that it has where the message holds none.
+
+    Raises:
+        ValueError: it makes no sense.
+        TokctlError: tokctl can't run it.
+    """
+    trained = proto.trainer_spec
+    algorithm = ALGORITHMS.get(trained.model_type)
+    if algorithm is None:
+        raise ValueError(f"its model type is {trained.model_type}")
+    if proto.denormalizer_spec.precompiled_charsmap:
+        raise TokctlError("it has rules for denormalizing, which tokctl lacks")
+    tokens = [bytes(piece.piece) for piece in proto.pieces]
+    types = [piece.type for piece in proto.pieces]
+    texts = _texts(tokens)
+    _check(proto, algorithm, texts, types)
+    scores = [float(piece.score) for piece in proto.pieces]
+    if algorithm in ("word", "char"):
+        # Of a character that is required and was never seen; no score decides anything here.
+        scores = [LOWEST if score == -math.inf else score for score in scores]
+    if not all(map(math.isfinite, scores)):
+        raise ValueError("one of its scores is no number")
+    if algorithm == "unigram":
+        scores = [
+            user_defined_score(token) if kind == USER_DEFINED else score
+            for token, score, kind in zip(tokens, scores, types, strict=True)
+        ]
+    keep = [text for text, kind in zip(texts, types, strict=True) if kind == USER_DEFINED]
+    blob = bytes(proto.normalizer_spec.precompiled_charsmap)
+    rules = (charsmap.part_of(blob, keep),) if blob else ()
+    if not blob and default is not None:
+        rules = (NORMALIZERS.part(default, keep=keep),)
+    spaces = Spaces.of(proto)
+    _check_kept_spaces(spaces, keep)
+    added = _added(algorithm, texts, types)
+    unk_token = texts[types.index(UNKNOWN)]
+    recipe = Recipe(
+        name=NAME,
+        algorithm=algorithm,
+        normalizers=(*rules, *normalizers(spaces, rules=bool(rules))),
+        pre_tokenizers=WORDS if algorithm == "word" else (),
+        segmentation=SEGMENTATIONS[algorithm],
+        unk_token=unk_token,
+        byte_fallback=trained.byte_fallback,
+        fuse_unknown=True,
+        precision="single",
+        decoders=decoders(
+            spaces,
+            texts,
+            unk_token,
+            _surface(trained),
+            byte_fallback=trained.byte_fallback,
+            words=algorithm == "word",
+        ),
+        special_tokens=tuple(token.text for token in added if token.special),
+    )
+    return FilledRecipe(recipe, tokens, scores=scores, added_tokens=tuple(added), origin=origin)
+
+
+def _texts(tokens: list[bytes]) -> list[str]:
+    texts = []
+    for id_, token in enumerate(tokens):
+        try:
+            texts.append(token.decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"piece {id_} is not UTF-8") from None
+        if not token:
+            raise ValueError(f"piece {id_} is empty")
+        if b"\0" in token:
+            raise ValueError(f"piece {id_} holds a NUL, which SentencePiece refuses, too")
+    return texts
+
+
+def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> None:
+    """What SentencePiece itself asks of the pieces, and what tokctl can't do."""
+    if not texts:
+        raise ValueError("it has no pieces")
+    if set(types) - {NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE}:
+        raise ValueError("one of its pieces is of an unknown type")
+    if types.count(UNKNOWN) != 1:
+        raise ValueError(f"it has {types.count(UNKNOWN)} unknown pieces, and should have one")
+    reserved = (UNKNOWN, CONTROL, BYTE)
+    keys = [(kind in reserved, text) for text, kind in zip(texts, types, strict=True)]
+    if len(set(keys)) != len(keys):
+        times = Counter(keys)
+        twice = next(key[1] for key in keys if times[key] > 1)
+        raise ValueError(f"the piece {twice!r} is there twice")
+    found = {text for text, kind in zip(texts, types, strict=True) if kind == BYTE}
+    wanted = {token.decode() for token in BYTE_TOKENS}
+    if proto.trainer_spec.byte_fallback:
+        if found != wanted:
+            raise ValueError("its byte pieces are not all there")
+    elif found:
+        raise ValueError("it has byte pieces, but no byte fallback")
+    if algorithm == "bpe" and UNUSED in types:
+        raise TokctlError(
+            f"its piece {texts[types.index(UNUSED)]!r} is unused, and is taken apart again "
+            "where merges make it",
+            "use the model without a restricted vocabulary",
+        )
+    if algorithm == "bpe":
+        _check_characters(texts, types)
+
+
+def _check_characters(texts: list[str], types: list[int]) -> None:
+    kinds = list(zip(texts, types, strict=True))
+    normal = [text for text, kind in kinds if kind == NORMAL]
+    characters = {text for text, kind in kinds if kind in (NORMAL, USER_DEFINED)}
+    if found := made_of_missing(normal, characters):
+        character = next(one for one in found[0] if one not in characters)
+        raise TokctlError(
+            f"its piece {found[0]!r} is made of {character!r}, which is no piece itself",
+            f"add the piece {character!r} to the model",
+        )
+
+
+def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
+    """In a user-defined piece spaces are not joined, and everywhere else they are."""
+    for text in keep:
+        if spaces.tidy and "  " in text:
+            raise TokctlError(
+                f"its user-defined piece {text!r} keeps spaces side by side, which are joined "
+                "everywhere else",
+                "train it with --remove_extra_whitespaces=false, or without that piece",
+            )
+
+
+def _added(algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
+    """The pieces that ordinary text does not make, and those that are found first."""
+    added = []
+    for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
+        if kind in (UNKNOWN, CONTROL, UNUSED):
+            added.append(AddedToken(text, id_))
+        if kind == USER_DEFINED and algorithm in ("bpe", "char"):
+            added.append(AddedToken(text, id_, special=False, normalized=True, literal=True))
+    return added
+
+
+def _surface(trained: Any) -> str:
+    if not trained.HasField("unk_surface"):
+        return UNKNOWN_SURFACE
+    try:
+        surface = bytes(trained.unk_surface).decode()
+    except UnicodeDecodeError:
+        raise ValueError("what it writes for an unknown piece is not UTF-8") from None
+    if MARK in surface:
+        raise TokctlError(
+            f"it writes {surface!r} for an unknown piece, with a {MARK} that is no space there",
+            f"train it with an --unk_surface without {MARK}",
+        )
+    return surface
+
+
+# -- writing: pieces -----------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """One piece of the file."""
+
+    text: bytes
+    score: float
+    type: int
+
+
+def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+    """A BPE model segmented by scores, with tokens that nothing makes as special tokens.
+
+    Raises:
+        InexpressibleError: there are no scores that do the same.
+    """
+    losses: list[Loss] = []
+    # Tokens of bytes are never found in text there, nor made of others.
+    model = replace(model, recipe=replace(model.recipe, precision="single"))
+    made = {token for *_, token in merging.made(model)}
+    idle = [
+        id_
+        for id_, token in enumerate(model.tokens)
+        if id_ not in made and id_ not in model.apart and len(token.decode()) > 1
+    ]
+    if idle and model.recipe.whole_words:
+        name = model.spelled[idle[0]]
+        losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
+    if model.recipe.segmentation != "merges":
+        idle = _of_missing(model)
+    if idle:
+        names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
+        more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+        losses.append(
+            Loss(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
+        )
+    model = _without(model, idle)
+    recipe = replace(model.recipe, whole_words=False)
+    model = merging.by_ranks(replace(model, recipe=recipe), scored=True)
+    if not model.scores or any(score != _single(score) for score in model.scores):
+        model = replace(model, scores=_scores(model))
+    return model, losses
+
+
+def _of_missing(model: FilledRecipe) -> list[int]:
+    """The tokens that are made there, of characters without a token."""
+    texts = {token.decode(): id_ for id_, token in enumerate(model.tokens)}
+    normal = {text: id_ for text, id_ in texts.items() if id_ not in model.apart}
+    kept = {token.text for token in model.added if not token.special}
+    return [normal[text] for text in made_of_missing(normal, normal.keys() | kept)]
+
+
+def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
+    """The model with these tokens as special ones, so that nothing makes them there, either."""
+    if not idle:
+        return model
+    added = {token.id: token for token in model.added}
+    for id_ in idle:
+        added.setdefault(id_, AddedToken(model.spelled[id_], id_))
+    texts = (model.spelled[id_] for id_ in idle if added[id_].special)
+    return replace(
+        model,
+        recipe=model.recipe.with_special_tokens(list(texts)),
+        added_tokens=tuple(added[id_] for id_ in sorted(added)),
+    )
+
+
+def _scores(model: FilledRecipe) -> list[float]:
+    """The same order as 0, -1, -2, …, which single precision holds."""
+    if not model.scores:
+        return [-float(id_) for id_ in range(len(model.tokens))]
+    places = {score: -float(at) for at, score in enumerate(sorted(set(model.scores))[::-1])}
+    return [places[score] for score in model.scores]
+
+
+def _single(score: float) -> float:
+    """As a file holds it."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", score))[0])
+    except OverflowError:
+        return math.inf
+
+
+def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
+    """The pieces of a model whose BPE is `ranked`, and what is lost of them.
+
+    Raises:
+        InexpressibleError: SentencePiece refuses them.
+    """
+    losses: list[Loss] = []
+    types = _types(model)
+    texts = list(model.tokens)
+    for id_, text in enumerate(texts):
+        if types[id_] == BYTE or b"\0" not in text:
+            continue
+        losses.append(Loss(f"the token {model.spelled[id_]!r}, which holds a NUL"))
+        texts[id_], types[id_] = b"<|unused_%d|>" % id_, CONTROL
+    if len(set(texts)) != len(texts) or b"" in texts:
+        raise InexpressibleError("a token is empty, or two are spelled alike")
+    if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
+        raise InexpressibleError("it has no token that text becomes")
+    scores = _written_scores(model)
+    decides = model.recipe.algorithm in ("bpe", "unigram")
+    if decides and not all(math.isfinite(_single(score)) for score in scores):
+        raise InexpressibleError("a score is too large for single precision")
+    # What is written for these is not read: 0, as training writes it.
+    found = [
+        Piece(text, 0.0 if kind == USER_DEFINED else score, kind)
+        for text, score, kind in zip(texts, scores, types, strict=True)
+    ]
+    if model.recipe.unk_token is None:
+        name = next(
+            name
+            for name in (b"<unk>", *(b"<unk_%d>" % at for at in range(len(texts) + 1)))
+            if name not in texts
+        )
+        found.append(Piece(name, 0.0, UNKNOWN))
+        complete = model.recipe.byte_fallback and BYTE in types
+        losses.append(Loss("that it has no unknown token", minor=complete))
+    return found, losses
+
+
+def _types(model: FilledRecipe) -> list[int]:
+    types = [NORMAL] * len(model.tokens)
+    if model.recipe.byte_fallback:
+        ids = {token: id_ for id_, token in enumerate(model.tokens)}
+        present = [ids[token] for token in BYTE_TOKENS if token in ids]
+        for id_ in present:
+            types[id_] = BYTE if len(present) == len(BYTE_TOKENS) else CONTROL
+    for id_ in model.user_defined:
+        types[id_] = USER_DEFINED
+    kept = {text.encode() for part in model.recipe.normalizers for text in _kept(part)}
+    algorithm = model.recipe.algorithm
+    for id_, text in enumerate(model.tokens):
+        if text in kept and (
+            algorithm == "word" or (algorithm == "unigram" and _is_best(model, id_))
+        ):
+            types[id_] = USER_DEFINED
+    for id_ in _of_one_byte(model):
+        types[id_] = USER_DEFINED
+    for token in model.added:
+        types[token.id] = CONTROL if token.special else USER_DEFINED
+        if token.text == model.recipe.unk_token and token.special:
+            types[token.id] = UNKNOWN
+    return types
+
+
+def _is_best(model: FilledRecipe, id_: int) -> bool:
+    """Does a Unigram model take this token before all others, as user-defined pieces are?"""
+    return model.scores[id_] == user_defined_score(model.tokens[id_])
+
+
+def _of_one_byte(model: FilledRecipe) -> list[int]:
+    """User-defined pieces that only their score, 0, shows: no rules say that they stay."""
+    recipe = model.recipe
+    if not recipe.traits.has_scores or recipe.precision != "single":
+        return []
+    if min(model.scores, default=0) >= 0 or any(charsmap.blob_of(p) for p in recipe.normalizers):
+        return []
+    scored = enumerate(zip(model.tokens, model.scores, strict=True))
+    return [id_ for id_, (token, score) in scored if score == 0 and len(token) == 1]
+
+
+def _kept(part: object) -> tuple[str, ...]:
+    """The texts that a normalizer leaves alone."""
+    found: tuple[str, ...] = dict(getattr(part, "options", ())).get("keep", ())
+    return found
+
+
+def _written_scores(model: FilledRecipe) -> list[float]:
+    """As they are known; of words and characters that were counted, as training has them."""
+    if model.recipe.traits.by_frequency and model.scores:
+        return [-math.inf if score == LOWEST else score for score in model.scores]
+    if model.scores:
+        return model.scores
+    total = sum(model.counts)
+    if not total:
+        return [0.0] * len(model.tokens)
+    return [math.log(count / total) if count else 0.0 for count in model.counts]
+
+
+# -- writing: decoders ---------------------------------------------------------------
+
+
+def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
+    """What stands for an unknown piece, and a loss unless ids of a text become the same text."""
+    recipe = model.recipe
+    texts = [token.decode(errors="replace") for token in model.tokens]
+    unk_token, found = recipe.unk_token or "<unk>", list(recipe.decoders)
+    falls_back, words = recipe.byte_fallback, recipe.traits.learns_words
+    surface = unk_token
+    if found and found[0].kind == "replace" and found[0]["pattern"] == unk_token:
+        surface = found[0]["content"]
+        exact = decoders(spaces, texts, unk_token, surface, byte_fallback=falls_back, words=words)
+        if found == list(exact) and not found[0]["regex"] and MARK not in surface:
+            return surface, []
+    if MARK in surface:
+        # There it would stay as it is.
+        what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
+        return surface.replace(MARK, " "), [Loss(what)]
+    lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
+    plain = (text for id_, text in enumerate(texts) if id_ not in model.special_ids.values())
+    alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
+    return surface, [] if alike else lost
+
+
+def _reads_alike(
+    parts: list[Part], spaces: Spaces, texts: Iterable[str], *, byte_fallback: bool, words: bool
+) -> bool:
+    """Do these decoders give the texts of pieces that a text was segmented into?
+
+    Such pieces begin with the `▁` that was put before the text, where one was, or are unknown.
+    """
+    texts = list(texts)
+    kinds = [part.kind for part in parts if part.kind != "fuse"]
+    if byte_fallback != ("byte-fallback" in kinds):
+        return False
+    apart = list(takewhile(lambda kind: kind != "fuse", (part.kind for part in parts)))
+    if byte_fallback and "byte-fallback" not in apart:
+        return False
+    if byte_fallback and kinds[-1] != "byte-fallback" and (words or MARK not in texts):
+        return False  # the mark may be among the bytes, and stays there
+    kinds = [kind for kind in kinds if kind != "byte-fallback"]
+    if not kinds:
+        return not spaces.escape and not spaces.strips and not any(MARK in t for t in texts)
+    begins = spaces.dummy == "before" and spaces.escape
+    if kinds == ["metaspace"]:
+        part = next(part for part in parts if part.kind == "metaspace")
+        first = part["prepend"] != "never"
+        # It removes every ▁ of the first token.
+        single = not any(MARK in text[1:] for text in texts)
+        return (
+            part["replacement"] == MARK
+            and first == spaces.strips
+            and (not first or (begins and single and "metaspace" in apart))
+        )
+    spaced = [part for part in parts if part.kind == "replace"]
+    if len(spaced) != 1 or (spaced[0]["pattern"], spaced[0]["content"]) != (MARK, " "):
+        return False
+    if kinds == ["replace"]:
+        return not spaces.strips
+    strips = [part for part in parts if part.kind == "strip"]
+    if sorted(kinds) != ["replace", "strip"] or not spaces.strips or not begins:
+        return False
+    # Behind a fuse it is the text that is stripped, else every token.
+    fused = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])
+    wanted = MARK if parts.index(strips[0]) < parts.index(spaced[0]) else " "
+    one = (strips[0]["content"], strips[0]["start"], strips[0]["stop"]) == (wanted, 1, 0)
+    return fused and one
+
+
+#: What runs of spaces are found by in models that Hugging Face's libraries make of others.
+_RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
+
+
+# -- writing: the options nearest to a recipe ----------------------------------------
+
+
+class Rules(NamedTuple):
+    """The rules for normalizing: what they are called there, the blob, what they leave alone."""
+
+    name: str = "identity"
+    blob: bytes = b""
+    keep: tuple[str, ...] = ()
+
+
+class Fitted(NamedTuple):
+    """The options that come nearest to a recipe.
+
+    surface: what is written for an unknown piece.
+    losses: what they do otherwise.
+    """
+
+    rules: Rules
+    spaces: Spaces
+    surface: str
+    losses: list[Loss]
+
+
+def fitted(model: FilledRecipe) -> Fitted:
+    """The options for a model, whose recipe has an unknown token or needs none."""
+    recipe = model.recipe
+    rules, rest, losses = _rules(recipe.normalizers)
+    splits = recipe.pre_tokenizers
+    exact = [one for one in EVERY if normalizers(one, rules=bool(rules.blob)) == tuple(rest)]
+    if exact and (splits == WORDS if recipe.traits.learns_words else not splits):
+        spaces = exact[0]
+    else:
+        spaces, more = _nearest(model, rest, bool(rules.blob))
+        losses += more
+    if found := _joined_words(model):
+        losses.append(found)
+    surface, more = decoding(model, spaces)
+    return Fitted(rules, spaces, surface, losses + more)
+
+
+def _rules(parts: Sequence[Part]) -> tuple[Rules, list[Part], list[Loss]]:
+    """The rules, the normalizers behind them, and what is lost of those before them."""
+    for place, part in enumerate(parts):
+        found = charsmap.blob_of(part)
+        if found is None:
+            continue
+        lost = [_normalizer(before) for before in parts[:place]]
+        if part.kind == "precompiled" and part["graphemes"]:
+            lost.append(Loss("that its rules are applied to a whole grapheme where one fits"))
+        return Rules(*found, keep=part["keep"]), list(parts[place + 1 :]), lost
+    first = 0
+    while first < len(parts) and _is_rule(parts[first]):
+        first += 1
+    if first and (blob := charsmap.of_replacements(parts[:first])):
+        return Rules("user_defined", blob), list(parts[first:]), []
+    return Rules(), list(parts), []
+
+
+def _is_rule(part: Part) -> bool:
+    """Does it put a text in the place of another, and is none of them a space or its mark?"""
+    if part.kind != "replace" or part["regex"]:
+        return False
+    return not {" ", MARK} & {*part["pattern"], *part["content"]}
+
+
+def _normalizer(part: Part) -> Loss:
+    return Loss(f"the normalizer {part}")
+
+
+class _State:
+    """What is done with spaces: how they are kept at the ends and inside, what is put before."""
+
+    def __init__(self) -> None:
+        self.left = self.right = self.inside = False  # removed, joined?
+        self.prefix = ""  # "always", "unless" one is there
+        self.escape = False
+        self.losses: list[Loss] = []
+
+    def step(self, part: Part) -> None:
+        """Takes in one normalizer."""
+        if (self.prefix or self.escape) and not _puts(part) and not _marks(part):
+            self.losses.append(_normalizer(part))
+        elif part.kind in ("strip-spaces", "strip"):
+            self.left |= part["left"]
+            self.right |= part["right"]
+            if part.kind == "strip":
+                what = "that other white space than spaces is removed at the ends of a text"
+                self.losses.append(Loss(what))
+        elif part.kind == "collapse-spaces" or _joins(part):
+            self.inside = True
+        elif _puts(part, marked=self.escape):
+            self.prefix = "always"
+        elif _marks(part) and part["content"] == MARK:
+            self.escape = True
+        else:
+            self.losses.append(_normalizer(part))
+
+    def split(self, part: Part) -> None:
+        """Takes in one pre-tokenizer."""
+        if part.kind == "metaspace" and part["replacement"] == MARK:
+            self.escape = True
+            if part["prepend"] != "never":
+                self.prefix = self.prefix or "unless"
+        elif part != WORDS[0] or not self.escape:
+            self.losses.append(Loss(f"the pre-tokenizer {part}"))
+
+
+def _puts(part: Part, *, marked: bool = False) -> bool:
+    """Does it put a space before the text? marked: spaces are marks already."""
+    if part.kind == "prepend":
+        return part["text"] == MARK or (part["text"] == " " and not marked)
+    return part.kind == "dummy-space" and not part["behind"] and not marked
+
+
+def _marks(part: Part) -> bool:
+    """Does it put something in the place of each space?"""
+    return part.kind == "replace" and part["pattern"] == " " and not part["regex"]
+
+
+def _joins(part: Part) -> bool:
+    return (
+        part.kind == "replace"
+        and part["regex"]
+        and part["pattern"] in _RUNS
+        and part["content"] in (" ", MARK)
+    )
+
+
+def _nearest(model: FilledRecipe, parts: list[Part], rules: bool) -> tuple[Spaces, list[Loss]]:
+    recipe, state = model.recipe, _State()
+    for part in parts:
+        state.step(part)
+    for part in recipe.pre_tokenizers:
+        state.split(part)
+    if recipe.traits.learns_words and not recipe.pre_tokenizers:
+        state.losses.append(Loss("that a whole text is one word"))
+    tidy = state.inside or (state.left and state.right)
+    spaces = Spaces("before" if state.prefix else "", tidy, state.escape)
+    return spaces, state.losses + [Loss(what) for what in _differences(state, spaces, rules)]
+
+
+def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
+    """What happens to spaces there and not here, or here and not there."""
+    found = []
+    if spaces.tidy:
+        if not state.left and state.prefix != "unless":
+            found.append("spaces at the start of a text, which it removes")
+        if not state.right:
+            found.append("spaces at the end of a text, which it removes")
+        if not state.inside:
+            found.append("spaces side by side, which it joins")
+        if spaces.escape:
+            found.append(f"a {MARK} that a text itself has at its start or end")
+    else:
+        if state.left or state.right:
+            found.append("that spaces at the ends of a text are removed, and others are not")
+        if state.prefix == "unless":
+            found.append(f"that a text which starts with a space, or {MARK}, gets no other")
+        elif rules and state.prefix:
+            found.append("that a text which its rules leave nothing of gets no space")
+    return found
+
+
+def _joined_words(model: FilledRecipe) -> Loss | None:
+    """A token that reaches over the start of a word, where each word is a pre-token."""
+    mark = MARK.encode()
+    recipe = model.recipe
+    splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
+    if not splits or recipe.traits.learns_words:
+        return None
+    ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.apart)
+    joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
+    if joined is not None and not recipe.traits.learns_characters:
+        return Loss(f"that words are split, which its piece {model.spelled[joined]!r} joins")
+    if mark not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
+        return Loss(f"that words are split: {MARK} has no token, and is one with its neighbours")
+    return None
+
+
+#: What the roles of special tokens are called: there by default, and in other models.
+_ROLES = {
+    "bos": ("<s>", "<bos>", "[CLS]", "<|begin_of_text|>", "<cls>"),
+    "eos": ("</s>", "<eos>", "[SEP]", "<|end_of_text|>", "<sep>"),
+    "pad": ("<pad>", "[PAD]"),
+}
+
+
+# -- writing -------------------------------------------------------------------------
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What the file can't hold, and what its library does otherwise.
+
+    Raises:
+        InexpressibleError: it has nothing like the model.
+    """
+    return message(model)[1]
+
+
+def write(model: FilledRecipe) -> Files:
+    """The file: the same bytes for the same model."""
+    return {"": serialized(message(model)[0])}
+
+
+def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
+    """The model as a message, and what is lost."""
+    _check_expressible(model)
+    fit = fitted(model)
+    found = [*fit.losses]
+    if model.recipe.algorithm == "bpe":
+        ready, more = ranked(model)
+        found += more
+    else:
+        ready = model
+    listed, more = pieces(ready)
+    found += more + _segmenting(model, listed) + _around(model, fit, listed)
+    return _filled_message(model, fit, listed), found
+
+
+def _check_expressible(model: FilledRecipe) -> None:
+    """InexpressibleError unless there is something like it."""
+    recipe = model.recipe
+    algorithm = recipe.algorithm
+    if recipe.is_byte_level:
+        raise InexpressibleError("its tokens are bytes, and SentencePiece's are characters")
+    if algorithm not in SEGMENTATIONS:
+        raise InexpressibleError(f"SentencePiece has no {algorithm}")
+    if recipe.marker.text:
+        raise InexpressibleError(f"SentencePiece has no word marker but {MARK}")
+    if algorithm != "bpe" and recipe.segmentation != SEGMENTATIONS[algorithm]:
+        raise InexpressibleError(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
+    marked = MARK.encode()
+    if algorithm == "word" and not any(token.startswith(marked) for token in model.tokens):
+        raise InexpressibleError(f"SentencePiece's words begin with {MARK}, and none does here")
+
+
+def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
+    """What it does otherwise from normalized text to pieces."""
+    recipe = model.recipe
+    found = []
+    complete = any(piece.type == BYTE for piece in listed)
+    if recipe.byte_fallback and not complete:
+        found.append(Loss("its fallback to bytes, which do not all have tokens"))
+    if not recipe.fuse_unknown and not complete and recipe.unk_token is not None:
+        found.append(Loss("that every unknown character, or word, is an unknown token of its own"))
+    looks_up = recipe.algorithm in ("unigram", "word") or recipe.whole_words
+    if complete and recipe.precision == "double" and looks_up:
+        found.append(Loss("that the text <0x41> becomes the token of that byte"))
+    if recipe.traits.has_scores and recipe.precision == "double":
+        found.append(
+            Loss("sums of log probabilities in double precision: near-ties can be split otherwise")
+        )
+    return found
+
+
+def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]:
+    """What is lost of added tokens and of what is known beside the recipe."""
+    recipe = model.recipe
+    found = []
+    for token in model.added:
+        if token.special:
+            continue
+        exact = token.normalized and token.literal and not recipe.pre_tokenizers
+        plain = not (token.single_word or token.strip_left or token.strip_right)
+        if not (exact and plain and recipe.algorithm in ("bpe", "char")):
+            found.append(Loss(f"the way that the added token {token.text!r} is found in a text"))
+    kept = {piece.text.decode() for piece in listed if piece.type == USER_DEFINED}
+    if fit.rules.blob and kept != set(fit.rules.keep):
+        text = min(kept ^ set(fit.rules.keep))
+        verb = "change" if text in kept else "leave alone"
+        found.append(Loss(f"that its rules {verb} {text!r}"))
+    if fit.spaces.tidy and any("  " in text for text in kept):
+        found.append(Loss("that spaces side by side are joined in user-defined pieces, too"))
+    if recipe.post_processors:
+        names = ", ".join(map(str, recipe.post_processors))
+        found.append(Loss(f"the post-processors {names}"))
+    return [*found, *training_lost(model, model.rounds), *companions_lost(model)]
+
+
+def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> Any:
+    recipe, proto = model.recipe, new()
+    for piece in listed:
+        entry = proto.pieces.add(piece=piece.text, score=piece.score)
+        if piece.type != 1:
+            entry.type = piece.type
+    trained = proto.trainer_spec
+    trained.model_type = {name: number for number, name in ALGORITHMS.items()}[recipe.algorithm]
+    trained.vocab_size = len(listed)
+    trained.treat_whitespace_as_suffix = fit.spaces.dummy == "behind"
+    trained.byte_fallback = any(piece.type == BYTE for piece in listed)
+    if fit.surface != UNKNOWN_SURFACE:
+        trained.unk_surface = fit.surface.encode()
+    _set_roles(trained, listed)
+    spec = proto.normalizer_spec
+    spec.name, spec.precompiled_charsmap = fit.rules.name.encode(), fit.rules.blob
+    spec.add_dummy_prefix = bool(fit.spaces.dummy)
+    spec.remove_extra_whitespaces = fit.spaces.tidy
+    spec.escape_whitespaces = fit.spaces.escape
+    return proto
+
+
+def _set_roles(trained: Any, listed: list[Piece]) -> None:
+    """Which pieces are the unknown one, and those for the start and the end and for padding."""
+    ids = {piece.text.decode(): id_ for id_, piece in enumerate(listed) if piece.type == CONTROL}
+    unknown = next(id_ for id_, piece in enumerate(listed) if piece.type == UNKNOWN)
+    trained.unk_id = unknown
+    if listed[unknown].text != b"<unk>":
+        trained.unk_piece = listed[unknown].text
+    for role, names in _ROLES.items():
+        name = next((name for name in names if name in ids), None)
+        setattr(trained, f"{role}_id", ids[name] if name is not None else -1)
+        if name is not None and name != names[0]:
+            setattr(trained, f"{role}_piece", name.encode())

@@ -1,0 +1,453 @@
+"""tiktoken's rank files: one token in base64 and its rank per line.
+
+The file holds neither the pattern nor the special tokens: both are facts of the encoding.
+For the published files the digest says which encoding it is (`known`); for others the
+caller says it, or a file beside them does (`sidecar`), which tokctl writes.
+
+tiktoken merges the two neighbours that spell the token of the lowest rank, and a pre-token
+that is a token stays whole; ranks are ids.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+import orjson
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.formats import holes, merging
+from tokctl.formats.contract import (
+    LARGEST_VOCABULARY,
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    damaged,
+    training_lost,
+)
+from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
+from tokctl.model import FilledRecipe, Origin, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
+
+__all__ = ["is_one", "losses", "read", "write"]
+
+
+class TiktokenEncoding(NamedTuple):
+    """What a rank file leaves out."""
+
+    name: str
+    pre_tokenizers: str | tuple[Part, ...]
+    special: dict[str, int]
+
+
+_END = {"<|endoftext|>": 50256}
+_O200K = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+_HARMONY = {
+    199998: "<|startoftext|>",
+    199999: "<|endoftext|>",
+    200002: "<|return|>",
+    200003: "<|constrain|>",
+    200005: "<|channel|>",
+    200006: "<|start|>",
+    200007: "<|end|>",
+    200008: "<|message|>",
+    200012: "<|call|>",
+}
+
+
+def _harmony() -> dict[str, int]:
+    """o200k_harmony's special tokens: 200018 has two names, of which the first counts here, as
+    an id has one token."""
+    names = {id_: f"<|reserved_{id_}|>" for id_ in range(199998, 201088)}
+    names |= _HARMONY | {id_: text for text, id_ in _O200K.items()}
+    return {text: id_ for id_, text in names.items()}
+
+
+#: By their names.
+ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (
+        TiktokenEncoding("gpt2", "gpt2", _END),
+        TiktokenEncoding("r50k_base", "gpt2", _END),
+        TiktokenEncoding("p50k_base", "gpt2", _END),
+        TiktokenEncoding(
+            "p50k_edit",
+            "gpt2",
+            _END | {"<|fim_prefix|>": 50281, "<|fim_middle|>": 50282, "<|fim_suffix|>": 50283},
+        ),
+        TiktokenEncoding(
+            "cl100k_base",
+            "cl100k",
+            {
+                "<|endoftext|>": 100257,
+                "<|fim_prefix|>": 100258,
+                "<|fim_middle|>": 100259,
+                "<|fim_suffix|>": 100260,
+                "<|endofprompt|>": 100276,
+            },
+        ),
+        TiktokenEncoding("o200k_base", "o200k", _O200K),
+        TiktokenEncoding("o200k_harmony", "o200k", _harmony()),
+    )
+}
+
+#: By the sha256 of the published file. (p50k_edit and o200k_harmony share the files of p50k_base
+#: and o200k_base: they are told by name alone.)
+KNOWN = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": ENCODINGS["r50k_base"],
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": ENCODINGS["p50k_base"],
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": ENCODINGS["cl100k_base"],
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": ENCODINGS["o200k_base"],
+}
+
+
+#: What is put behind the rank file's name.
+SUFFIX = ".json"
+
+
+class Sidecar(NamedTuple):
+    """What it says; and where, for messages.
+
+    explicit_n_vocab: ranks and special tokens there are, where no id is a hole; else None.
+    """
+
+    encoding: TiktokenEncoding
+    explicit_n_vocab: int | None
+    name: str
+
+
+def sidecar_bytes(
+    name: str, pattern: str, special: dict[str, int], explicit_n_vocab: int | None
+) -> bytes:
+    """The file."""
+    arguments = {
+        "name": name,
+        "pat_str": pattern,
+        "special_tokens": special,
+        "explicit_n_vocab": explicit_n_vocab,
+    }
+    return orjson.dumps(arguments, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
+    """What the file says; TokctlError that names it where it is not whole.
+
+    splits: does its pattern count? Otherwise the caller knows how text is split.
+    """
+    document = source.document
+    try:
+        name, pattern = document["name"], document["pat_str"]
+        special = document["special_tokens"]
+        total = document.get("explicit_n_vocab")
+        texts = {type(name), type(pattern), *map(type, special)}
+        numbers = {*map(type, special.values()), *([] if total is None else [type(total)])}
+    except KeyError as error:
+        raise damaged(source.name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise damaged(source.name, "it does not hold the arguments of an encoding") from None
+    if texts != {str} or numbers - {int}:
+        raise damaged(source.name, "a field is of another type than it should be")
+    if not splits:
+        return Sidecar(TiktokenEncoding(name, (), special), total, source.name)
+    try:
+        pre_tokenizer = pre_tokenizers_of(pattern)
+    except InexpressibleError as reason:
+        raise TokctlError(
+            f"tokctl can't split a text as {source.name} says: {reason}",
+            "say how it is split: tokctl convert --pattern cl100k, or --pattern 'regex:…'",
+        ) from None
+    return Sidecar(TiktokenEncoding(name, pre_tokenizer, special), total, source.name)
+
+
+#: No rank comes near this.
+_MOST_TOKENS = 1 << 24
+
+#: A token in base64 and its rank.
+_START = re.compile(
+    rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=])"
+    rb" [0-9]+[\r\n]"
+)
+
+
+def is_one(source: Source) -> bool:
+    """Does it begin with a token and its rank?"""
+    return _START.match(source.head) is not None
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names it where there is none."""
+    beside = _sidecar(source)
+    encoding = _encoding(source, beside)
+    ranks = _ranks(source.within(LARGEST_VOCABULARY), source.name)
+    total = len(ranks) + len(encoding.special)
+    if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
+        raise damaged(
+            source.name,
+            f"it has {total} ranks and special tokens, and {beside.name} says "
+            f"{beside.explicit_n_vocab}",
+        )
+    try:
+        return fill(ranks, encoding)
+    except ValueError as error:
+        if any(said is not None for said in source.hints):
+            raise TokctlError(
+                f"{source.name} does not fit the pattern or the special tokens given: {error}",
+                "check whether it is the file of that encoding, and the ids",
+            ) from None
+        raise damaged(source.name, str(error)) from None
+    except TokctlError as error:
+        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+
+
+def _sidecar(source: Source) -> Sidecar | None:
+    if source.path is None or None not in source.hints:
+        return None
+    found = source.beside(source.path.name + SUFFIX)
+    return None if found is None else read_sidecar(found, splits=source.hints.pattern is None)
+
+
+def _encoding(source: Source, beside: Sidecar | None) -> TiktokenEncoding:
+    """The facts: those that the caller gives, those of the file beside, those of a known file."""
+    pattern, special = source.hints
+    # `gpt2` is how text is split, as elsewhere; the encoding has another name, too.
+    if pattern in ENCODINGS and pattern != "gpt2":
+        encoding = ENCODINGS[pattern]
+    elif pattern is not None:
+        # Of the file beside, what the caller does not say still holds.
+        said = {} if beside is None else beside.encoding.special
+        encoding = TiktokenEncoding("", _parts(pattern), said)
+    elif beside is not None:
+        encoding = beside.encoding
+    else:
+        encoding = _known(source)
+    return encoding if special is None else encoding._replace(special=special)
+
+
+def _parts(pattern: str) -> str | tuple[Part, ...]:
+    """The pre-tokenizers that the caller names. A regular expression is one of tiktoken's, which
+    drops what lies between its matches."""
+    if pattern == "none":
+        return ()
+    if not pattern.startswith("regex:"):
+        return tuple(PRE_TOKENIZERS.parse_list(pattern))
+    try:
+        return pre_tokenizers_of(pattern.removeprefix("regex:"))
+    except InexpressibleError as reason:
+        raise TokctlError(
+            f"tokctl can't split a text as that pattern does: {reason}",
+            "name a pattern that every text is made of, or a pre-tokenizer: cl100k",
+        ) from None
+
+
+def _known(source: Source) -> TiktokenEncoding:
+    digest = hashlib.sha256(source.data).hexdigest()
+    if digest in KNOWN:
+        return KNOWN[digest]
+    names = ", ".join(known.name for known in KNOWN.values())
+    raise TokctlError(
+        f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
+        f"its sha256 is {digest}",
+        "the file says neither how text is split nor its special tokens. Say it once: tokctl "
+        "convert --pattern cl100k_base (or another encoding), llama3 (or another pre-tokenizer) "
+        "or 'regex:…'. "
+        f"The published files of {names} are known: copy it again if it should be one of these",
+    )
+
+
+def fill(ranks: dict[bytes, int], encoding: TiktokenEncoding) -> FilledRecipe:
+    """The model of an encoding with these ranks.
+
+    Raises:
+        ValueError: ids are given twice, or hardly at all; a byte has no token.
+    """
+    for byte in range(256):
+        if bytes([byte]) not in ranks:
+            raise ValueError(f"the byte 0x{byte:02X} has no token, and tiktoken needs one")
+    by_id = {id_: token for token, id_ in ranks.items()}
+    special: dict[int, str] = {}
+    for text, id_ in encoding.special.items():
+        if not 0 <= id_ < _MOST_TOKENS:
+            raise ValueError(f"the special token {text!r} can't have the id {id_}")
+        if id_ in special:
+            raise ValueError(f"the special tokens {special[id_]!r} and {text!r} have one id")
+        special[id_] = text
+    tokens, added = holes.fill(by_id, special)
+    recipe = Recipe(
+        name=encoding.name or "tiktoken",
+        algorithm="bpe",
+        pre_tokenizers=PRE_TOKENIZERS.steps(encoding.pre_tokenizers),
+        units="bytes",
+        alphabet="bytes",
+        tie_break="lowest-id",
+        segmentation="ranks",
+        whole_words=True,
+        special_tokens=tuple(token.text for token in added),
+    )
+    origin = Origin("tiktoken", encoding.name)
+    return FilledRecipe(recipe, tokens, added_tokens=added, origin=origin)
+
+
+_LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
+
+
+def _ranks(data: bytes, name: str) -> dict[bytes, int]:
+    """The ranks, in any order; TokctlError that names the line where one is none."""
+    plain = _native.plain_ranks(data)
+    if plain is not None:
+        return plain
+    ranks: dict[bytes, int] = {}
+    places: dict[int, int] = {}
+    # Line by line: a file that is wrong from the start is not taken apart first.
+    for number, found in enumerate(_LINES.finditer(data), 1):
+        line = found[1]
+        if not line:
+            continue  # as tiktoken does
+        try:
+            text, digits = line.split()
+            token = base64.b64decode(text, validate=True)
+            if not digits.isdigit() or not token:
+                raise ValueError
+        except ValueError:
+            raise TokctlError(f"{name}, line {number}: no token in base64 and its rank") from None
+        rank = int(digits[:20])
+        if len(digits) > 20 or rank >= _MOST_TOKENS:
+            raise TokctlError(
+                f"{name}, line {number}: the rank {digits[:20].decode()} is too large"
+            )
+        if rank in places:
+            raise TokctlError(
+                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too"
+            )
+        if token in ranks:
+            raise TokctlError(
+                f"{name}, line {number}: line {places[ranks[token]]} has the token {token!r:.80}, "
+                "too"
+            )
+        ranks[token] = rank
+        places[rank] = number
+    return ranks
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What a rank file and the file beside it can't hold."""
+    _ranked(model)
+    recipe = model.recipe
+    found = [Loss(f"the normalizer {part}") for part in recipe.normalizers]
+    try:
+        pattern_of(recipe.pre_tokenizers)
+    except InexpressibleError as reason:
+        found.append(Loss(f"how text is split: {reason}"))
+    found += [Loss(f"the decoder {part}") for part in recipe.decoders if part.kind != "byte-level"]
+    found += [Loss(f"the post-processor {part}") for part in recipe.post_processors if _adds(part)]
+    found += _losses_of_added(model)
+    if any(part.kind == "trim-offsets" for part in recipe.post_processors):
+        found.append(Loss("that offsets leave spaces out", minor=True))
+    return [*found, *training_lost(model), *companions_lost(model)]
+
+
+def write(model: FilledRecipe) -> Files:
+    """The ranks in the order of the ids, and the file beside them."""
+    model = _ranked(model)
+    apart = model.apart
+    ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
+    special = {token.text: token.id for token in model.added if token.id in apart}
+    if model.origin is not None and model.origin.format == "tiktoken":
+        # A hole of the file that it came from is a hole again.
+        special = {text: id_ for text, id_ in special.items() if text != holes.filler(id_)}
+    try:
+        pattern = pattern_of(model.recipe.pre_tokenizers)
+    except InexpressibleError:
+        pattern = pattern_of(())
+    whole = len(ranks) + len(special) == len(model.tokens)
+    encode = binascii.b2a_base64
+    data = b"".join([b"%s %d\n" % (encode(token, newline=False), id_) for token, id_ in ranks])
+    beside = sidecar_bytes(
+        name=_name(model, data),
+        pattern=pattern,
+        special=special,
+        explicit_n_vocab=len(model.tokens) if whole else None,
+    )
+    return {"": data, SUFFIX: beside}
+
+
+def _name(model: FilledRecipe, data: bytes) -> str:
+    """What the encoding is called: as where it came from, as the file is known, as its recipe."""
+    if model.origin is not None and model.origin.name:
+        return model.origin.name
+    known = KNOWN.get(hashlib.sha256(data).hexdigest())
+    return known.name if known else model.recipe.name
+
+
+def _ranked(model: FilledRecipe) -> FilledRecipe:
+    """The model segmented by its ids; InexpressibleError where these are not its ranks."""
+    recipe = model.recipe
+    if recipe.algorithm != "bpe":
+        raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
+    if not recipe.is_byte_level:
+        raise InexpressibleError("tiktoken's BPE is one of bytes, and this is one of characters")
+    ranked = merging.by_ranks(model, scored=False)
+    apart = ranked.apart
+    own = [token for id_, token in enumerate(ranked.tokens) if id_ not in apart]
+    known = set(own)
+    if len(known) != len(own):
+        raise InexpressibleError("two of its tokens are the same bytes")
+    if any(bytes([byte]) not in known for byte in range(256)):
+        raise InexpressibleError("not every byte has a token")
+    if not recipe.whole_words:
+        _check_whole_words(ranked)
+    return ranked
+
+
+def _check_whole_words(model: FilledRecipe) -> None:
+    """InexpressibleError where a pre-token is a token, and the merges don't make it one."""
+    made = {merge.token for merge in merging.by_merges(model).merges} | model.apart
+    for id_, token in enumerate(model.tokens):
+        if id_ not in made and len(token) > 1:
+            raise InexpressibleError(
+                f"no merge makes {model.spelled[id_]!r}, and tiktoken would take it for a "
+                "pre-token that reads so"
+            )
+
+
+def _adds(part: Part) -> bool:
+    """Does a post-processor put tokens around a text?"""
+    if part.kind != "template":
+        return False
+    return any(piece.token is not None for piece in template_pieces(part["single"])) or any(
+        piece.token is not None for piece in template_pieces(part["pair"])
+    )
+
+
+def _losses_of_added(model: FilledRecipe) -> list[Loss]:
+    found = []
+    flagged = [token.text for token in model.added if token.special and not _is_plain(token)]
+    always = [token.text for token in model.added if not token.special]
+    if flagged:
+        found.append(Loss(f"how special tokens are found ({_listed(flagged)})"))
+    if always:
+        found.append(Loss(f"added tokens that are no special tokens ({_listed(always)})"))
+    texts = sorted(token.text for token in model.added if token.special)
+    alike = [text for text, longer in pairwise(texts) if longer.startswith(text)]
+    if alike:
+        found.append(
+            Loss(f"which of two special tokens is found where one begins as the other ({alike[0]})")
+        )
+    kinds = {token.normalized for token in model.added}
+    if len(kinds) > 1 and not flagged and not always:
+        found.append(Loss("that some special tokens are looked for before others"))
+    return found
+
+
+def _is_plain(token: AddedToken) -> bool:
+    return not (token.single_word or token.strip_left or token.strip_right)
+
+
+def _listed(texts: list[str]) -> str:
+    return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
