@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.run import tokctl
 from tokctl import Tokenizer
-from tokctl.analysis.comparison.models import find_baseline, name_files
 from tokctl.model import Origin
+from tokctl.tokenizer.model_names import find_baseline, name_files
 
 Models = dict[str, Path]
 COMPANIONS = {"chat_template.jinja": "{{ messages }}", "a/b\x1b.txt": ""}

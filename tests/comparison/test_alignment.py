@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, model
 from tokctl.analysis.comparison import Segmentation, samples
-from tokctl.analysis.comparison.alignment import align
+from tokctl.analysis.comparison.samples import align
 
 ALPHABET = "lowernstid (\u2019é\u3000\n\ufb01\u00bd\u0301א▁"
 

@@ -11,8 +11,8 @@ import pytest
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, Text, compare, read_texts, train_sizes
+from tokctl.analysis.comparison.measuring import speed
 from tokctl.analysis.comparison.samples import pick_sentences
-from tokctl.analysis.comparison.speed import speed
 from tokctl.analysis.comparison.stories import _count
 from tokctl.analysis.texts import count_words
 from tokctl.errors import TokctlError

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.models import TEXT
 from tokctl.analysis.comparison import compare, train_sizes
-from tokctl.analysis.comparison.sweep import SWEPT, sweep_points
+from tokctl.analysis.comparison.measuring import SWEPT, sweep_points
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
 from tokctl.model import Recipe

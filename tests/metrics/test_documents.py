@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
 from tokctl import _native
-from tokctl.analysis.comparison.intervals import intervals
-from tokctl.analysis.comparison.measuring import Measurement, agreements, measure_all
+from tokctl.analysis.comparison.measuring import Measurement, agreements, intervals, measure_all
 from tokctl.analysis.metrics import Counts, range_of
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError

@@ -13,14 +13,15 @@ from tests.metrics.models import TEXT, model
 from tests.metrics.test_compare import TEXTS
 from tests.twins.resample import drawn, split_mix, sums
 from tokctl import _native
-from tokctl.analysis.comparison.intervals import (
+from tokctl.analysis.comparison.measuring import (
     RESAMPLES,
     SEED,
     Interval,
+    Measurement,
     ModelIntervals,
     intervals,
+    measure_all,
 )
-from tokctl.analysis.comparison.measuring import Measurement, measure_all
 from tokctl.analysis.metrics import METRICS, Absent, Counts, range_of
 
 NAMES = ("bpe", "wordpiece", "notebook-bpe")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.metrics.models import RECIPES, TEXT, model
-from tokctl.analysis.comparison.speed import BUDGET, _slice, speed
+from tokctl.analysis.comparison.measuring import BUDGET, _slice, speed
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import Text
 

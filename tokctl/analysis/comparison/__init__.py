@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from tokctl.analysis.comparison import measuring, samples, stories
-from tokctl.analysis.comparison.conditions import Condition, check
-from tokctl.analysis.comparison.findings import findings_of
-from tokctl.analysis.comparison.languages import languages_of
-from tokctl.analysis.comparison.models import (
-    Model,
-    find_baseline,
-    name_files,
-    named_models,
+from tokctl.analysis.comparison.findings import Condition, check, findings_of
+from tokctl.analysis.comparison.measuring import (
+    Trained,
+    languages_of,
+    reports_of,
+    summary,
+    sweep_points,
+    train_sizes,
 )
-from tokctl.analysis.comparison.reports import reports_of, summary
 from tokctl.analysis.comparison.results import (
     Comparison,
     Cut,
@@ -35,11 +34,16 @@ from tokctl.analysis.comparison.results import (
     TextSummary,
     WordStory,
 )
-from tokctl.analysis.comparison.sweep import Trained, sweep_points, train_sizes
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
 from tokctl.errors import TokctlError
 from tokctl.sources import Source
+from tokctl.tokenizer.model_names import (
+    Model,
+    find_baseline,
+    name_files,
+    named_models,
+)
 from tokctl.training import available_threads
 
 __all__ = [
@@ -104,7 +108,7 @@ def compare(
         word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
             `unicode` (UAX #29).
         intervals: finds how far figures move with the lines that happen to be in the texts;
-            see `tokctl.analysis.comparison.intervals`.
+            see `docs/metrics.md`.
         speed: measures how fast each model is here; the one figure that is not the same in
             every run.
         threads: None takes the processors that this process may use. No other result

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tokctl.analysis.comparison.intervals import Interval
-from tokctl.analysis.comparison.speed import Speed
+from tokctl.analysis.comparison.results import Interval, Speed
 from tokctl.analysis.metrics import METRICS, Absent, Figure
 
 if TYPE_CHECKING:

@@ -1,17 +1,46 @@
-"""Counting what models make of texts."""
+"""What is measured of models on texts: counts, figures, intervals, speed, sweeps over sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import median
+from time import perf_counter
 
 from tokctl import _native
-from tokctl.analysis.metrics import Counts, Figure, boundary_f1, canonical_vocabulary, jaccard
+from tokctl.analysis.comparison.results import (
+    Interval,
+    Language,
+    Languages,
+    Measured,
+    ModelReport,
+    Speed,
+    SweepPoint,
+    TextSummary,
+)
+from tokctl.analysis.metrics import (
+    METRICS,
+    Absent,
+    Counts,
+    Figure,
+    Range,
+    boundary_f1,
+    canonical_vocabulary,
+    gini,
+    jaccard,
+    parity,
+    range_of,
+    tokens_per_line,
+)
 from tokctl.analysis.texts import Text
+from tokctl.errors import TokctlError
+from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
+from tokctl.training import available_threads
+from tokctl.training.pruning import prune
 
-Matrix = tuple[tuple[Figure, ...], ...]
+# -- Counts of one model on one text -------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -45,7 +74,7 @@ def measure_all(
         threads: the result does not depend on it.
         words: what a word is, of `tokctl.analysis.metrics.WORD_RULES`.
         boundaries: keeps what `agreements` needs, an eighth of the text's size.
-        lines: keeps the counts of each line, which `tokctl.analysis.comparison.intervals` needs.
+        lines: keeps the counts of each line, which `intervals` needs.
     """
     # Without an unknown token, what has no id is what the model does not know.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
@@ -71,6 +100,82 @@ def measure(
 ) -> Counts:
     """The counts of one model on one text; the arguments are those of `measure_all`."""
     return measure_all(tokenizer, text, threads, words=words).counts
+
+
+# -- A report for each model ---------------------------------------------------------------------
+
+
+def reports_of(
+    models: Mapping[str, Tokenizer],
+    texts: Sequence[Text],
+    measured: Mapping[str, Sequence[Measurement]],
+    baseline: str,
+    threads: int,
+    *,
+    with_intervals: bool,
+    with_speed: bool,
+) -> tuple[ModelReport, ...]:
+    """A report for each model.
+
+    Args:
+        measured: for each model its texts; with the counts of lines where intervals are
+            wanted.
+    """
+    ranges = {name: range_of(tokenizer.model) for name, tokenizer in models.items()}
+    found = intervals(measured, ranges, baseline, threads) if with_intervals else {}
+    names = [text.name for text in texts]
+    reference = [one.counts for one in measured[baseline]]
+    whole = Counts.total(reference)
+    reports = []
+    for name, tokenizer in models.items():
+        model, reach = tokenizer.model, ranges[name]
+        counts = [one.counts for one in measured[name]]
+        own = found.get(name, ModelIntervals({}, {}))
+        total = _measured("", reach, Counts.total(counts), whole)
+        reports.append(
+            ModelReport(
+                name=name,
+                algorithm=model.recipe.algorithm,
+                recipe=model.recipe.name,
+                vocab_size=tokenizer.vocab_size,
+                emittable_ids=reach.emittable,
+                exhausted=model.training is not None and model.training.exhausted,
+                total=total,
+                texts=tuple(
+                    _measured(text, reach, one, other)
+                    for text, one, other in zip(names, counts, reference, strict=True)
+                ),
+                intervals=own.figures,
+                difference_intervals=own.differences,
+                speed=speed(tokenizer, texts, threads) if with_speed else None,
+            )
+        )
+    return tuple(reports)
+
+
+def _measured(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured:
+    return Measured(
+        text, own, {metric.name: metric.figure(reach, own, baseline) for metric in METRICS}
+    )
+
+
+def summary(measured: Measured, documents: int) -> TextSummary:
+    """The sizes of a text of so many documents, which are the same for all models."""
+    counts = measured.counts
+    return TextSummary(
+        measured.text,
+        documents,
+        counts.bytes,
+        counts.characters,
+        counts.words,
+        counts.lines,
+    )
+
+
+# -- Every two models ----------------------------------------------------------------------------
+
+
+Matrix = tuple[tuple[Figure, ...], ...]
 
 
 def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
@@ -109,3 +214,383 @@ def _square(size: int, pairs: dict[tuple[int, int], Figure]) -> Matrix:
         tuple(1.0 if i == j else pairs[min(i, j), max(i, j)] for j in range(size))
         for i in range(size)
     )
+
+
+# -- Languages: what each costs in each model ----------------------------------------------------
+
+
+#: Of the metrics, those that are shown for each language.
+_OF_LANGUAGES = ("tokens", "bytes_per_token", "fertility", "unk_rate")
+
+
+def languages_of(
+    names: Sequence[str], reference: str, models: Sequence[Mapping[str, Measured]]
+) -> Languages:
+    """The figures of each language.
+
+    Args:
+        names: of the languages; each names a text of the comparison.
+        reference: one of them, which parity is relative to.
+        models: for each model what was measured, by the name of the text.
+    """
+    languages = tuple(
+        Language(
+            name,
+            models[0][name].counts.lines,
+            tuple(_language_figures(model[name], model[reference]) for model in models),
+        )
+        for name in names
+    )
+    return Languages(
+        reference,
+        languages,
+        tuple(gini([_per_line(model[name]) for name in names]) for model in models),
+    )
+
+
+def _language_figures(own: Measured, reference: Measured) -> dict[str, Figure]:
+    counts = own.counts
+    return {
+        "parity": parity(counts.tokens, reference.counts.tokens),
+        "tokens_per_line": _per_line(own),
+        **{name: own.figures[name] for name in _OF_LANGUAGES},
+    }
+
+
+def _per_line(measured: Measured) -> Figure:
+    return tokens_per_line(measured.counts.tokens, measured.counts.lines)
+
+
+# -- Intervals: how far figures move with the lines that happen to be in a text ------------------
+
+
+# The bootstrap over lines: Efron (1979); percentile intervals as in Efron and Tibshirani (1993),
+# chapter 13. The lines of all texts together are drawn with replacement, as many as there are,
+# 1,000 times; each time every figure is computed anew, by its own formula, from the sums over the
+# lines drawn. All models get the same lines each time, so that a figure relative to the baseline
+# (NSL), and the difference of two models' figures, are of pairs: what moves both models leaves
+# the difference alone.
+#
+# The lines drawn follow from `SEED` by the rule of `native/core/src/measure/resample.rs`:
+# resample number r has the generator SplitMix64 (Steele, Lea and Flood 2014) with the number r of
+# SplitMix64(`SEED`) as its seed, and draws line (n * next) >> 64 of n lines. So intervals are the
+# same in every run, on any number of threads.
+#
+# A document's end ends a line; the lines of a document that counts n times stand there n times.
+
+
+RESAMPLES = 1000
+SEED = 1979
+#: The places of the interval's ends among the sorted figures, from 1: 2.5 % and 97.5 %.
+LOW, HIGH = 25, 975
+
+#: What a resample can't say anything about.
+_NO_SUM = Absent(
+    "it is no sum over lines: a resample leaves lines out, and has fewer ids whatever the noise"
+)
+
+_ONE_LINE = Absent("the text has fewer than two lines to draw from")
+
+
+@dataclass(frozen=True)
+class ModelIntervals:
+    """The intervals of one model, by the name of the metric; absent ones with the reason.
+
+    Attributes:
+        figures: of the figures themselves.
+        differences: of the model's figure less the baseline's; empty for the baseline.
+    """
+
+    figures: Mapping[str, Interval | Absent]
+    differences: Mapping[str, Interval | Absent]
+
+
+def intervals(
+    measured: Mapping[str, Sequence[Measurement]],
+    ranges: Mapping[str, Range],
+    baseline: str,
+    threads: int,
+) -> dict[str, ModelIntervals]:
+    """The intervals of every model over all texts together.
+
+    Args:
+        measured: for each model its texts, which are the same for all; measured with `lines`.
+            One text of each gives the intervals of that text.
+        ranges: what each model can make of text (`tokctl.analysis.metrics.range_of`).
+        baseline: the name of the model that NSL and differences are relative to.
+        threads: the result does not depend on it.
+    """
+    found = _resampled_figures(measured, ranges, baseline, threads)
+    reference = found[baseline]
+    return {
+        name: ModelIntervals(
+            {metric: _interval(figures) for metric, figures in own.items()},
+            {
+                metric: _interval(_differences(figures, reference[metric]))
+                for metric, figures in own.items()
+                if name != baseline
+            },
+        )
+        for name, own in found.items()
+    }
+
+
+#: The figures of each resample; or why there are none.
+_Resampled = list[Figure] | Absent
+
+
+def _resampled_figures(
+    measured: Mapping[str, Sequence[Measurement]],
+    ranges: Mapping[str, Range],
+    baseline: str,
+    threads: int,
+) -> dict[str, dict[str, _Resampled]]:
+    first = measured[baseline]
+    if sum(text.counts.lines for text in first) < 2:
+        return {name: dict.fromkeys((m.name for m in METRICS), _ONE_LINE) for name in measured}
+    natives = [[text.native for text in texts] for texts in measured.values()]
+    try:
+        sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
+    except _native.CoreError as error:
+        raise TokctlError(
+            f"there are no intervals: {error.args[0]}",
+            "leave --intervals out, or give smaller counts",
+        ) from None
+    rule = first[0].counts.word_rule
+    counts = {
+        name: [Counts.of(row, {}, rule) for row in rows]
+        for name, rows in zip(measured, sums, strict=True)
+    }
+    found: dict[str, dict[str, _Resampled]] = {}
+    for name, own in counts.items():
+        reach, both = ranges[name], list(zip(own, counts[baseline], strict=True))
+        found[name] = {
+            metric.name: [metric.figure(reach, *pair) for pair in both]
+            if metric.adds_up
+            else _NO_SUM
+            for metric in METRICS
+        }
+    return found
+
+
+def _differences(own: _Resampled, reference: _Resampled) -> _Resampled:
+    if isinstance(own, Absent) or isinstance(reference, Absent):
+        return own if isinstance(own, Absent) else reference
+    return [_difference(one, other) for one, other in zip(own, reference, strict=True)]
+
+
+def _difference(figure: Figure, reference: Figure) -> Figure:
+    if isinstance(figure, Absent):
+        return figure
+    return reference if isinstance(reference, Absent) else figure - reference
+
+
+def _interval(figures: _Resampled) -> Interval | Absent:
+    if isinstance(figures, Absent):
+        return figures
+    known = sorted(figure for figure in figures if not isinstance(figure, Absent))
+    if len(known) == len(figures):
+        return Interval(known[LOW - 1], known[HIGH - 1])
+    reason = next(figure.reason for figure in figures if isinstance(figure, Absent))
+    if not known:
+        return Absent(reason)
+    missing = len(figures) - len(known)
+    return Absent(f"in {missing:,} of {len(figures):,} resamples there is no figure: {reason}")
+
+
+# -- Speed: the one figure that is not the same in every run -------------------------------------
+
+
+#: Seconds that measuring one model takes, about: encoding has half of them.
+BUDGET = 0.3
+#: Bytes that are tried first, and at most.
+_FIRST, _MOST = 1 << 14, 1 << 22
+#: Runs of which the median counts, and how many there are at least where time is short.
+_RUNS, _FEWEST = 7, 3
+_MEGABYTE = 1_000_000
+
+
+def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
+    """Measures one model on a slice of the texts, which ends with a line where there is one.
+
+    The slice is as long as there is time for. A run before those that count fills the caches
+    of words, as a long text would.
+    """
+    begun = perf_counter()
+    encoder, matchers = tokenizer.encoder, tokenizer.special_matcher("none")
+
+    def encode(data: bytes) -> _native.IdArray:
+        return encoder.array(data, threads, matchers)
+
+    data = _slice(texts, _FIRST)
+    if not data:
+        empty = Absent("the texts are empty")
+        return Speed(empty, empty, 0, perf_counter() - begun, threads)
+    tried = _seconds(lambda: encode(data))
+    # The first run is slow: words are new. Eight rounds of half the budget.
+    wanted = BUDGET / 2 / (_RUNS + 1) / tried * len(data)
+    data = _slice(texts, int(min(_MOST, max(_FIRST, wanted))))
+    ids = encode(data)
+    encoding = _median(lambda: encode(data), BUDGET / 2)
+    decoding: Figure = Absent("some characters have no id, and nothing to decode")
+    if not _lacks_ids(ids):
+        decode = tokenizer.decoder.decode
+        decoding = len(data) / _median(lambda: decode(ids, False), BUDGET / 3) / _MEGABYTE
+    return Speed(
+        encode_mb_per_s=len(data) / encoding / _MEGABYTE,
+        decode_mb_per_s=decoding,
+        bytes=len(data),
+        seconds=perf_counter() - begun,
+        threads=threads,
+    )
+
+
+def _lacks_ids(ids: _native.IdArray) -> bool:
+    with memoryview(ids) as numbers:
+        return len(numbers) > 0 and max(numbers) == _native.NO_ID
+
+
+def _slice(texts: Sequence[Text], size: int) -> bytes:
+    """The texts' first bytes, about so many: up to a line end, or else a whole character.
+
+    Where a text is many documents, each begins a line, so that no token joins two.
+    """
+    parts: list[bytes] = []
+    room = size + 1
+    for text in texts:
+        if room <= 0:
+            break
+        part = text.data if text.ends is None else _by_lines(text, room)
+        parts.append(part[:room])
+        room -= len(parts[-1])
+    data = b"".join(parts)
+    if len(data) <= size:
+        return data
+    if (end := data.rfind(b"\n", 0, size)) >= 0:
+        return data[: end + 1]
+    # A character has at most three bytes behind its first.
+    inside = (end for end in range(size, max(0, size - 4), -1) if data[end] & 0xC0 != 0x80)
+    return data[: next(inside, size)]
+
+
+def _by_lines(text: Text, size: int) -> bytes:
+    """The first documents, so many bytes at the least if there are, with a line end behind each
+    that has none."""
+    data = bytearray()
+    for start, end in text.spans():
+        data += text.data[start : min(end, start + size)]
+        data += b"" if data.endswith(b"\n") else b"\n"
+        if len(data) >= size:
+            break
+    return bytes(data)
+
+
+def _median(run: Callable[[], object], budget: float) -> float:
+    """Seconds of the median run; of fewer runs where they take more than the budget."""
+    runs: list[float] = []
+    while len(runs) < _RUNS and (sum(runs) < budget or len(runs) < _FEWEST):
+        runs.append(_seconds(run))
+    return median(runs)
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = perf_counter()
+    run()
+    # A clock that has not moved between two looks says nothing; nor does a speed without end.
+    return max(perf_counter() - start, 1e-9)
+
+
+# -- Trainings at several vocabulary sizes, measured on the texts that they were trained on ------
+
+
+#: Metrics of a sweep: those that need neither a baseline nor a decoder.
+SWEPT = (
+    "tokens",
+    "bytes_per_token",
+    "fertility",
+    "continued_words",
+    "strr",
+    "unk_rate",
+    "vocabulary_use",
+)
+
+#: Tokenizers by the name of the recipe and the size that was asked for.
+Trained = dict[tuple[str, int], Tokenizer]
+
+
+def train_sizes(
+    recipes: Mapping[str, Recipe],
+    texts: Sequence[Text],
+    sizes: Sequence[int],
+    *,
+    threads: int | None = None,
+    errors: str = "strict",
+) -> Trained:
+    """Trains each recipe at each size.
+
+    Where a training only ever adds to what it has (merges, the most frequent words), the
+    largest one holds the others, and they are cut out of it: the same models as trained
+    one by one.
+
+    Raises:
+        TokctlError: see `Tokenizer.train`.
+    """
+    found: Trained = {}
+    for name, recipe in recipes.items():
+        largest: Tokenizer | None = None
+        for size in sorted(set(sizes), reverse=True):
+            if largest is not None and _grows(recipe):
+                # A training that ended early ends early at each size above that, too.
+                kept = min(size, largest.vocab_size)
+                found[name, size] = (
+                    largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
+                )
+                continue
+            sources = [text.source() for text in texts]
+            largest = found[name, size] = Tokenizer.train(
+                sources, vocab_size=size, recipe=recipe, threads=threads, errors=errors
+            )
+    return found
+
+
+def _grows(recipe: Recipe) -> bool:
+    """Is a model of this recipe a part of the larger one?"""
+    return recipe.traits.is_nested
+
+
+def sweep_points(
+    trained: Trained,
+    texts: Sequence[Text],
+    threads: int | None = None,
+    *,
+    word_rule: str = "spaces",
+    known: Mapping[Tokenizer, Counts] | None = None,
+) -> tuple[SweepPoint, ...]:
+    """The figures of every training over all texts together, by model, then by size.
+
+    Args:
+        word_rule: what a word is, of `tokctl.analysis.metrics.WORD_RULES`.
+        known: counts over all texts that have been measured already, by the same rule.
+    """
+    threads = threads or available_threads()
+    # A training that ended early is the same tokenizer at several sizes.
+    counts = dict(known or {})
+    for tokenizer in trained.values():
+        if tokenizer not in counts:
+            measured = (measure(tokenizer, t, threads, word_rule) for t in texts)
+            counts[tokenizer] = Counts.total(measured)
+    names = list(dict.fromkeys(name for name, _ in trained))
+    order = sorted(trained, key=lambda key: (names.index(key[0]), key[1]))
+    return tuple(
+        _point(name, size, trained[name, size], counts[trained[name, size]]) for name, size in order
+    )
+
+
+def _point(name: str, size: int, tokenizer: Tokenizer, counts: Counts) -> SweepPoint:
+    reach = range_of(tokenizer.model)
+    figures = {
+        metric.name: metric.figure(reach, counts, counts)
+        for metric in METRICS
+        if metric.name in SWEPT
+    }
+    return SweepPoint(name, size, tokenizer.vocab_size, tokenizer.vocab_size < size, figures)

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokctl.analysis.comparison.differences import Difference, difference
-from tokctl.analysis.comparison.intervals import Interval
-from tokctl.analysis.comparison.speed import Speed
 from tokctl.analysis.metrics import Absent, Counts, Figure, Metric
 
 
@@ -40,6 +37,38 @@ class Measured:
     text: str
     counts: Counts
     figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a figure lies in 95 % of the resamples."""
+
+    low: float
+    high: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Of a difference: is it more than noise?"""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Speeds in megabytes (10^6 bytes) of text per second.
+
+    Attributes:
+        encode_mb_per_s: of encoding to an array of ids.
+        decode_mb_per_s: of decoding these; absent where characters of the slice have no id.
+        bytes: how long the slice was that was measured, from the start of the texts.
+        seconds: what measuring took in all.
+        threads: that encoding had; decoding has one.
+    """
+
+    encode_mb_per_s: Figure
+    decode_mb_per_s: Figure
+    bytes: int
+    seconds: float
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -189,6 +218,36 @@ class SweepPoint:
     vocab_size: int
     exhausted: bool
     figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure against the baseline's.
+
+    Attributes:
+        amount: of counts and ratios the figure over the baseline's, less 1; of shares the
+            figure less the baseline's.
+        relative: which of the two it is.
+        better: whether that is better; None where both are equal.
+    """
+
+    amount: float
+    relative: bool
+    better: bool | None
+
+
+def difference(metric: Metric, figure: Figure, baseline: Figure) -> Difference | Absent:
+    """Absent where one of the two figures is, and where the baseline's is 0."""
+    for one in (figure, baseline):
+        if isinstance(one, Absent):
+            return one
+    assert not isinstance(figure, Absent) and not isinstance(baseline, Absent)
+    better = None if figure == baseline else (figure > baseline) == metric.higher_is_better
+    if metric.kind == "share":
+        return Difference(figure - baseline, False, better)
+    if not baseline:
+        return Absent("the baseline's is 0")
+    return Difference(figure / baseline - 1, True, better)
 
 
 @dataclass(frozen=True)

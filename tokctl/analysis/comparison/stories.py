@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
+from itertools import pairwise
+from math import exp
 
 from tokctl import _native
-from tokctl.analysis.comparison.reasons import Reasons
+from tokctl._native import NO_ID
+from tokctl.analysis.comparison.measuring import Trained
 from tokctl.analysis.comparison.results import Cut, Sample, WordStory
 from tokctl.analysis.comparison.samples import (
     LONGEST_WORD,
@@ -17,10 +21,14 @@ from tokctl.analysis.comparison.samples import (
     is_whole,
     segmentation,
 )
-from tokctl.analysis.comparison.sweep import Trained
+from tokctl.analysis.explain.history import history_of
+from tokctl.analysis.explain.states import Criterion, Pair, as_trained, count_pre_tokens
+from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
+from tokctl.training.filling import USUAL_LONGEST_PIECE
+from tokctl.wording import listed, times
 
 #: Words that are picked of the sentences.
 STORIES = 6
@@ -160,3 +168,214 @@ def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained
     )
     elsewhere = ((size, cut) for size, cut in others if cut.tokens != found.tokens)
     return Cut(found, is_whole(tokenizer, found), reason, tuple(elsewhere))
+
+
+# -- Reasons: why a model has a word as one token, or splits it ----------------------------------
+
+
+# Where a model was trained on the very texts that are compared, the phrase has the counts of
+# its corpus state behind the last merge; else it says what the model's file tells.
+
+
+#: Unknown characters of a word that are named.
+_CHARACTERS = 5
+
+#: What a training refuses to make.
+_REFUSED = {
+    "long": "a longer token than its training allowed",
+    "special": "spelled as a special token",
+}
+
+
+class Reasons:
+    """Reasons of one model.
+
+    Args:
+        texts: what it was trained on; None where that is something else, or not known.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[Text] | None) -> None:
+        self.tokenizer = tokenizer
+        self.texts = texts
+
+    def of(self, word: str) -> str:
+        """Why the word is cut as it is behind a space."""
+        text = b" " + word.encode()
+        encoding = self.tokenizer.encode(text)
+        covering = [place for place, (_, end) in enumerate(encoding.byte_offsets) if end > 1]
+        ids = [encoding.raw_ids[place] for place in covering]
+        if not ids:
+            return "the normalizer or the pre-tokenizer leaves nothing of it"
+        for place in covering:
+            start, end = encoding.byte_offsets[place]
+            covered = text[start:end].decode("utf-8", "backslashreplace").strip()
+            if encoding.raw_ids[place] in (NO_ID, self.tokenizer.unk_id):
+                return self._unknown(word, covered)
+            if self._is_byte(encoding.raw_ids[place]):
+                return f"it has no token for {covered}: bytes stand for it"
+        algorithm = self.tokenizer.recipe.algorithm
+        if algorithm == "char":
+            return "each character is a token"
+        if len(ids) == 1:
+            whole = self._whole(ids[0])
+            apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.apart
+            return whole + ("; its space is a token by itself" if apart else "")
+        # Tokens of one pre-token could have been one; others can't.
+        pairs = [
+            (encoding.raw_ids[place], encoding.raw_ids[place + 1])
+            for place in covering[:-1]
+            if encoding.word_ids[place] == encoding.word_ids[place + 1]
+        ]
+        if not pairs or (algorithm == "unigram" and len(pairs) < len(ids) - 1):
+            return "the pre-tokenizer cuts it there"
+        if algorithm == "unigram":
+            return self._no_piece(word)
+        if self.tokenizer.recipe.has_ranks or not self.tokenizer.merges:
+            first, second = map(self._name, pairs[0])
+            return f"no token is spelled {first} and {second} together"
+        return self._not_merged(word, pairs)
+
+    def _is_byte(self, id_: int) -> bool:
+        return self.tokenizer.recipe.byte_fallback and is_byte_token(self.tokenizer, id_)
+
+    def _unknown(self, word: str, missing: str) -> str:
+        recipe = self.tokenizer.recipe
+        if recipe.traits.learns_words:
+            which = "" if missing == word else f"{missing} is "
+            return f"{which}not among the words that it has tokens for"
+        if recipe.matches_longest and recipe.unknown != "char":
+            most = recipe.max_input_chars
+            if most is not None and len(missing) > most:
+                return f"a word of more than {most:,} characters is unknown"
+            if missing == word:
+                return "no tokens fit all of it, so that the whole word is unknown"
+            return f"no tokens fit all of {missing}, so that it is unknown"
+        # Unknown characters side by side can be one unknown token.
+        characters = list(dict.fromkeys(missing)) or [word]
+        return f"it has no token for {listed(characters[:_CHARACTERS])}"
+
+    def _whole(self, id_: int) -> str:
+        model = self.tokenizer.model
+        if id_ in model.apart:
+            return "an added token"
+        if model.recipe.traits.has_scores:
+            return f"a piece of its own, probability {exp(model.scores[id_]):.2g}"
+        if model.recipe.traits.learns_words:
+            return f"counted {model.counts[id_]:,} times" if model.counts else "a token"
+        history = history_of(self.tokenizer)
+        if id_ not in history.made_by:
+            return "a token of its own"
+        record = history.record(history.made_by[id_][0])
+        when = f"one token since step {record.step:,}"
+        return when if record.count is None else f"{when}: {times(record.count)} side by side"
+
+    def _no_piece(self, word: str) -> str:
+        tokenizer = self.tokenizer
+        spelled = [
+            id_
+            for id_ in tokenizer.encoder.batch([b" " + word.encode()], 1, None)[0]
+            if id_ != NO_ID
+        ]
+        score = sum(tokenizer.model.scores[id_] for id_ in spelled)
+        piece = "".join(tokenizer.tokens[id_] for id_ in spelled)
+        own = tokenizer.vocabulary.get(piece)
+        if own is not None and own not in tokenizer.model.apart:
+            less = score - tokenizer.model.scores[own]
+            return f"as one piece it would score {less:.1f} nats less"
+        record = tokenizer.model.training
+        if self.texts is None or record is None:
+            return "no piece is spelled so"
+        longest = record.max_token_length or USUAL_LONGEST_PIECE
+        if len(piece) > longest:
+            return f"a piece has {longest:,} characters at the most"
+        # A piece can be a part of longer pre-tokens.
+        count = sum(count * pre_token.count(piece.encode()) for pre_token, count in self._counted)
+        if count == 0:
+            return "the text doesn't have it: the best pieces of other words"
+        if count == 1:
+            return "once in the text; a piece has to be there twice"
+        return (
+            f"{times(count)} in the text; its piece was dropped, as these parts do nearly as well"
+        )
+
+    def _not_merged(self, word: str, candidates: Sequence[Pair]) -> str:
+        """Of the pairs that are left the one that came closest, and what it lacked."""
+        tokenizer = self.tokenizer
+        history = history_of(tokenizer)
+        if self.texts is None:
+            pair = self._spelled(candidates[0])
+            if ranks := history.ranks_of(candidates[0]):  # replayed: its turn was over
+                return f"{pair} came side by side behind step {ranks[-1] + 1:,}, which merges them"
+            return f"it has no merge of {pair}"
+        criterion = Criterion(tokenizer)
+        symbols, pairs = self._state
+
+        def score(pair: Pair) -> float:
+            both = symbols[pair[0]] * symbols[pair[1]] if criterion.by_score else 1
+            return pairs[pair] / both if both else 0.0
+
+        # Longest match goes from the left, so that the first pair is where a word ends.
+        greedy = tokenizer.recipe.matches_longest
+        left, right = max(candidates[:1] if greedy else candidates, key=score)
+        count, pair = pairs[left, right], self._spelled((left, right))
+        if not count:
+            # Longest match can cut otherwise than training did; and in a text a pre-token can
+            # go on behind the word (with a line end, say), and be merged otherwise.
+            there = greedy or any(
+                next(text.documents_with(word.encode()), None) is not None for text in self.texts
+            )
+            where = "the text as training left it" if there else "the text"
+            return f"{pair} are never side by side in {where}"
+        if refusal := criterion.refusal((left, right)):
+            return f"{pair}: {times(count)}, but that would be {_REFUSED[refusal]}"
+        if count < criterion.least:
+            return f"{pair}: {times(count)}; it takes {criterion.least:,} to be merged"
+        last = tokenizer.merges[-1]
+        if not criterion.by_score:
+            rest = f"; the last merge had {times(last.count)}" if last.count else ""
+            return f"{pair}: {times(count)}{rest}"
+        names = self._name(left), self._name(right)
+        own = score((left, right))
+        rest = ""
+        if last.left_count and last.right_count:
+            least = last.count / (last.left_count * last.right_count)
+            rest = f"; the last merge had {least:.2g}"
+            if own > least:
+                rest = "; more than the last merge, and the vocabulary is full"
+        return (
+            f"{pair}: {times(count)}, of {symbols[left]:,} {names[0]} and "
+            f"{symbols[right]:,} {names[1]}: score {own:.2g}{rest}"
+        )
+
+    def _spelled(self, pair: Pair) -> str:
+        return " + ".join(map(self._name, pair))
+
+    def _name(self, id_: int) -> str:
+        """A token for people: what bytes spell, with a sign for the space."""
+        if not self.tokenizer.recipe.is_byte_level:
+            return self.tokenizer.tokens[id_]
+        spelled = self.tokenizer.model.tokens[id_].decode("utf-8", "backslashreplace")
+        return spelled.replace(" ", "\u2423")
+
+    @cached_property
+    def _state(self) -> tuple[Counter[int], Counter[Pair]]:
+        """How often each symbol, and each pair, is in the corpus state behind the last merge."""
+        tokenizer = self.tokenizer
+        replay = history_of(tokenizer).replayer.replay
+        steps = len(tokenizer.merges)
+        symbols: Counter[int] = Counter()
+        pairs: Counter[Pair] = Counter()
+        for pre_token, count in self._counted:
+            ids = replay(pre_token, steps)[0]
+            for id_ in ids:
+                symbols[id_] += count
+            for pair in pairwise(ids):
+                pairs[pair] += count
+        return symbols, pairs
+
+    @cached_property
+    def _counted(self) -> Sequence[tuple[bytes, int]]:
+        """The pre-tokens that it was trained on, with their counts."""
+        assert self.texts is not None
+        sources = [text.source() for text in self.texts]
+        return as_trained(self.tokenizer, count_pre_tokens(self.tokenizer, sources))

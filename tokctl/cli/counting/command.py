@@ -92,7 +92,7 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
 
 def _load(world: World, paths: list[str], settings: Settings) -> dict[str, Tokenizer]:
     """The models by name, each checked to go with the settings."""
-    from tokctl.analysis.model_names import name_files
+    from tokctl.tokenizer.model_names import name_files
 
     loaded = {}
     for name, path in name_files(paths).items():

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokctl.analysis.comparison.intervals import RESAMPLES, Interval
-from tokctl.analysis.comparison.results import Comparison, ModelReport, SweepPoint, WordStory
+from tokctl.analysis.comparison.measuring import RESAMPLES
+from tokctl.analysis.comparison.results import (
+    Comparison,
+    Interval,
+    ModelReport,
+    SweepPoint,
+    WordStory,
+)
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.console import drawn
 from tokctl.wording import plural, times

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.analysis.comparison.alignment import align
 from tokctl.analysis.comparison.results import Sample
+from tokctl.analysis.comparison.samples import align
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, folded
 from tokctl.render.console import BAR, drawn, segmentation

@@ -19,9 +19,9 @@ from tokctl.tokenizer.token_counts.results import Failure, FileCount, TokenCount
 from tokctl.tokenizer.token_counts.settings import Settings
 
 if TYPE_CHECKING:
-    from tokctl.analysis.comparison.models import Model
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.model_names import Model
     from tokctl.tokenizer.token_counts.reading import Progress
 
 __all__ = ["Failure", "FileCount", "Settings", "TokenCounts", "count_tokens", "rows"]
@@ -95,7 +95,7 @@ def _models(
 ) -> dict[str, Tokenizer]:
     if isinstance(models, Mapping):
         return dict(models)
-    from tokctl.analysis.comparison.models import named_models
+    from tokctl.tokenizer.model_names import named_models
 
     if isinstance(models, (str, Path)) or not isinstance(models, Sequence):
         models = [models]

@@ -1,0 +1,580 @@
+"""A training replayed on a text: by merges, or by the rounds of a Unigram training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tokctl.analysis.explain.history import (
+    MergeRecord,
+    check_merges,
+    history_of,
+    name_symbols,
+    rounds,
+)
+from tokctl.analysis.explain.states import Criterion, Pair, as_trained, merged_places
+from tokctl.analysis.replay.state import Ranked, Ranking, Scan, Tally, Timeline
+from tokctl.errors import TokctlError
+from tokctl.model import Round, byte_level
+from tokctl.wording import plural
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class FrameWord:
+    """A distinct pre-token as it is segmented after a step.
+
+    Attributes:
+        number: which of the text's distinct pre-tokens it is, in first-seen order, from 0.
+        tokens: its first symbols by name.
+        more: symbols behind these.
+        count: its occurrences in the text.
+        changed: the step has rewritten it.
+        made: the places in `tokens`, from 0, that the step has merged.
+    """
+
+    number: int
+    tokens: tuple[str, ...]
+    more: int
+    count: int
+    changed: bool
+    made: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LeadingPair:
+    """A pair of neighbours, with its figures in the text before a step.
+
+    Attributes:
+        place: in the ranking, from 1.
+        ids: of left and right, which the tie rule `lowest-id` compares.
+        token: what merging them makes.
+        count, left_count, right_count: weighted occurrences of the pair and its symbols.
+        score: count / (left_count * right_count), where that is what the recipe compares;
+            else None.
+        chosen: the step merges it.
+        refused: why training may not merge it (`special`: that spells a special token;
+            `long`: a token longer than allowed); None where it may.
+    """
+
+    place: int
+    left: str
+    right: str
+    ids: tuple[int, int]
+    token: str
+    count: int
+    left_count: int
+    right_count: int
+    score: Fraction | None
+    chosen: bool
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Is the merge that the file records the one that this text asks for?
+
+    Attributes:
+        kind: `best` (no pair has a higher count or score), `tie` (others have the same, and
+            the tie rule takes this one), `other` (on this text another pair comes first),
+            `absent` (the pair is not in this text), `unknown` (the file does not say by what
+            its training chose: only counts are shown).
+        tied: pairs that share the best count or score, those that may not be merged left out.
+        tie_break: the recipe's tie rule.
+        same_figures: the pair is as frequent here as the file says it was in training; None
+            where the file does not say.
+    """
+
+    kind: str
+    tied: int
+    tie_break: str
+    same_figures: bool | None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A merge training after a step.
+
+    Attributes:
+        step: 0 is the state before the first merge.
+        total: steps that there are.
+        merge: the step's merge as the model's file records it; None for step 0.
+        left_count, right_count: of its symbols, as recorded; 0 where the file does not know.
+        vocabulary: ids in the vocabulary so far, special tokens and alphabet among them.
+        tokens: what the text comes to, in tokens.
+        distinct: distinct pre-tokens of the text.
+        changed: of them, those that the step has rewritten.
+        changed_occurrences: how often these are in the text.
+        words: those asked for.
+        decides: the step that `pairs` led to: this one, and for step 0 the first.
+        pairs: the leading pairs before that step, best first; behind them its own, where
+            that comes later.
+        distinct_pairs: how many there were.
+        choice: why that step took its pair; None where there is no step at all.
+    """
+
+    step: int
+    total: int
+    merge: MergeRecord | None
+    left_count: int
+    right_count: int
+    vocabulary: int
+    tokens: int
+    distinct: int
+    changed: int
+    changed_occurrences: int
+    words: tuple[FrameWord, ...]
+    decides: int
+    pairs: tuple[LeadingPair, ...]
+    distinct_pairs: int
+    choice: Choice | None
+
+
+@dataclass(frozen=True)
+class RoundFrame:
+    """A Unigram training after a round.
+
+    Attributes:
+        step: the round, from 1.
+        total: rounds that there are.
+        round: what the model's file records of it.
+        left: pieces that the round leaves.
+        objectives: those of all rounds.
+        vocabulary: ids of the final model.
+        tokens: what the text comes to, in tokens, as the final model splits it.
+        distinct: distinct pre-tokens of the text.
+        words: those asked for, as the final model splits them: the file does not keep the
+            pieces of a round.
+    """
+
+    step: int
+    total: int
+    round: Round
+    left: int
+    objectives: tuple[float, ...]
+    vocabulary: int
+    tokens: int
+    distinct: int
+    words: tuple[FrameWord, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A word from the step that made it so until the next one that changes it."""
+
+    step: int
+    tokens: tuple[str, ...]
+    more: int
+    made: tuple[int, ...]
+
+
+#: How words can be arranged: as the recipe's tie rule scans them, the most frequent first,
+#: or those that the step has changed first.
+ARRANGEMENTS = ("scan", "count", "changed")
+#: Bytes of all distinct pre-tokens together: what is kept of a text grows with them. (8 MB of
+#: books have 0.5 MB of them.)
+MOST_BYTES = 8_000_000
+#: Symbols of one word that a frame holds: a word can be as long as a book.
+MOST_SYMBOLS = 200
+#: Bytes of the longest word that can be followed: each of its stages is a replay of it.
+LONGEST_FOLLOWED = 2_000
+_SPACES = (b" ", "▁".encode(), "Ġ".encode())
+
+
+class Replay(ABC):
+    """A training on counted pre-tokens, looked at step by step.
+
+    Attributes:
+        first, total: the steps there are.
+        unit: what a step is called.
+    """
+
+    unit = "step"
+    first = 0
+    total: int
+
+    def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
+        size = sum(len(pre_token) for pre_token, _ in counts)
+        if size > MOST_BYTES:
+            raise TokctlError(
+                f"this text is too large to watch: its distinct pre-tokens have {size:,} bytes, "
+                f"and {MOST_BYTES:,} are the most",
+                "watch a part of it: head -c 8000000 TEXT > part.txt",
+            )
+        self.tokenizer = tokenizer
+        self.counts = counts
+
+    @abstractmethod
+    def goto(
+        self, step: int, *, first: int = 0, limit: int = 50, arrange: str = "scan"
+    ) -> Frame | RoundFrame:
+        """What there is to see after a step.
+
+        Args:
+            first, limit: of the words, so many from this place on.
+            arrange: one of `ARRANGEMENTS`.
+
+        Raises:
+            TokctlError: there is no such step.
+        """
+
+    @abstractmethod
+    def find_token(self, token: str, after: int) -> int:
+        """The step that makes a token: the first one behind `after`, else the first of all.
+
+        Raises:
+            TokctlError: no step makes it.
+        """
+
+    @abstractmethod
+    def stages(self, number: int) -> tuple[Stage, ...]:
+        """How the pre-token of that number evolves: as it starts, then at every step that
+        changes it.
+
+        Raises:
+            TokctlError: it is longer than `LONGEST_FOLLOWED`.
+        """
+
+    @abstractmethod
+    def word(self, number: int, step: int) -> FrameWord:
+        """The pre-token of that number after a step."""
+
+    def check(self, step: int) -> None:
+        """TokctlError where there is no such step."""
+        if not self.first <= step <= self.total:
+            raise TokctlError(
+                f"there is no {self.unit} {step:,}: this model has {plural(self.total, self.unit)}",
+                f"choose one from {self.first} to {self.total}",
+            )
+
+    def find_word(self, text: str) -> int:
+        """The number of the pre-token that a person means: spelled so, or with the space in
+        front that pre-tokenizers leave there, the most frequent of these; else the first that
+        holds it.
+
+        Raises:
+            TokctlError: no pre-token of the text holds it.
+        """
+        data = text.encode("utf-8", "surrogatepass")
+        spellings = (data, *(space + data for space in _SPACES))
+        found = [self._numbers[each] for each in spellings if each in self._numbers]
+        if found and data:
+            return max(found, key=lambda number: self.counts[number][1])
+        if data:
+            for number, (pre_token, _) in enumerate(self.counts):
+                if data in pre_token:
+                    return number
+        raise TokctlError(
+            f"no word of this text holds {text!r}", "words are as the pre-tokenizer cuts them"
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return {pre_token: number for number, (pre_token, _) in enumerate(self.counts)}
+
+    @cached_property
+    def by_count(self) -> list[int]:
+        """The words' numbers, the most frequent first, equals as first seen."""
+        return sorted(range(len(self.counts)), key=lambda number: -self.counts[number][1])
+
+
+# -- By merges -----------------------------------------------------------------------------------
+
+
+#: Pairs that a frame holds.
+LEADING = 20
+
+
+class MergeReplay(Replay):
+    """A training by merges on counted pre-tokens.
+
+    The counts stand at the state before the step that is looked at: there the pairs compete.
+    The words of a frame are those behind it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
+        """Replays every word once.
+
+        Args:
+            counts: distinct pre-tokens with their counts, in first-seen order.
+
+        Raises:
+            TokctlError: the model has no merges; a text that is too large.
+        """
+        check_merges(tokenizer)
+        super().__init__(tokenizer, as_trained(tokenizer, counts))
+        self.merges = tokenizer.merges
+        self.total = len(self.merges)
+        self._history = history_of(tokenizer)
+        self._timeline = Timeline(tokenizer, self.counts)
+        by_rewriting = tokenizer.recipe.tie_break == "rewritten-last"
+        self._scan = Scan(self._timeline, len(self.counts)) if by_rewriting else None
+        self._tally = Tally(self._timeline)
+        self._criterion = Criterion(tokenizer)
+        self._ranking = Ranking(self._criterion, self._timeline, self._tally, self._scan)
+        self._arranged: tuple[tuple[int, str], list[int] | range] = ((-1, ""), range(0))
+        self._sizes = _vocabulary_sizes(tokenizer)
+
+    def goto(
+        self,
+        step: int,
+        *,
+        first: int = 0,
+        limit: int = 50,
+        arrange: str = "scan",
+        leading: int = LEADING,
+    ) -> Frame:
+        self.check(step)
+        decides = min(max(step, 1), self.total)
+        self._tally.goto(max(decides - 1, 0))
+        changed = self._timeline.rewritten(step - 1)
+        order = self._order(step, arrange)
+        weights = self._tally.weights
+        merge = self._history.record(step - 1) if step else None
+        recorded = self.merges[step - 1] if step else None
+        pairs, choice = self._pairs(decides, leading)
+        after = sum(self._tally.symbols.values())
+        after -= sum(weights[number] * self._merged(number, step) for number in changed)
+        return Frame(
+            step=step,
+            total=self.total,
+            merge=merge,
+            left_count=recorded.left_count if recorded else 0,
+            right_count=recorded.right_count if recorded else 0,
+            vocabulary=self._sizes[step],
+            tokens=after,
+            distinct=len(self.counts),
+            changed=len(changed),
+            changed_occurrences=sum(weights[number] for number in changed),
+            words=tuple(self.word(number, step) for number in order[first : first + limit]),
+            decides=decides,
+            pairs=pairs,
+            distinct_pairs=len(self._tally.pairs),
+            choice=choice,
+        )
+
+    def _merged(self, number: int, step: int) -> int:
+        """Merges that a step makes in a word."""
+        merge = self.merges[step - 1]
+        before = self._tally.states[number]
+        return sum(1 for _ in merged_places(before, (merge.left, merge.right)))
+
+    def _order(self, step: int, arrange: str) -> list[int] | range:
+        """The words' numbers as they are to be shown after a step."""
+        key = (step, arrange)
+        if self._arranged[0] == key:
+            return self._arranged[1]
+        order: list[int] | range = range(len(self.counts))
+        changed = set(self._timeline.rewritten(step - 1))
+        if arrange == "count":
+            order = self.by_count
+        elif self._scan:
+            before = self._scan.order(max(step - 1, 0))
+            order = [number for number in before if number not in changed]
+            order += [number for number in before if number in changed]
+        if arrange == "changed" and changed:
+            first = [number for number in order if number in changed]
+            order = first + [number for number in order if number not in changed]
+        self._arranged = (key, order)
+        return order
+
+    def word(self, number: int, step: int) -> FrameWord:
+        tokens, more, made = self._segmented(number, step)
+        return FrameWord(number, tokens, more, self.counts[number][1], bool(made), made)
+
+    def _segmented(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
+        """A word's tokens after a step, how many more there are, and those just made; of a
+        step that merges behind the tokens that are named, the last one stands for them."""
+        pre_token = self.counts[number][0]
+        ids, lengths, ranks = self._history.replayer.replay(pre_token, step)
+        made: tuple[int, ...] = ()
+        if step and ranks and step - 1 in ranks:
+            merge = self.merges[step - 1]
+            before = self._timeline.state(number, step - 1)
+            places = [*merged_places(before, (merge.left, merge.right))]
+            made = tuple(place for place in places if place < MOST_SYMBOLS)
+            made = made or (min(len(ids), MOST_SYMBOLS) - 1,)
+        names = name_symbols(self.tokenizer, pre_token, ids[:MOST_SYMBOLS], lengths[:MOST_SYMBOLS])
+        return tuple(names), max(0, len(ids) - MOST_SYMBOLS), made
+
+    def stages(self, number: int) -> tuple[Stage, ...]:
+        pre_token = self.counts[number][0]
+        if len(pre_token) > LONGEST_FOLLOWED:
+            raise TokctlError(
+                f"this word is too long to follow: it has {len(pre_token):,} bytes",
+                f"follow one of up to {LONGEST_FOLLOWED:,}",
+            )
+        ranks = self._history.replayer.replay(pre_token, self.total)[2]
+        steps = [0, *(rank + 1 for rank in sorted(set(ranks)))]
+        return tuple(Stage(step, *self._segmented(number, step)) for step in steps)
+
+    def find_token(self, token: str, after: int) -> int:
+        tokenizer = self.tokenizer
+        spellings = spelled_like(tokenizer, token)
+        ids = [id_ for id_, name in enumerate(tokenizer.tokens) if name in spellings]
+        steps = sorted(rank + 1 for id_ in ids for rank in self._history.made_by.get(id_, ()))
+        if steps:
+            return next((step for step in steps if step > after), steps[0])
+        if ids:
+            raise TokctlError(
+                f"no step makes {token!r}: it was there before the first",
+                "it is a special token or one of the alphabet",
+            )
+        near = next((name for name in tokenizer.tokens if token and token in name), None)
+        raise TokctlError(
+            f"no step makes {token!r}: the model has no such token",
+            f"tokens are spelled as they are shown, {near!r} for instance" if near else None,
+        )
+
+    def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], Choice | None]:
+        """The leading pairs before a step, and why it took its own."""
+        ranking = self._ranking
+        ranked = ranking.leading(most)
+        if not step:
+            left = (self._leading(pair, at, None) for at, pair in enumerate(ranked.pairs, 1))
+            return tuple(left), None
+        merge = self.merges[step - 1]
+        own = (merge.left, merge.right)
+        pairs = [self._leading(pair, n, own) for n, pair in enumerate(ranked.pairs, 1)]
+        present = own in self._tally.pairs
+        if present and own not in ranked.pairs:
+            place = max(sum(1 for _ in ranking.above(own)), len(pairs)) + 1
+            pairs.append(self._leading(own, place, own))
+        return tuple(pairs), self._choice(ranked, own, present, step)
+
+    def _leading(self, pair: Pair, place: int, own: Pair | None) -> LeadingPair:
+        tokens, symbols, count = self.tokenizer.tokens, self._tally.symbols, self._tally.pairs[pair]
+        left, right = pair
+        kind, mark = self.tokenizer.recipe.marker
+        tail = tokens[right].removeprefix(mark) if kind == "continuation" else tokens[right]
+        return LeadingPair(
+            place=place,
+            left=tokens[left],
+            right=tokens[right],
+            ids=pair,
+            token=tokens[left] + tail,
+            count=count,
+            left_count=symbols[left],
+            right_count=symbols[right],
+            score=self._ranking.score(pair) if self._criterion.by_score else None,
+            chosen=pair == own,
+            refused=self._criterion.refusal(pair),
+        )
+
+    def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> Choice:
+        merge = self.merges[step - 1]
+        here = self._tally.pairs.get(own, 0)
+        figures: tuple[int, ...] = (here,)
+        recorded: tuple[int, ...] = (merge.count,)
+        if self._criterion.by_score:
+            symbols = self._tally.symbols
+            figures += tuple(symbols.get(symbol, 0) for symbol in own)
+            recorded += (merge.left_count, merge.right_count)
+        if not present:
+            kind = "absent"
+        elif not self._criterion.known:
+            kind = "unknown"
+        elif ranked.best != own:
+            kind = "other"
+        else:
+            kind = "best" if ranked.tied == 1 else "tie"
+        same = figures == recorded if merge.count else None
+        return Choice(kind, ranked.tied, self._criterion.tie_break, same)
+
+
+def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
+    """What a person can mean who types a token: it may have a space where the model spells
+    one otherwise. Only the first spelling of these that is a token."""
+    data = token.encode("utf-8", "surrogatepass")
+    others = [byte_level.spell(data)] if tokenizer.recipe.is_byte_level else []
+    for spelling in (token, *others, token.replace(" ", "▁"), token.replace(" ", "Ġ")):
+        if spelling in tokenizer.vocabulary:
+            return {spelling}
+    return {token}
+
+
+def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
+    """Ids in the vocabulary after each step, from 0 on. A token counts from the first step
+    that makes it on."""
+    recipe, tokens = tokenizer.recipe, tokenizer.model.tokens
+    seen: set[int] = set()
+    new = []
+    for merge in tokenizer.merges:
+        first = merge.token not in seen and not recipe.is_initial_symbol(tokens[merge.token])
+        seen.add(merge.token)
+        new.append(int(first))
+    return list(accumulate(new, initial=len(tokens) - sum(new)))
+
+
+# -- By rounds -----------------------------------------------------------------------------------
+
+
+class RoundReplay(Replay):
+    """The rounds of a Unigram training, beside counted pre-tokens as the final model
+    splits them: the pieces of a round are in no file."""
+
+    unit = "round"
+    first = 1
+
+    def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
+        """Raises TokctlError for a model without rounds, and for a text that is too large."""
+        self.rounds = rounds(tokenizer)
+        super().__init__(tokenizer, counts)
+        self.total = len(self.rounds)
+
+    def goto(
+        self, step: int, *, first: int = 0, limit: int = 50, arrange: str = "scan"
+    ) -> RoundFrame:
+        self.check(step)
+        found = self.rounds[step - 1]
+        order = self.by_count if arrange == "count" else range(len(self.counts))
+        return RoundFrame(
+            step=step,
+            total=self.total,
+            round=found,
+            left=found.pieces - found.dropped,
+            objectives=tuple(each.objective for each in self.rounds),
+            vocabulary=len(self.tokenizer.tokens),
+            tokens=self._tokens,
+            distinct=len(self.counts),
+            words=tuple(self.word(number, step) for number in order[first : first + limit]),
+        )
+
+    @cached_property
+    def _tokens(self) -> int:
+        return sum(count * len(self._best(data)[0]) for data, count in self.counts)
+
+    def _best(self, pre_token: bytes) -> tuple[list[int], list[int]]:
+        ids, lengths, _ = self.tokenizer.encoder.nbest(pre_token, 1)[0]
+        return ids, lengths
+
+    def word(self, number: int, step: int) -> FrameWord:  # noqa: ARG002
+        pre_token, count = self.counts[number]
+        ids, lengths = self._best(pre_token)
+        ids, more = ids[:MOST_SYMBOLS], max(0, len(ids) - MOST_SYMBOLS)
+        names = name_symbols(self.tokenizer, pre_token, ids, lengths[:MOST_SYMBOLS])
+        return FrameWord(number, tuple(names), more, count, False, ())
+
+    def stages(self, number: int) -> tuple[Stage, ...]:
+        word = self.word(number, self.total)
+        return (Stage(self.total, word.tokens, word.more, ()),)
+
+    def find_token(self, token: str, after: int) -> int:  # noqa: ARG002
+        """The round that dropped a piece, as far as the file tells; the last round for one
+        that was kept."""
+        for step, found in enumerate(self.rounds, 1):
+            if any(piece == token for piece, _ in found.examples):
+                return step
+        if token in self.tokenizer.tokens:
+            return self.total
+        raise TokctlError(
+            f"no round is known to have dropped {token!r}, and the model has no such piece",
+            "the file keeps only some of the dropped pieces of each round",
+        )
