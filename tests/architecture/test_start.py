@@ -94,5 +94,5 @@ def test_a_start_imports_what_it_needs(
     assert {name for name in commands if f"tokctl.cli.{name}" in own} == {command}
 
     outside = {name.split(".")[0] for name, file in found.items() if "site-packages" in file}
-    assert outside & {"rich", "regex", "numpy", "tqdm"} == set()
+    assert outside & {"rich", "regex", "numpy", "tqdm", "pydantic"} == set()
     assert {"typer", "orjson"} <= outside

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.run import Result, error, tokctl
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, model
-from tokctl.cli.source_options import Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
 from tokctl.sources import Source
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import tokctl
 from tests.sources.made import COMPRESS, all_of
-from tokctl.cli.source_options import NONE, Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 from tokctl.sources import Reading
@@ -89,10 +89,10 @@ def test_lines_are_no_names_that_end_with_nul() -> None:
 def test_what_is_read_and_how() -> None:
     given = Sources("jsonl", "a.b", ["*.md"], ["x", "y"])
     assert given.reading == Reading("jsonl", "a.b", ("*.md",), ("x", "y"))
-    assert NONE.reading == Reading()
-    assert all_of(NONE.open(world(b"text"), None)) == [("stdin", [b"text"])]
+    assert Sources().reading == Reading()
+    assert all_of(Sources().open(world(b"text"), None)) == [("stdin", [b"text"])]
     with pytest.raises(TokctlError, match="stdin is a terminal"):
-        NONE.open(world(terminal=True), None)
+        Sources().open(world(terminal=True), None)
     # Patterns without a folder change nothing.
     assert len(Sources(include=["*.md"]).open(world(), ["a.txt"])) == 1
     lines = b'{"body": "x"}\n'

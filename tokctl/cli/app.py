@@ -1,7 +1,5 @@
 """The command `tokctl`: its commands, and the boundary where every error becomes a message."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
@@ -60,8 +58,7 @@ def _callback(
     debug: options.Debug = False,
     progress: options.Progress = None,
     version: Annotated[  # noqa: ARG001
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, options.Option("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Train, run, open up and compare subword tokenizers."""
@@ -73,6 +70,7 @@ def _callback(
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """The application with these commands."""
     app = typer.Typer(
+        cls=options.CommandGroup,
         no_args_is_help=True,
         add_completion=False,  # Typer's asks a new Python at each key, and knows no values
         pretty_exceptions_enable=False,

@@ -1,21 +1,17 @@
 """`tokctl compare`: models side by side on the same texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tokctl.cli import compare_options as given
-from tokctl.cli import options, paging, reports, source_options
+import typer
+
+from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.compare_texts import open_texts
-from tokctl.cli.source_checks import lists
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
-    import typer
-
     from tokctl.analysis.comparison import Comparison, Trained
     from tokctl.analysis.texts import Text
     from tokctl.model import Recipe
@@ -51,41 +47,48 @@ Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare", epilog=EXAMPLES)(options.with_globals(compare))
+    app.command("compare", cls=options.Command, epilog=EXAMPLES)(compare)
 
 
 def compare(
-    world: World,
-    texts: given.Texts = None,
-    model: given.Model = None,
-    baseline: given.Baseline = None,
-    algo: given.Algo = None,
-    vocab: given.Vocab = None,
-    lang: given.Lang = None,
-    reference: given.Reference = None,
-    sentence: given.Sentence = None,
-    word: given.Word = None,
-    words: given.Words = "spaces",
-    intervals: given.Intervals = False,
-    speed: given.Speed = False,
-    explain: given.Explain = None,
-    fail_if: given.FailIf = None,
-    markdown: given.Markdown = False,
-    latex: given.Latex = False,
-    json: given.Json = False,
-    html: reports.Html = None,
-    plot: reports.Plot = None,
-    chart: reports.Chart = None,
-    errors: given.Errors = "strict",
-    threads: given.Threads = None,
-    no_pager: given.NoPager = False,
-    sources: source_options.Sources = source_options.NONE,
+    context: typer.Context,
+    texts: options.CompareTexts = None,
+    model: options.CompareModels = None,
+    baseline: options.Baseline = None,
+    algo: options.CompareAlgos = None,
+    vocab: options.CompareSizes = None,
+    lang: options.Lang = None,
+    reference: options.Reference = None,
+    sentence: options.Sentence = None,
+    word: options.CompareWords = None,
+    words: options.WordRule = "spaces",
+    intervals: options.Intervals = False,
+    speed: options.Speed = False,
+    explain: options.Explain = None,
+    fail_if: options.FailIf = None,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+    json: options.CompareJson = False,
+    html: options.Html = None,
+    plot: options.Plot = None,
+    chart: options.CompareChart = None,
+    errors: options.CompareErrors = "strict",
+    threads: options.CompareThreads = None,
+    no_pager: options.CompareNoPager = False,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
     With no model, it trains some on the texts first, and keeps nothing.
     Every metric is explained by --explain METRIC, and in docs/metrics.md.
     """
+    world: World = context.obj
+    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     from tokctl.analysis import comparison
 
     if explain is not None:
@@ -95,7 +98,6 @@ def compare(
             f"--words can't be {words!r}",
             "choose spaces or unicode; a word to explain is named by --word",
         )
-    options.choose("--errors", errors, ("strict", "replace"))
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = _form(json=json, markdown=markdown, latex=latex)
     if model and (algo or vocab):
@@ -105,14 +107,14 @@ def compare(
         )
     inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
     inputs += [entry.partition("=")[2] for entry in lang or []]
-    inputs += lists(sources)
+    inputs += sources.lists
     others = [f"--{form}"] if form != "text" else []
     report = reports.asked(
         world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
     if report is None:
         return ExitCode.DONE
-    recipes = {} if model else _recipes(algo or [given.DEFAULT_ALGORITHMS])
+    recipes = {} if model else _recipes(algo or [options.DEFAULT_ALGORITHMS])
     sizes = _sizes(vocab or [])
     named, known_as, added = _load(model or [], list(recipes), baseline)
     characters = any(not one.recipe.is_byte_level for one in named.values())
@@ -179,7 +181,7 @@ def _form(**asked: bool) -> str:
     return names[0] if names else "text"
 
 
-def _recipes(values: Sequence[str]) -> dict[str, Recipe]:
+def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
     """The recipes of `--algo`, which may be repeated and may hold commas: algorithms with
     their default recipes, and presets."""
     from tokctl.model.presets import DEFAULTS, PRESETS, default_recipe, preset
@@ -203,12 +205,12 @@ def _sizes(values: Sequence[str]) -> list[int]:
     for word in words:
         if not (word.isascii() and word.isdigit() and 0 < int(word[:19]) < 2**32):
             raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10000")
-    return [int(word) for word in words] or list(given.DEFAULT_VOCAB)
+    return [int(word) for word in words] or list(options.DEFAULT_SIZES)
 
 
 def _load(
     files: Sequence[str], algorithms: Sequence[str], baseline: str | None
-) -> tuple[dict[str, Tokenizer], str | None, str | None]:
+) -> "tuple[dict[str, Tokenizer], str | None, str | None]":
     """The models that have a file, by name; the baseline's name; and the same again where
     the baseline is none of those that were asked for: it then stands before them."""
     from tokctl.analysis import comparison
@@ -227,13 +229,13 @@ def _load(
 
 def _train(
     world: World,
-    texts: Sequence[Text],
-    recipes: Mapping[str, Recipe],
+    texts: "Sequence[Text]",
+    recipes: "Mapping[str, Recipe]",
     sizes: Sequence[int],
     *,
     threads: int | None,
     errors: str,
-) -> Trained:
+) -> "Trained":
     from tokctl.analysis.comparison import train_sizes
 
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
@@ -250,14 +252,14 @@ def _train(
     return trained
 
 
-def _without_idle_sizes(trained: Trained, detail: int) -> Trained:
+def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":
     """Only the size shown in detail, where no model could grow beyond it."""
     if any(tokenizer.vocab_size > detail for tokenizer in trained.values()):
         return trained
     return {key: tokenizer for key, tokenizer in trained.items() if key[1] == detail}
 
 
-def _write(world: World, result: Comparison, form: str, *, pages: bool) -> None:
+def _write(world: World, result: "Comparison", form: str, *, pages: bool) -> None:
     if form == "json":
         import orjson
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokctl.cli.source_checks import check_needed, is_listed
-from tokctl.cli.source_options import Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -65,16 +64,16 @@ def open_texts(world: World, given: Sources, paths: Sequence[str], named: Sequen
     asked = [*paths, *files.values(), given.files_from, given.files0_from]
     if asked.count(sources.STDIN) > 1:
         raise TokctlError("stdin (-) is named twice", "it can be read only once")
-    texts = given.open(world, paths) if paths or is_listed(given) else []
+    texts = given.open(world, paths) if paths or given.lists else []
     languages = {
         name: sources.open_sources([path], given.reading, stdin=world.stdin)
         for name, path in files.items()
     }
     if texts or languages:
         return Opened(texts, languages)
-    if paths or is_listed(given):
+    if paths or given.lists:
         raise TokctlError("there is no text in what is named", "name a text that is there")
-    check_needed(given, "name a text; the bundled sample is plain text")
+    given.check_needed("name a text; the bundled sample is plain text")
     sample = corpus_path("sample")
     world.say(f"no text is named: taking the bundled sample, {sample.name}")
     # Where it is installed is nobody's business.

@@ -1,9 +1,6 @@
 """`tokctl completion`: what a shell needs to complete command lines of tokctl."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import Annotated
 
 import typer
 
@@ -28,20 +25,18 @@ the folder in its path, in front of compinit in ~/.zshrc:
 
 SHORT = "Write the completion script of a shell."
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 def register(app: typer.Typer) -> None:
-    app.command("completion", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(completion))
+    app.command("completion", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(completion)
 
 
 def completion(
-    world: World,
-    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="The shell.")],
+    context: typer.Context,
+    shell: options.Shell,
 ) -> None:
     """Write the script that completes command lines of tokctl in a shell to stdout."""
     from tokctl.cli.shells import tree
 
-    options.choose("the shell", shell, SHELLS)
     written = import_module(f"tokctl.cli.shells.{shell}").script(tree.whole())
+    world: World = context.obj
     world.stdout.write(written.encode("utf-8"))

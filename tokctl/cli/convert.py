@@ -1,15 +1,11 @@
 """`tokctl convert`: a model file of another format, or of a smaller vocabulary."""
 
-from __future__ import annotations
-
 import os
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import convert_options as given
-from tokctl.cli import converting, options, source_options, streams
-from tokctl.cli.source_checks import lists
+from tokctl.cli import converting, options, streams
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -52,30 +48,37 @@ WIDTH = 56
 
 
 def register(app: typer.Typer) -> None:
-    lines = given.table(WIDTH - 2).splitlines()
+    lines = converting.table(WIDTH - 2).splitlines()
     epilog = EXAMPLES.format(formats="\n".join(f"  {line}" for line in lines))
-    app.command("convert", epilog=epilog, short_help=SHORT)(options.with_globals(convert))
+    app.command("convert", cls=options.Command, epilog=epilog, short_help=SHORT)(convert)
 
 
 def convert(
-    world: World,
-    model: given.Model = None,
-    to: given.To = None,
-    output: given.Output = None,
-    verify: given.Verify = None,
-    lossy: given.Lossy = False,
-    prune: given.Prune = None,
-    pattern: given.Pattern = None,
-    special: given.Special = None,
-    list_formats: given.ListFormats = False,
-    json: given.Json = False,
-    sources: source_options.Sources = source_options.NONE,
+    context: typer.Context,
+    model: options.ConvertModel = None,
+    to: options.To = None,
+    output: options.ConvertOutput = None,
+    verify: options.Verify = None,
+    lossy: options.Lossy = False,
+    prune: options.Prune = None,
+    pattern: options.Pattern = None,
+    special: options.ConvertSpecial = None,
+    list_formats: options.ListFormats = False,
+    json: options.ConvertJson = False,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
 ) -> None:
     """Turn a model of any format that tokctl reads into any that it writes, with its whole
     vocabulary or with the most useful part of it.
     """
+    world: World = context.obj
+    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_formats:
-        given.list_formats(world, json=json)
+        converting.list_formats(world, json=json)
         return
     path = model or world.environ.get("TOKCTL_MODEL")
     if not path:
@@ -84,7 +87,7 @@ def convert(
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
     form = converting.form_of(to, output)
     target = converting.target_of(path, form, prune) if output is None else output
-    inputs = [path, *(verify or []), *lists(sources)]
+    inputs = [path, *(verify or []), *sources.lists]
     converting.check_target(world, target, form, inputs)
     texts = converting.texts_of(world, sources, verify or [])
     inputs += [text.name for text in texts]
@@ -130,7 +133,7 @@ def convert(
         world.stdout.write(os.fsencode(target) + b"\n")
 
 
-def _facts(target: str, tokenizer: Tokenizer, before: Tokenizer) -> dict[str, Any]:
+def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str, Any]:
     origin = tokenizer.model.origin
     return {
         "path": _name(target),

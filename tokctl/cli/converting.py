@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
-from tokctl.cli.source_checks import check_needed, is_listed
-from tokctl.cli.source_options import Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import plural
@@ -183,12 +184,12 @@ def holds(model: FilledRecipe, name: str) -> bool:
 
 def texts_of(world: World, given: Sources, verify: Sequence[str]) -> list[Source]:
     """The texts of `--verify`, and those that lists name; none where nothing is to be verified."""
-    if verify or is_listed(given):
+    if verify or given.lists:
         return given.open(world, verify)
     hint = "name one with --verify TEXT"
-    if given.format != Sources().format:
+    if given.format != "auto":
         hint += "; the format of the new model is --to"
-    check_needed(given, hint)
+    given.check_needed(hint)
     return []
 
 
@@ -272,3 +273,56 @@ def _name(target: str, form: Format) -> str:
     except UnicodeEncodeError:
         name = ""
     return name or f"model{form.suffix}"
+
+
+# -- the formats that there are ------------------------------------------------------------
+
+
+def table(width: int) -> str:
+    """The formats, one a line: name, what it is, and what tokctl does with it."""
+    from tokctl.formats import FORMATS
+
+    names = max(len(known.name) for known in FORMATS) + 2
+    lines = []
+    for known in FORMATS:
+        only = "" if known.reads and known.writes else f", {_does(known.reads)} only"
+        line = f"{known.name:<{names}}{known.title}{only}"
+        lines.append(
+            textwrap.fill(
+                line, max(width, names + 20), subsequent_indent=" " * names, break_long_words=False
+            )
+        )
+    return "\n".join(lines)
+
+
+def _does(reads: bool) -> str:
+    return "read" if reads else "written"
+
+
+def list_formats(world: World, *, json: bool) -> None:
+    """The formats: on a terminal a table; in a pipe name, title, read and write with a tab
+    between; or as JSON."""
+    from tokctl.formats import FORMATS
+
+    if json:
+        import orjson
+
+        known_formats = [
+            {
+                "name": known.name,
+                "title": known.title,
+                "reads": known.reads,
+                "writes": known.writes,
+                "is_folder": known.is_folder,
+                "suffix": known.suffix,
+            }
+            for known in FORMATS
+        ]
+        world.stdout.write(orjson.dumps(known_formats, option=orjson.OPT_APPEND_NEWLINE))
+    elif world.stdout_is_terminal:
+        world.stdout.write(f"{table(shutil.get_terminal_size().columns)}\n".encode())
+    else:
+        for known in FORMATS:
+            does = ("read" if known.reads else "-", "write" if known.writes else "-")
+            line = "\t".join((known.name, known.title, *does))
+            world.stdout.write(f"{line}\n".encode())

@@ -1,11 +1,10 @@
 """`tokctl corpora`: the named texts."""
 
-from __future__ import annotations
-
 import io
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,31 +22,24 @@ EXAMPLES = """Examples:
 
 Fetched texts are kept in $TOKCTL_CACHE, else in ~/.cache/tokctl."""
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="As the list has it.", show_default=False)
-]
-Json = Annotated[bool, typer.Option("--json", help="Facts as JSON.")]
-
 
 def register(app: typer.Typer) -> None:
-    corpora = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    corpora.command("list", epilog=EXAMPLES, short_help="Show every named text.")(
-        options.with_globals(list_)
-    )
-    corpora.command("path", epilog=EXAMPLES)(options.with_globals(path_))
-    corpora.command("fetch", epilog=EXAMPLES, short_help="Download a text, and print its path.")(
-        options.with_globals(fetch)
-    )
+    corpora = typer.Typer(cls=options.CommandGroup, no_args_is_help=True, rich_markup_mode="rich")
+    declare = partial(corpora.command, cls=options.Command, epilog=EXAMPLES)
+    declare("list", short_help="Show every named text.")(list_)
+    declare("path")(path_)
+    declare("fetch", short_help="Download a text, and print its path.")(fetch)
     help_ = "The bundled sample, and known texts in the public domain."
     app.add_typer(corpora, name="corpora", help=help_, epilog=EXAMPLES)
 
 
-def list_(world: World, json: Json = False) -> None:
+def list_(context: typer.Context, json: options.FactsJson = False) -> None:
     """Show every named text: name, kind, bytes, path (empty: not here yet) and
     title, with a tab between; on a terminal a table.
     """
     from tokctl.sources.corpora import list_corpora
 
+    world: World = context.obj
     corpora = list_corpora()
     if json:
         _write_json(world, [_facts(corpus) for corpus in corpora])
@@ -67,20 +59,25 @@ def list_(world: World, json: Json = False) -> None:
             world.stdout.write(facts + where + f"\t{corpus.title}\n".encode())
 
 
-def path_(world: World, name: Name, json: Json = False) -> None:
+def path_(
+    context: typer.Context, name: options.CorpusName, json: options.FactsJson = False
+) -> None:
     """Print the path of a text that is on this machine."""
     from tokctl.sources.corpora import corpus_path
 
-    _show_path(world, name, corpus_path(name), json=json)
+    _show_path(context.obj, name, corpus_path(name), json=json)
 
 
-def fetch(world: World, name: Name, json: Json = False) -> None:
+def fetch(
+    context: typer.Context, name: options.CorpusName, json: options.FactsJson = False
+) -> None:
     """Download a text, check its checksum, and print its path. What is here already is
     not downloaded again.
     """
     from tokctl.cli.progress import Bars
     from tokctl.sources.corpora import fetch_corpus
 
+    world: World = context.obj
     with Bars(world) as bars:
         path = fetch_corpus(name, progress=lambda done, total: bars("fetch", done, total))
     _show_path(world, name, path, json=json)
@@ -96,7 +93,7 @@ def _show_path(world: World, name: str, path: Path, *, json: bool) -> None:
         world.stdout.write(os.fsencode(path) + b"\n")
 
 
-def _facts(corpus: Corpus) -> dict[str, Any]:
+def _facts(corpus: "Corpus") -> dict[str, Any]:
     from tokctl.cli.written import text_or_bytes
 
     return {

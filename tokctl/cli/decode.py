@@ -1,10 +1,7 @@
 """`tokctl decode`: ids to text."""
 
-from __future__ import annotations
-
 import os
 import re
-from typing import Annotated
 
 import typer
 
@@ -43,84 +40,31 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\"}
 
 
 def register(app: typer.Typer) -> None:
-    app.command("decode", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(decode))
+    app.command("decode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(decode)
 
 
 def decode(
-    world: World,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="What encode has written: files, folders of shards; - is stdin, as is no file.",
-            show_default=False,
-        ),
-    ] = None,
-    model: streams.Model = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="FORM",
-            help="ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors; auto goes by "
-            "names and first bytes, and what they do not tell is ids.",
-        ),
-    ] = "auto",
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            "--dtype",
-            metavar="TYPE",
-            help="Of bin: uint8, int8, uint16, … int64. Without it uint16, or uint32 for a model "
-            "of more than 65,536 tokens.",
-            show_default=False,
-        ),
-    ] = None,
-    ids_field: Annotated[
-        str | None,
-        typer.Option(
-            "--ids-field",
-            metavar="NAME",
-            help="The column, the tensor or the field of jsonl that holds the ids; input_ids "
-            "without it, and ids for jsonl.",
-            show_default=False,
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator",
-            metavar="TEXT",
-            help=r"What stands behind each document of parquet, arrow, megatron and safetensors; "
-            r"\n, \t, \r, \0 and \\ are understood. Without it a line feed, where the document "
-            "does not end with one.",
-            show_default=False,
-        ),
-    ] = None,
-    eos: Annotated[
-        str | None,
-        typer.Option(
-            "--eos",
-            metavar="TOKEN",
-            help="A document ends with this token, which is left out; of bin and npy, too.",
-            show_default=False,
-        ),
-    ] = None,
-    skip_special: Annotated[
-        bool, typer.Option("--skip-special", help="Leave special tokens out.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="The same as --from jsonl.")] = False,
-    output: streams.Output = None,
+    context: typer.Context,
+    files: options.DecodeFiles = None,
+    model: options.Model = None,
+    form: options.DecodeForm = "auto",
+    dtype: options.DecodeDtype = None,
+    ids_field: options.IdsField = None,
+    separator: options.Separator = None,
+    eos: options.DecodeEos = None,
+    skip_special: options.SkipSpecial = False,
+    json: options.DecodeJson = False,
+    output: options.Output = None,
 ) -> None:
     """Turn ids back into text. Of ids in lines, one line in is one line of text out, and the
     last line ends with a line feed only if the input's does.
     """
+    world: World = context.obj
     from tokctl.cli.overlaps import check_apart
-    from tokctl.idfiles.readers.reading import FORMS, How, Source
+    from tokctl.idfiles.readers.reading import How, Source
 
-    options.choose("--from", form, FORMS)
-    if dtype is not None:
-        _check_dtype(form, dtype)
+    if dtype is not None and form not in ("auto", "bin"):
+        raise TokctlError(f"--dtype is for bin, and --from is {form}", "leave one of them out")
     if json:
         if form not in ("auto", "jsonl"):
             raise TokctlError(
@@ -152,14 +96,6 @@ def decode(
                 write(block)
                 bars("decode", before + text.meter.done, total)
             before += text.meter.done
-
-
-def _check_dtype(form: str, dtype: str) -> None:
-    from tokctl.idfiles.readers.kinds import KINDS
-
-    options.choose("--dtype", dtype, tuple(KINDS))
-    if form not in ("auto", "bin"):
-        raise TokctlError(f"--dtype is for bin, and --from is {form}", "leave one of them out")
 
 
 def _unescaped(text: str) -> bytes:

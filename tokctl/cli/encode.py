@@ -1,13 +1,10 @@
 """`tokctl encode`: text to ids, tokens or pieces."""
 
-from __future__ import annotations
-
 from time import perf_counter
 
 import typer
 
-from tokctl.cli import encode_options as given
-from tokctl.cli import files_out, options, source_options, streams, texts_out
+from tokctl.cli import files_out, options, streams, texts_out
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -71,44 +68,56 @@ SHORT = "Turn text into ids, line by line; or into tokens, pieces, counts."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("encode", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(encode))
+    app.command("encode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(encode)
 
 
 def encode(
-    world: World,
-    files: given.Files = None,
-    models: given.Models = None,
-    form: given.Form = None,
-    count: given.Count = False,
-    csv: given.Csv = False,
-    sort: given.Sort = None,
-    whole: given.Whole = False,
-    offsets: given.Offsets = False,
-    byte_offsets: given.ByteOffsets = False,
-    full: given.Full = False,
-    json: given.Json = False,
-    special: given.Special = None,
-    add_special: given.AddSpecial = False,
-    max_length: given.MaxLength = None,
-    stride: given.Stride = None,
-    pad: given.Pad = None,
-    pad_token: given.PadToken = None,
-    sample: given.Sample = None,
-    seed: given.Seed = None,
-    errors: given.Errors = "strict",
-    threads: given.Threads = 1,
-    output: streams.Output = None,
-    id_files: given.IdFiles = given.NO_FILES,
-    sources: source_options.Sources = source_options.NONE,
+    context: typer.Context,
+    files: options.EncodeFiles = None,
+    models: options.EncodeModels = None,
+    form: options.EncodeForm = None,
+    count: options.Count = False,
+    csv: options.Csv = False,
+    sort: options.Sort = None,
+    whole: options.Whole = False,
+    offsets: options.Offsets = False,
+    byte_offsets: options.ByteOffsets = False,
+    full: options.Full = False,
+    json: options.EncodeJson = False,
+    special: options.EncodeSpecial = None,
+    add_special: options.AddSpecial = False,
+    max_length: options.MaxLength = None,
+    stride: options.Stride = None,
+    pad: options.Pad = None,
+    pad_token: options.PadToken = None,
+    sample: options.EncodeSample = None,
+    seed: options.EncodeSeed = None,
+    errors: options.EncodeErrors = "strict",
+    threads: options.EncodeThreads = 1,
+    output: options.Output = None,
+    eos: options.EncodeEos = None,
+    lines: options.Lines = False,
+    dtype: options.EncodeDtype = None,
+    index: options.Index = None,
+    shard_size: options.ShardSize = None,
+    resume: options.Resume = False,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
 ) -> int | None:
     """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
     a line must fit into memory; with --whole or in a file of ids, the longest stretch without a
     space, or the whole text where the model normalizes it or splits it by a pattern of its own.
     """
+    world: World = context.obj
+    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
+    id_files = files_out.IdFiles(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
     asked = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, asked=asked)
-    options.choose("--errors", errors, ("strict", "replace"))
     if special and "none" in special and len(special) > 1:
         raise TokctlError("--special none goes with no other", "leave it, or the others, out")
     if count or csv or sort is not None or len(models or ()) > 1:
@@ -161,7 +170,7 @@ def encode(
         sample=sample,
         seed=seed,
     )
-    dtype, last_id = wanted.fitting(tokenizer, around)
+    ids_dtype, last_id = wanted.fitting(tokenizer, around)
     texts = sources.open(world, files)
     wanted.check_apart(world, texts)
     forms = Forms(
@@ -174,15 +183,17 @@ def encode(
         full=full,
         around=around,
         threads=min(threads, 64),
-        width=dtype.width if dtype else 2,
+        width=ids_dtype.width if ids_dtype else 2,
         last_id=last_id,
     )
     tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
-    if dtype is not None:
+    if ids_dtype is not None:
         model = streams.model_path(world, model)
-        files_out.write(world, wanted, forms, texts, dtype, model=model, reading=sources.reading)
+        files_out.write(
+            world, wanted, forms, texts, ids_dtype, model=model, reading=sources.reading
+        )
         return None
     with streams.output(world, output) as out:
         start = perf_counter()
@@ -210,10 +221,6 @@ def _check_sample(form: str, *, special: bool, asked: str | None) -> None:
 
 def _form(form: str | None, *, count: bool, json: bool, asked: str | None) -> str:
     """The form; `asked` is an option for jsonl alone."""
-    from tokctl.cli.forms import FORMS
-
-    if form is not None:
-        options.choose("--as", form, FORMS)
     if json and form not in (None, "jsonl"):
         raise TokctlError(f"--json is --as jsonl, and --as is {form}", "leave one of them out")
     if count and (form is not None or asked):

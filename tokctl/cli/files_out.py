@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl.cli import streams, texts_out
-from tokctl.cli.encode_options import IdFiles
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS, SHARDED
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+
+
+@dataclass(eq=False, repr=False)
+class IdFiles:
+    """The options about files of ids."""
+
+    eos: str | None = None
+    lines: bool = False
+    dtype: str | None = None
+    index: str | None = None
+    shard_size: str | None = None
+    resume: bool = False
 
 
 class Wanted(NamedTuple):

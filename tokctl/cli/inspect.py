@@ -1,16 +1,12 @@
 """`tokctl inspect`: what is in a model, how it came about, why a word is split as it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import checking, options, paging, reports, source_options, streams
-from tokctl.cli import inspect_options as given
-from tokctl.cli.source_checks import check_needed, is_listed, lists
+from tokctl.cli import checking, options, paging, reports, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 from tokctl.wording import listed as joined
@@ -52,41 +48,48 @@ and control characters in tokens are shown as ␣ and in Python's escapes;
 
 
 def register(app: typer.Typer) -> None:
-    app.command("inspect", epilog=EXAMPLES)(options.with_globals(inspect))
+    app.command("inspect", cls=options.Command, epilog=EXAMPLES)(inspect)
 
 
 def inspect(
-    world: World,
-    first: given.ModelArgument = None,
-    texts: given.Texts = None,
-    model: streams.Model = None,
-    merges: given.Merges = None,
-    merges_of: given.MergesOf = None,
-    state: given.State = None,
-    pairs: given.Pairs = None,
-    word: given.Word = None,
-    token: given.Token = None,
-    use: given.Use = False,
-    rounds: given.Rounds = False,
-    recipe: given.RecipeOnly = False,
-    check: checking.Check = False,
-    fail_on: checking.FailOn = None,
-    watch: given.Watch = False,
-    limit: given.Limit = None,
-    nbest: given.NBest = None,
-    html: reports.Html = None,
-    plot: reports.Plot = None,
-    chart: reports.Chart = None,
-    counts: given.Counts = False,
-    errors: given.Errors = None,
-    no_pager: given.NoPager = False,
-    as_json: given.Json = False,
-    sources: source_options.Sources = source_options.NONE,
+    context: typer.Context,
+    first: options.InspectModel = None,
+    texts: options.InspectTexts = None,
+    model: options.Model = None,
+    merges: options.Merges = None,
+    merges_of: options.MergesOf = None,
+    state: options.State = None,
+    pairs: options.Pairs = None,
+    word: options.InspectWord = None,
+    token: options.Token = None,
+    use: options.Use = False,
+    rounds: options.Rounds = False,
+    recipe: options.RecipeOnly = False,
+    check: options.Check = False,
+    fail_on: options.FailOn = None,
+    watch: options.Watch = False,
+    limit: options.Limit = None,
+    nbest: options.NBest = None,
+    html: options.Html = None,
+    plot: options.Plot = None,
+    chart: options.InspectChart = None,
+    counts: options.InspectCounts = False,
+    errors: options.InspectErrors = None,
+    no_pager: options.InspectNoPager = False,
+    as_json: options.InspectJson = False,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
 ) -> int | None:
     """Open a model up: what is in it, how it came about, why a word is split as it is.
 
     Without a question: a summary, the vocabulary by kind, script and length,
     the longest tokens, the first and last merges, and checks."""
+    world: World = context.obj
+    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     from tokctl.analysis.explain import file_facts, summarize
     from tokctl.analysis.explain import rounds as rounds_of
     from tokctl.render import inspect as render
@@ -105,21 +108,21 @@ def inspect(
     _check_companions(question, limit, nbest, errors)
     checking.check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
-    inputs = [*arguments, *([model] if model else []), *lists(sources)]
+    inputs = [*arguments, *([model] if model else []), *sources.lists]
     others = [*questions, *["--json"] * as_json]
     report = reports.asked(
         world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
     if report is None:
         return None
-    listed = is_listed(sources)
+    listed = bool(sources.lists)
     path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
     _check_counts(question, texts, errors, sources, counts=counts)
     if errors is not None and question == "--token" and not (texts or listed):
         raise TokctlError("--errors goes with a text", "name the text, or leave it out")
     # Some read stdin without a text.
     if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
-        check_needed(sources, f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
+        sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
     if watch and as_json:
         raise TokctlError("--watch gives no JSON", "ask for a step: --state STEP --json")
@@ -203,7 +206,7 @@ def _check_counts(
     question: str | None,
     texts: Sequence[str],
     errors: str | None,
-    sources: source_options.Sources,
+    sources: streams.Sources,
     *,
     counts: bool,
 ) -> None:
@@ -213,7 +216,7 @@ def _check_counts(
         raise TokctlError("--counts goes with --state, --pairs or --watch", "leave it out")
     if errors is not None:
         raise TokctlError("--errors is about text, and --counts says that there is none")
-    check_needed(sources, "--counts reads one file of words with their counts")
+    sources.check_needed("--counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
         raise TokctlError("--counts goes with one file", "name one")
 
@@ -252,7 +255,7 @@ def _name(world: World, path: str | None) -> str:
     return path or world.environ["TOKCTL_MODEL"]
 
 
-def _merges(tokenizer: Tokenizer, asked: str, token: str | None, limit: int | None) -> Forms:
+def _merges(tokenizer: "Tokenizer", asked: str, token: str | None, limit: int | None) -> "Forms":
     from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.render import inspect as render
 
@@ -286,7 +289,7 @@ def _steps(asked: str, total: int) -> tuple[int, int | None]:
 Read = Callable[[], Iterable[tuple[bytes, int]]]
 
 
-def _state(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
+def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Forms":
     from tokctl.analysis.explain import merge_records, state_words
     from tokctl.analysis.explain.history import check_step
     from tokctl.render import inspect as render
@@ -297,7 +300,7 @@ def _state(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Fo
     return render.state(step, merge, words, limit)
 
 
-def _pairs(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Forms:
+def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Forms":
     from tokctl.analysis.explain import merge_records, pair_counts
     from tokctl.analysis.explain.history import check_step
     from tokctl.render import inspect as render
@@ -310,12 +313,12 @@ def _pairs(tokenizer: Tokenizer, step: int, read: Read, limit: int | None) -> Fo
 
 
 def _token(
-    tokenizer: Tokenizer,
+    tokenizer: "Tokenizer",
     token: str,
-    texts: Sequence[Source] | None,
+    texts: "Sequence[Source] | None",
     errors: str,
     limit: int | None,
-) -> Forms:
+) -> "Forms":
     from tokctl.analysis.explain import segmented, token_use
     from tokctl.render import inspect as render
 
@@ -326,7 +329,9 @@ def _token(
     return render.token(history, limit, use)
 
 
-def _use(tokenizer: Tokenizer, texts: Sequence[Source], errors: str, limit: int | None) -> Forms:
+def _use(
+    tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
+) -> "Forms":
     from tokctl.analysis.explain import segmented, text_use
     from tokctl.render import inspect as render
 
@@ -334,7 +339,7 @@ def _use(tokenizer: Tokenizer, texts: Sequence[Source], errors: str, limit: int 
     return render.use(text_use(tokenizer, found, limit), limit)
 
 
-def _give(world: World, forms: Forms, as_json: bool, *, pages: bool) -> None:
+def _give(world: World, forms: "Forms", as_json: bool, *, pages: bool) -> None:
     """Writes the answer: as JSON, for a terminal, or as lines for a pipe. On a terminal what is
     longer than the screen is shown page by page, if `pages`."""
     if as_json:

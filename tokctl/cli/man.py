@@ -1,9 +1,5 @@
 """`tokctl man`: the manual page of a command."""
 
-from __future__ import annotations
-
-from typing import Annotated
-
 import typer
 
 from tokctl.cli import options
@@ -24,25 +20,19 @@ SHORT = "Show the manual page of a command."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("man", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(man))
+    app.command("man", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(man)
 
 
 def man(
-    world: World,
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[COMMAND]...",
-            help="The command; without it, tokctl as a whole.",
-            show_default=False,
-        ),
-    ] = None,
+    context: typer.Context,
+    command: options.CommandWords = None,
 ) -> None:
     """Show the manual page of a command: on a terminal by man, else as it is written, in roff."""
     from tokctl import __version__
     from tokctl.cli import paging
     from tokctl.cli.shells import manual, tree
 
+    world: World = context.obj
     root = tree.whole()
     asked = ("tokctl", *(command or ()))
     found = next((each for each in root.every() if each.path == asked), None)

@@ -1,59 +1,216 @@
-"""Options that every command has, taken before and after its name."""
+"""The command line's catalogue: every option and argument once, and the class of every command.
 
-from __future__ import annotations
+A command is a function whose parameters name what it takes:
+`def encode(context: typer.Context, model: options.Model = None, …)`. What every command has
+(`--color` and the others of `SHARED`) is added by the class `Command`.
 
-import functools
+Modules that declare commands do without `from __future__ import annotations`: each annotation of a
+command would be compiled four times at every start.
+"""
+
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import ArgumentInfo, OptionInfo
 
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
-_PANEL = "Everywhere"
+#: What gives the values that an option can have; they are looked up where they are needed.
+Values = Callable[[], Iterable[str]]
 
-Color = Annotated[
-    str | None,
-    typer.Option(
-        "--color",
-        metavar="auto|always|never",
-        help="Colour; auto is on for a terminal, and NO_COLOR is honoured.",
-        rich_help_panel=_PANEL,
-        show_default=False,
-    ),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_PANEL),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="More about what was done.", rich_help_panel=_PANEL),
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL),
-]
 
-Progress = Annotated[
-    str | None,
-    typer.Option(
-        "--progress",
-        metavar="auto|bar|log|json|none",
-        help="Of long work: a bar, a line now and then, or JSON, an object on each line of "
-        "stderr. auto is a bar on a terminal, else lines; $TOKCTL_PROGRESS is the default.",
-        rich_help_panel=_PANEL,
-        show_default=False,
-    ),
-]
+class Option(OptionInfo):
+    """An option of the catalogue.
 
-_GLOBALS = {"color": (Color, None), "quiet": (Quiet, False), "verbose": (Verbose, False)}
-_GLOBALS |= {"debug": (Debug, False), "progress": (Progress, None)}
+    Attributes:
+        values: the values that it can have, for completion; those of a metavar like
+            `strict|replace` need not be repeated. None: others, too.
+        closed: other values are an error.
+    """
 
-COLORS = ("auto", "always", "never")
-PROGRESS = ("auto", "bar", "log", "json", "none")
+    def __init__(
+        self,
+        usage: str,
+        help: str,  # noqa: A002
+        *,
+        panel: str | None = None,
+        values: Values | None = None,
+        closed: bool = False,
+        **settings: Any,
+    ) -> None:
+        """`usage` is how it is written: its names, and the metavar of its value, as in
+        `--output -o PATH`; a flag has none. Further settings are those of `typer.Option`."""
+        words = usage.split(" ")
+        names = [word for word in words if word.startswith("-")]
+        super().__init__(
+            default=...,
+            param_decls=names,
+            metavar=" ".join(words[len(names) :]),
+            help=help,
+            rich_help_panel=panel,
+            **settings,
+        )
+        self.values = values
+        self.closed = closed
+
+
+class Argument(ArgumentInfo):
+    """An argument of the catalogue; the attributes are those of `Option`."""
+
+    def __init__(
+        self,
+        metavar: str,
+        help: str,  # noqa: A002
+        *,
+        values: Values | None = None,
+        closed: bool = False,
+    ) -> None:
+        super().__init__(default=..., metavar=metavar, help=help, show_default=False)
+        self.values = values
+        self.closed = closed
+
+
+# -- commands ---------------------------------------------------------------------------------
+
+#: Options of `tokctl` itself that every command takes, too, behind its name.
+SHARED = ("color", "quiet", "verbose", "debug", "progress")
+
+#: The types of parameters whose values are numbers.
+_NUMBERS: dict[Any, type] = {int: int, int | None: int, float | None: float}
+
+
+class Command(TyperCommand):
+    """A command whose parameters are in the catalogue. Its context has the world."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        _read_values_here(self)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """`--help`, which is a flag and has no value to be read."""
+        return _without_value(super().get_help_option(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, those that every command has, and `--help`."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *(p for p in ctx.find_root().command.params if p.name in SHARED), help_option]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs it; a Ctrl-C, or an error of the system, leaves it as `PastTyper`."""
+        apply(ctx.obj, **{name: ctx.params.pop(name) for name in SHARED})
+        try:
+            for parameter in self.params:
+                _check(parameter, ctx.params[parameter.name])
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError, OSError) as error:
+            raise PastTyper(error) from error
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands: `tokctl` itself, `tokctl corpora`."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        _read_values_here(self)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As that of a command."""
+        return _without_value(super().get_help_option(ctx))
+
+
+def _without_value(flag: Any) -> Any:
+    """The flag, with no type in the help, and False where it is not given: None would be read by
+    Typer."""
+    flag.metavar, flag.default = "", False
+    return flag
+
+
+class PastTyper(BaseException):
+    """Carries an error past Typer, which would end the process in its own way."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _read_values_here(command: Any) -> None:
+    """Lets texts and numbers be read by `_read`, in place of Typer: from 0.29 on it imports
+    pydantic for that, which takes twice as long as all the rest of a start; and what it says of
+    wrong numbers differs from version to version. Each parameter gets its `declared`, the option
+    of the catalogue, and its `number`, what its value is if it is no text."""
+    if command.callback is None:
+        return
+    hints = inspect.get_annotations(inspect.unwrap(command.callback), eval_str=True)
+    for parameter in command.params:
+        kind, parameter.declared = get_args(hints[parameter.name])
+        parameter.number = _NUMBERS.get(kind)
+        # Typer 0.29 would put brackets around these, too.
+        if (parameter.metavar or "").startswith("["):
+            parameter.get_usage_pieces = partial(_usage, parameter.metavar)
+        if parameter.callback is None:
+            parameter.process_value = partial(_read, parameter, parameter.process_value)
+
+
+def _usage(metavar: str, _context: Any) -> list[str]:
+    return [metavar]
+
+
+def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    """The value of a parameter, from what stands on the command line, or its default.
+
+    Raises:
+        typer.BadParameter: it is no number, or too low a one.
+    """
+    if parameter.multiple or parameter.nargs == -1:
+        return tuple(value or ())
+    if value is None:
+        return by_typer(context, None) if parameter.required else None
+    number = parameter.number
+    if number is None or isinstance(value, number):
+        return value
+    least = parameter.declared.min
+    name = number.__name__ if least is None else f"{number.__name__} range"
+    try:
+        found = number(value)
+    except ValueError:
+        wrong = f"{value!r} is not a valid {name}."
+    else:
+        if least is None or found >= least:
+            return found
+        wrong = f"{found} is not in the range x>={least}."
+    raise typer.BadParameter(wrong, context, parameter, [*parameter.opts])
+
+
+def values_of(parameter: Any) -> tuple[str, ...]:
+    """All values that a parameter of a command can have; empty where there are others."""
+    declared = parameter.declared
+    if declared.values is not None:
+        return tuple(declared.values())
+    alternatives = tuple((declared.metavar or "").split("|"))
+    words = all(word.replace("-", "").isalnum() and word.islower() for word in alternatives)
+    return alternatives if len(alternatives) > 1 and words else ()
+
+
+def _check(parameter: Any, value: Any) -> None:
+    """TokctlError where the catalogue knows all values, and this is another."""
+    if parameter.declared.closed and value is not None and value != parameter.default:
+        name = parameter.opts[0] if parameter.param_type_name == "option" else "the shell"
+        choose(name, value, values_of(parameter))
+
+
+def choose(option: str, value: str, allowed: Sequence[str]) -> str:
+    """The value; TokctlError where the option does not take it."""
+    if value not in allowed:
+        raise TokctlError(f"{option} can't be {value!r}", f"choose one of: {', '.join(allowed)}")
+    return value
+
+
+# -- options of every command -----------------------------------------------------------------
 
 
 def apply(
@@ -85,106 +242,1072 @@ def apply(
 def wants_events(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
     """Does the command line ask for `--progress json`? For errors in the command line itself,
     which are found before `apply` is called."""
-    asked = environ.get("TOKCTL_PROGRESS")
+    form = environ.get("TOKCTL_PROGRESS")
     for place, word in enumerate(arguments):
         if word == "--":
             break
         if word == "--progress":
-            asked = "".join(arguments[place + 1 : place + 2])
+            form = "".join(arguments[place + 1 : place + 2])
         elif word.startswith("--progress="):
-            asked = word.removeprefix("--progress=")
-    return asked == "json"
+            form = word.removeprefix("--progress=")
+    return form == "json"
 
 
-class PastTyper(BaseException):
-    """Carries an error past Typer, which would end the process in its own way."""
+COLORS = ("auto", "always", "never")
+PROGRESS = ("auto", "bar", "log", "json", "none")
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(error)
-        self.error = error
+_everywhere = partial(Option, panel="Everywhere")
+Color = Annotated[
+    str | None,
+    _everywhere(
+        "--color auto|always|never", "Colour; auto is on for a terminal, and NO_COLOR is honoured."
+    ),
+]
+Quiet = Annotated[bool, _everywhere("--quiet -q", "No progress, no summary.")]
+Verbose = Annotated[bool, _everywhere("--verbose -v", "More about what was done.")]
+Debug = Annotated[bool, _everywhere("--debug", "Show the traceback of an error.")]
+Progress = Annotated[
+    str | None,
+    _everywhere(
+        "--progress auto|bar|log|json|none",
+        "Of long work: a bar, a line now and then, or JSON, an object on each line of "
+        "stderr. auto is a bar on a terminal, else lines; $TOKCTL_PROGRESS is the default.",
+    ),
+]
 
-
-class Group:
-    """Options that a command takes as one argument: annotated names, each with its default.
-
-    No dataclass: what one compiles would be waited for at every start.
-    """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        """In the order of the class, or by their names; the others have their defaults."""
-        values = dict(zip(self.__annotations__, given, strict=False)) | named
-        if len(given) + len(named) > len(values) or values.keys() - self.__annotations__:
-            raise TypeError(
-                f"{type(self).__name__} has the options {', '.join(self.__annotations__)}"
-            )
-        self.__dict__.update(values)
-
-    def _values(self) -> list[Any]:
-        return [getattr(self, name) for name in self.__annotations__]
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._values() == other._values()
-
-    __hash__ = None  # type: ignore[assignment]
+# -- values that the code knows ---------------------------------------------------------------
 
 
-def choose(option: str, value: str, allowed: Sequence[str]) -> str:
-    """The value; TokctlError where the option does not take it."""
-    if value not in allowed:
-        raise TokctlError(f"{option} can't be {value!r}", f"choose one of: {', '.join(allowed)}")
-    return value
+def _presets() -> Iterable[str]:
+    from tokctl.model.presets import PRESETS
+
+    return PRESETS
 
 
-def with_globals(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    """The command with the options above added. It is called with the world first.
+def _algorithms() -> Iterable[str]:
+    from tokctl.model import ALGORITHMS
 
-    A parameter whose type is a `Group` stands for its options.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    groups = {name: p.annotation for name, p in signature.parameters.items() if _is_group(p)}
-    parameters = [
-        parameter
-        for name, p in signature.parameters.items()
-        for parameter in (_fields(p.annotation) if name in groups else [p])
-        if name != "world"
-    ]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in _GLOBALS.items()
-    ]
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-
-    @functools.wraps(command)
-    def wrapped(*, context: typer.Context, **values: Any) -> int | None:
-        world: World = context.obj
-        apply(world, **{name: values.pop(name) for name in _GLOBALS})
-        for name, group in groups.items():
-            values[name] = group(**{option: values.pop(option) for option in group.__annotations__})
-        try:
-            return command(world, **values)
-        except (KeyboardInterrupt, EOFError, OSError) as error:
-            raise PastTyper(error) from error
-
-    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[context, *keyword_only, *added]
-    )
-    wrapped.__annotations__ = {p.name: p.annotation for p in [context, *keyword_only, *added]}
-    return wrapped
+    return (*ALGORITHMS, *(name for name in _presets() if name not in ALGORITHMS))
 
 
-def _is_group(parameter: inspect.Parameter) -> bool:
-    return isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Group)
+def _tie_breaks() -> Iterable[str]:
+    from tokctl.model import TIE_BREAKS
+
+    return TIE_BREAKS
 
 
-def _fields(group: type[Group]) -> list[inspect.Parameter]:
-    """The options of a group."""
-    return [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=getattr(group, name),
-            annotation=kind,
-        )
-        for name, kind in get_type_hints(group, include_extras=True).items()
-    ]
+def _normalizers() -> Iterable[str]:
+    from tokctl.model.parts import NORMALIZERS
+
+    return ("none", *NORMALIZERS.names())
+
+
+def _pre_tokenizers() -> Iterable[str]:
+    from tokctl.model.parts import PRE_TOKENIZERS
+
+    return ("none", *PRE_TOKENIZERS.names())
+
+
+def _decoders() -> Iterable[str]:
+    from tokctl.model.parts import DECODERS
+
+    return ("none", *DECODERS.names())
+
+
+def _forms() -> Iterable[str]:
+    from tokctl.cli.forms import FORMS
+
+    return FORMS
+
+
+def _id_forms() -> Iterable[str]:
+    from tokctl.idfiles.readers.reading import FORMS
+
+    return FORMS
+
+
+def _id_dtypes() -> Iterable[str]:
+    from tokctl.idfiles.readers.kinds import KINDS
+
+    return KINDS
+
+
+def _sources() -> Iterable[str]:
+    from tokctl.sources.reading import FORMATS
+
+    return FORMATS
+
+
+def _model_formats() -> Iterable[str]:
+    from tokctl.formats import FORMATS
+
+    return (known.name for known in FORMATS if known.writes)
+
+
+def _metrics() -> Iterable[str]:
+    from tokctl.analysis.metrics import DEFINITIONS
+
+    return ("all", *DEFINITIONS)
+
+
+def _comparison_charts() -> Iterable[str]:
+    from tokctl.render.charts import COMPARE
+
+    return ("list", *COMPARE)
+
+
+def _model_charts() -> Iterable[str]:
+    from tokctl.render.charts import INSPECT
+
+    return ("list", *INSPECT)
+
+
+def _corpora() -> Iterable[str]:
+    from tokctl.sources.corpora import list_corpora
+
+    return (corpus.name for corpus in list_corpora())
+
+
+def _commands() -> Iterable[str]:
+    from tokctl.cli.app import COMMANDS
+
+    return COMMANDS
+
+
+# -- Where the text comes from ----------------------------------------------------------------
+
+_source = partial(Option, panel="Where the text comes from")
+
+Format = Annotated[
+    str,
+    _source(
+        "--format FORM",
+        "text, jsonl, parquet, arrow, tsv (a text, a tab, how often it counts), tar, or "
+        "raw (nothing is decompressed). auto knows JSON Lines by the name, the others but "
+        "tsv by their first bytes; gzip, zstd, xz and bz2 are decompressed.",
+        values=_sources,
+    ),
+]
+TextField = Annotated[
+    str | None,
+    _source(
+        "--text-field NAME",
+        "The field of JSON Lines, or the column, that holds the text; text without it. "
+        "a.b is the field b in a. With it, stdin is JSON Lines, unless it is a table.",
+    ),
+]
+Include = Annotated[
+    list[str] | None,
+    _source(
+        "--include PATTERN",
+        "Of a folder, only files like this: '*.md' by name, 'docs/**/*.md' by path. "
+        "Can be repeated.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    _source(
+        "--exclude PATTERN", "Of a folder, no files and no folders like this. Can be repeated."
+    ),
+]
+FilesFrom = Annotated[
+    str | None,
+    _source(
+        "--files-from FILE",
+        "Read the names of texts from here, one on each line, each as it stands; - is stdin.",
+    ),
+]
+Files0From = Annotated[
+    str | None,
+    _source(
+        "--files0-from FILE", "The same, with a NUL behind each name, as find -print0 writes them."
+    ),
+]
+
+# -- The model and the output of encode and decode --------------------------------------------
+
+
+_MODEL = (
+    "The model: a file or a folder of any format that tokctl reads (tokctl convert "
+    "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. Without it, the one that "
+    "$TOKCTL_MODEL names."
+)
+Model = Annotated[
+    str | None,
+    Option(
+        "--model -m MODEL",
+        _MODEL,
+    ),
+]
+Output = Annotated[
+    str | None,
+    Option("--output -o PATH", "Write to this file, whole or not at all; stdout without it."),
+]
+
+# -- train ------------------------------------------------------------------------------------
+
+_vocabulary = partial(Option, panel="What gets an id")
+_text = partial(Option, panel="What is read")
+_output = partial(Option, panel="What is shown")
+
+Coverage = Annotated[
+    str | None,
+    _vocabulary(
+        "--coverage SHARE",
+        "Of the characters, the most frequent get an id, until these make so much of the "
+        "text: 0.9995, say; all by default.",
+    ),
+]
+AlphabetLimit = Annotated[
+    int | None,
+    _vocabulary(
+        "--alphabet-limit N",
+        "Of the characters, the N most frequent get an id; all by default.",
+        min=1,
+    ),
+]
+InitialAlphabet = Annotated[
+    str,
+    _vocabulary(
+        "--initial-alphabet CHARACTERS", "These get an id, seen or not.", show_default=False
+    ),
+]
+Weight = Annotated[
+    list[str] | None,
+    _text(
+        "--weight FILE=2.0",
+        "What an occurrence in this text counts (or in this archive, or this file of a "
+        "folder); 1 without it. Can be repeated.",
+    ),
+]
+TrainCounts = Annotated[
+    bool,
+    _text(
+        "--counts",
+        r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t, "
+        r"\\ and \xff in a word are escapes.",
+    ),
+]
+SaveCounts = Annotated[
+    str | None,
+    _output(
+        "--save-counts PATH",
+        "Write the pre-tokens with their counts, too, before the training starts: a file for "
+        "--counts. A name that ends in .gz is written compressed.",
+    ),
+]
+TrainSample = Annotated[
+    str | None,
+    _text(
+        "--sample SHARE",
+        "Read this share of the lines only, or of the documents of JSON Lines and tables, "
+        "chosen at random: 0.1, say.",
+    ),
+]
+TrainSeed = Annotated[
+    int | None, _text("--seed N", "Chooses the lines of --sample; 0 without it.", min=0)
+]
+Extend = Annotated[
+    str | None,
+    _text(
+        "--extend MODEL",
+        "Go on from this model, with its recipe: it keeps its ids, and --vocab is the new total.",
+    ),
+]
+TrainFiles = Annotated[
+    list[str] | None,
+    Argument(
+        "[FILE]...",
+        "Texts: files of any form, folders, archives, addresses; - is stdin, as is no file.",
+    ),
+]
+Vocab = Annotated[
+    int, Option("--vocab N", "Ids in all: special tokens, alphabet, and what is learned.", min=1)
+]
+TrainOutput = Annotated[
+    str | None,
+    Option(
+        "--output -o PATH", "The model file; by default the first text's name and .ALGO.json, here."
+    ),
+]
+ListPresets = Annotated[bool, Option("--list-presets", "List them, and stop.")]
+ShowSteps = Annotated[
+    int,
+    _output(
+        "--show-steps N",
+        "Show the corpus state and the merge at each of the first N steps; for unigram, "
+        "the first N rounds.",
+        min=0,
+    ),
+]
+TrainThreads = Annotated[
+    int | None, Option("--threads N", "By default, as many as there are processors.", min=1)
+]
+Memory = Annotated[
+    str | None,
+    Option(
+        "--memory SIZE",
+        "Count within so much memory: 500M, 2G (powers of 1024). What does not fit goes to "
+        "temporary files in $TMPDIR, or beside the model; the result is the same.",
+    ),
+]
+TrainJson = Annotated[bool, _output("--json", "On stdout, facts as JSON instead of the path.")]
+TrainErrors = Annotated[
+    str,
+    _text(
+        "--errors strict|replace",
+        "What to do, for characters, where the text is not UTF-8: stop, or put U+FFFD there.",
+        closed=True,
+    ),
+]
+MinCount = Annotated[
+    int, _vocabulary("--min-count N", "Drop pre-tokens that occur less often.", min=1)
+]
+MinFrequency = Annotated[
+    int,
+    _vocabulary(
+        "--min-frequency N",
+        "Never merge pairs, or give an id to words, that occur less often.",
+        min=1,
+    ),
+]
+MaxTokenLength = Annotated[
+    int | None,
+    _vocabulary(
+        "--max-token-length N",
+        "No longer tokens, in bytes or characters; no limit by default, 16 for unigram.",
+        min=1,
+    ),
+]
+
+# -- train: the recipe ------------------------------------------------------------------------
+
+_splitting = partial(Option, panel="How text is split")
+_unknown = partial(Option, panel="What is unknown")
+_wordpiece = partial(Option, panel="How wordpiece encodes")
+_decoding = partial(Option, panel="What is put around, and how tokens become text")
+
+Algo = Annotated[
+    str | None,
+    Option("--algo -a bpe|wordpiece|unigram|word|char", "The algorithm: bpe by default."),
+]
+Preset = Annotated[
+    str | None,
+    Option(
+        "--preset NAME", "Start from a named recipe: gpt2, bert, llama3, t5, …", values=_presets
+    ),
+]
+TrainSpecial = Annotated[
+    list[str] | None,
+    Option("--special TOKEN", "A special token; it gets one of the lowest ids. Can be repeated."),
+]
+Normalize = Annotated[
+    list[str] | None,
+    _splitting(
+        "--normalize A,B",
+        "What happens to the text first, step by step: nfc, nfd, nfkc, nfkd, lowercase, "
+        "strip-accents, bert, nmt_nfkc (default for unigram), nmt_nfkc_cf, collapse-spaces, "
+        "strip-spaces, strip, delete-newlines, replace:OLD=>NEW, prepend:TEXT, …; or none. "
+        "Can be repeated, and must be behind a free text.",
+        values=_normalizers,
+    ),
+]
+Pretokenize = Annotated[
+    list[str] | None,
+    _splitting(
+        "--pretokenize A,B",
+        "How it is split, step by step: gpt2 (default for bpe), bert (for wordpiece and "
+        "word), metaspace (for unigram), gpt2-words, cl100k, o200k, llama3, qwen2, deepseek-v3, "
+        "whitespace, whitespace-punctuation, punctuation, digits, digits-individual, scripts, "
+        "characters, graphemes, penn-treebank, delimiter:TEXT, split:TEXT, "
+        "regex:PATTERN (of Python's regex package), …; or none. Byte-level models take those "
+        "that keep the text as it is. Can be repeated.",
+        values=_pre_tokenizers,
+    ),
+]
+Characters = Annotated[
+    bool | None,
+    _splitting("--chars/--bytes", "Symbols start as characters, or as bytes (default for bpe)."),
+]
+Marker = Annotated[
+    str | None,
+    _splitting(
+        "--marker KIND:TEXT",
+        "How words show where they start or end, with --chars: none, end:_, "
+        "end-fused:</w>, start:Ġ; for wordpiece continuation:## (default).",
+    ),
+]
+UnkToken = Annotated[
+    str | None,
+    _unknown(
+        "--unk-token TEXT",
+        "Stands for what has no token: [UNK] by default, <unk> for unigram, none for "
+        "bytes, which need none; '' for none.",
+    ),
+]
+ByteFallback = Annotated[
+    bool | None,
+    _unknown(
+        "--byte-fallback/--no-byte-fallback",
+        "A character without a token becomes the tokens of its bytes, <0xE2> (unigram, "
+        "and bpe with --chars). They take 256 ids.",
+    ),
+]
+FuseUnknown = Annotated[
+    bool | None,
+    _unknown(
+        "--fuse-unknown/--no-fuse-unknown",
+        "Unknown characters side by side are one unknown token (unigram, by default; and "
+        "bpe with --chars).",
+    ),
+]
+Graphemes = Annotated[
+    bool,
+    _splitting(
+        "--graphemes", "For char: user-perceived characters, accents and emoji sequences whole."
+    ),
+]
+Template = Annotated[
+    str | None,
+    _decoding(
+        "--template 'ONE=>TWO'",
+        "What encode --add-special puts around one text ($A) and two ($A, $B): "
+        "'[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'; :1 is a type id. Its tokens are special "
+        "tokens (--special). none: nothing.",
+    ),
+]
+Decoder = Annotated[
+    list[str] | None,
+    _decoding(
+        "--decoder A,B",
+        "How tokens become text, step by step: byte-level, wordpiece, metaspace, "
+        "byte-fallback, bpe-suffix, join, fuse, replace:OLD=>NEW, …. Without it: what belongs to "
+        "the rest; none: what the marker says. Can be repeated.",
+        values=_decoders,
+    ),
+]
+Score = Annotated[
+    str | None,
+    _vocabulary(
+        "--score count|likelihood",
+        "What makes a pair the best, for wordpiece: likelihood (default) is "
+        "count(ab) / (count(a) x count(b)); count is what Hugging Face trains, with "
+        "its alphabet and its ties.",
+    ),
+]
+TieBreak = Annotated[
+    str | None,
+    _vocabulary(
+        "--tie-break RULE",
+        "Which of several best pairs: first-seen, rewritten-last or lowest-id (default for bytes).",
+        values=_tie_breaks,
+    ),
+]
+Segment = Annotated[
+    str | None,
+    _wordpiece(
+        "--segment longest-match|merges",
+        "How the wordpiece model encodes: longest match first (default), or by "
+        "replaying the merges.",
+    ),
+]
+Unknown = Annotated[
+    str | None,
+    _wordpiece(
+        "--unknown word|char",
+        "What becomes unknown: the whole word (default), or the character alone.",
+    ),
+]
+MaxInputChars = Annotated[
+    int | None,
+    _wordpiece("--max-input-chars N", "A longer word is unknown: 100 by default.", min=1),
+]
+
+# -- encode -----------------------------------------------------------------------------------
+
+_written = partial(Option, panel="What is written")
+_length = partial(Option, panel="What is put around, and how long it gets")
+_id_file = partial(Option, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
+
+EncodeFiles = Annotated[
+    list[str] | None, Argument("[FILE]...", "Texts; - is stdin, as is no file.")
+]
+EncodeForm = Annotated[
+    str | None,
+    _written(
+        "--as FORM",
+        "ids (default), tokens, pieces, jsonl, bin, npy, parquet, megatron or safetensors; "
+        "see below.",
+        values=_forms,
+        closed=True,
+    ),
+]
+Count = Annotated[
+    bool,
+    _written(
+        "--count",
+        "Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
+        "make no tokens, but with --whole.",
+    ),
+]
+Csv = Annotated[bool, _written("--csv", "With --count: comma-separated, below a header; no total.")]
+Sort = Annotated[
+    str | None,
+    _written(
+        "--sort tokens|bytes|name",
+        "With --count: the most tokens (of the first model) or bytes first, or by name; "
+        "otherwise in the order of reading.",
+        closed=True,
+    ),
+]
+EncodeModels = Annotated[
+    list[str] | None,
+    Option(
+        "--model -m MODEL",
+        f"{_MODEL} For --count it can be repeated: a column for each.",
+    ),
+]
+Whole = Annotated[
+    bool, _text("--whole", "Each file is one text, line feeds and all; not each line.")
+]
+Offsets = Annotated[bool, _written("--offsets", "Add offsets to jsonl, in characters.")]
+ByteOffsets = Annotated[bool, _written("--byte-offsets", "Add offsets to jsonl, in bytes.")]
+Full = Annotated[bool, _written("--full", "Add everything to jsonl; see below.")]
+EncodeJson = Annotated[
+    bool, _written("--json", "The same as --as jsonl; with --count one JSON document.")
+]
+EncodeSpecial = Annotated[
+    list[str] | None,
+    _text(
+        "--special TOKEN",
+        "A special token that the text may spell; all, or none (default): its "
+        "spelling is ordinary text. Can be repeated.",
+    ),
+]
+AddSpecial = Annotated[
+    bool,
+    _length(
+        "--add-special/--no-add-special",
+        "Put the special tokens of the model's template around each text; off by default.",
+        show_default=False,
+    ),
+]
+MaxLength = Annotated[
+    int | None,
+    _length(
+        "--max-length N",
+        "At most N tokens of a text, special ones too; the others are cut off.",
+        min=1,
+    ),
+]
+Stride = Annotated[
+    int | None,
+    _length(
+        "--stride N",
+        "What --max-length cuts off comes in windows of the same length, on lines of "
+        "their own; each shares N tokens with the one before.",
+        min=0,
+    ),
+]
+Pad = Annotated[
+    str | None,
+    _length(
+        "--pad N|longest",
+        "Fill shorter texts up to N tokens; or to the longest of all, which are read "
+        "into memory for that.",
+    ),
+]
+PadToken = Annotated[
+    str | None,
+    _length(
+        "--pad-token TOKEN", "What --pad fills up with: [PAD] or <pad> where the model has it."
+    ),
+]
+EncodeSample = Annotated[
+    float | None,
+    _text(
+        "--sample ALPHA",
+        "Unigram: draw a segmentation at random, with a probability in proportion to "
+        "exp(ALPHA x score); 0.1, say. For ids, tokens, jsonl and bin.",
+    ),
+]
+EncodeSeed = Annotated[
+    int | None,
+    _text(
+        "--seed N",
+        "Of --sample: the same seed and text give the same tokens; line n takes N + n. 0 "
+        "without it.",
+        min=0,
+    ),
+]
+EncodeErrors = Annotated[
+    str,
+    _text(
+        "--errors strict|replace",
+        "What to do, with a character model, where the text is not UTF-8: stop, or "
+        "put U+FFFD there. Byte-level models take anything.",
+        closed=True,
+    ),
+]
+EncodeThreads = Annotated[
+    int,
+    _text(
+        "--threads N",
+        "For ids, files of ids and --count; the output is the same with any number.",
+        min=1,
+    ),
+]
+EncodeEos = Annotated[
+    str | None, _length("--eos TOKEN", "Put this token of the vocabulary behind each text.")
+]
+Lines = Annotated[
+    bool,
+    _id_file("--lines", "Each line is a document, not each file; so it is anyway without --as."),
+]
+EncodeDtype = Annotated[
+    str | None,
+    _id_file(
+        "--dtype uint16|uint32|int32", "How wide an id is; without it as the vocabulary needs."
+    ),
+]
+Index = Annotated[
+    str | None,
+    _id_file(
+        "--index PATH",
+        "Write here where documents end (bin, npy): an .npy of 64-bit numbers, one more "
+        "than there are documents, 0 first.",
+    ),
+]
+ShardSize = Annotated[
+    str | None,
+    _id_file(
+        "--shard-size N",
+        "Write files of N ids (100M: a hundred million; K, M, G) into a folder, -o "
+        "FOLDER, and a manifest; for jsonl, too.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    _id_file("--resume", "Go on with the shards of a run that stopped: the same bytes come out."),
+]
+
+# -- decode -----------------------------------------------------------------------------------
+
+
+DecodeFiles = Annotated[
+    list[str] | None,
+    Argument(
+        "[FILE]...", "What encode has written: files, folders of shards; - is stdin, as is no file."
+    ),
+]
+DecodeForm = Annotated[
+    str,
+    Option(
+        "--from FORM",
+        "ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors; auto goes by "
+        "names and first bytes, and what they do not tell is ids.",
+        values=_id_forms,
+        closed=True,
+    ),
+]
+DecodeDtype = Annotated[
+    str | None,
+    Option(
+        "--dtype TYPE",
+        "Of bin: uint8, int8, uint16, … int64. Without it uint16, or uint32 for a model "
+        "of more than 65,536 tokens.",
+        values=_id_dtypes,
+        closed=True,
+    ),
+]
+IdsField = Annotated[
+    str | None,
+    Option(
+        "--ids-field NAME",
+        "The column, the tensor or the field of jsonl that holds the ids; input_ids "
+        "without it, and ids for jsonl.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    Option(
+        "--separator TEXT",
+        r"What stands behind each document of parquet, arrow, megatron and safetensors; "
+        r"\n, \t, \r, \0 and \\ are understood. Without it a line feed, where the document "
+        "does not end with one.",
+    ),
+]
+DecodeEos = Annotated[
+    str | None,
+    Option(
+        "--eos TOKEN", "A document ends with this token, which is left out; of bin and npy, too."
+    ),
+]
+SkipSpecial = Annotated[bool, Option("--skip-special", "Leave special tokens out.")]
+DecodeJson = Annotated[bool, Option("--json", "The same as --from jsonl.")]
+
+# -- inspect ----------------------------------------------------------------------------------
+
+_question = partial(Option, panel="Questions (one at a time)")
+_answer = partial(Option, panel="How it answers")
+
+InspectModel = Annotated[
+    str | None,
+    Argument(
+        "MODEL",
+        "The model, unless -m names it: a file, a folder or hf:ORG/NAME; without both, "
+        "$TOKCTL_MODEL.",
+    ),
+]
+InspectTexts = Annotated[
+    list[str] | None,
+    Argument(
+        "TEXT",
+        "With --state, --pairs and --use: the text files; - is stdin, which is read "
+        "without any, too. With --token: a text whose words use it; with --check, "
+        "--watch, --html and --plot: texts for them.",
+    ),
+]
+Merges = Annotated[
+    str | None,
+    _question(
+        "--merges A:B",
+        "The merge history from step A to B, both included; also A:, :B, :, N, and -N: "
+        "for the last N.",
+    ),
+]
+MergesOf = Annotated[
+    str | None,
+    _question(
+        "--merges-of TOKEN",
+        "Every merge in which the token is left, right or made; est*, *est and *est* "
+        "stand for the tokens whose text begins, ends with or contains it. Also with --merges.",
+    ),
+]
+State = Annotated[
+    int | None,
+    _question(
+        "--state STEP",
+        "The corpus state after that step on the texts; 0 is before the first merge.",
+    ),
+]
+Pairs = Annotated[
+    int | None,
+    _question(
+        "--pairs STEP",
+        "The pairs of that corpus state with what the training compares, and which of "
+        "them would be merged next.",
+    ),
+]
+InspectWord = Annotated[
+    str | None,
+    _question(
+        "--word WORD", "How this word or text is split, step by step, and why not otherwise."
+    ),
+]
+Token = Annotated[
+    str | None,
+    _question(
+        "--token TOKEN",
+        "Where a token comes from and where it goes; '#300' is the token with id 300, "
+        "unless a token is spelled so. With a TEXT: the words that use it most.",
+    ),
+]
+Use = Annotated[bool, _question("--use", "Which tokens the texts use, how often, and which never.")]
+RecipeOnly = Annotated[
+    bool,
+    _question(
+        "--recipe",
+        "The whole recipe, stage by stage, and where it came from; every field of it with --json.",
+    ),
+]
+Rounds = Annotated[
+    bool,
+    _question(
+        "--rounds",
+        "The rounds of a Unigram training: the loss curve, what each left, and what it dropped.",
+    ),
+]
+Watch = Annotated[
+    bool,
+    _question(
+        "--watch",
+        "Replay the training on the texts, step by step, forward and back with the keys; "
+        "without a text, on the bundled sample. Needs the extra tokctl\\[watch].",
+    ),
+]
+Limit = Annotated[
+    int | None,
+    _answer(
+        "--limit N",
+        "With --merges, --merges-of, --state, --pairs and --token: lines to show; "
+        "without it all, but 30 on a terminal (of merges all). With --use: tokens of each list. "
+        "With --check: examples of each finding.",
+        min=1,
+    ),
+]
+NBest = Annotated[
+    int | None,
+    _answer(
+        "--nbest N",
+        "With --word, of a Unigram model: ways to show, with their probability; 5 "
+        "without it, 512 at most.",
+        min=1,
+    ),
+]
+InspectCounts = Annotated[
+    bool,
+    _answer(
+        "--counts",
+        "With --state, --pairs and --watch: the file is no text, but lines of a word, a tab "
+        "and its count, as train --counts reads them.",
+    ),
+]
+InspectErrors = Annotated[
+    str | None,
+    _answer(
+        "--errors strict|replace",
+        "With a TEXT: what is not UTF-8, in a character model, is an error (the "
+        "default) or becomes U+FFFD.",
+    ),
+]
+_NO_PAGER = "On a terminal, don't show what is longer than the screen in $PAGER (less)."
+InspectNoPager = Annotated[
+    bool,
+    _answer("--no-pager", _NO_PAGER),
+]
+InspectJson = Annotated[bool, _answer("--json", "The answer as one JSON document.")]
+Check = Annotated[
+    bool,
+    _question(
+        "--check",
+        "The health of the model: unreachable tokens, missing bytes, special tokens that "
+        "text can write, and more; with TEXT also what the text never uses. docs/health.md "
+        "explains each check.",
+    ),
+]
+FailOn = Annotated[
+    str | None,
+    _answer(
+        "--fail-on info|warning|error",
+        "With --check: exit with 1 if anything of that severity or worse is found.",
+        closed=True,
+    ),
+]
+
+# -- Pages and charts of inspect and compare --------------------------------------------------
+
+_page = partial(Option, panel="Pages and charts (pip install 'tokctl\\[report]')")
+
+Html = Annotated[
+    str | None,
+    _page("--html FILE", "Write one page of HTML that needs no network, and print its path."),
+]
+Plot = Annotated[
+    str | None,
+    _page(
+        "--plot FILE", "Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path."
+    ),
+]
+_CHART = "Which chart --plot writes; `--chart list` names them."
+InspectChart = Annotated[str | None, _page("--chart NAME", _CHART, values=_model_charts)]
+CompareChart = Annotated[str | None, _page("--chart NAME", _CHART, values=_comparison_charts)]
+
+# -- compare ----------------------------------------------------------------------------------
+
+_models = partial(Option, panel="Models")
+_look = partial(Option, panel="What to look at")
+_comparison = partial(Option, panel="Output")
+_reading = partial(Option, panel="Reading")
+
+DEFAULT_ALGORITHMS = "bpe,wordpiece,unigram"
+#: The size that is shown in detail, and the one beside it.
+DEFAULT_SIZES = (20_000, 10_000)
+
+CompareTexts = Annotated[
+    list[str] | None,
+    Argument("[TEXT]…", "Texts, each one document; - is stdin. Without any: the bundled sample."),
+]
+CompareModels = Annotated[
+    list[str] | None,
+    _models(
+        "--model -m MODEL",
+        "A model: a file or folder of any format, or hf:ORG/NAME; may be repeated. "
+        "Without any, models are trained on the texts.",
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    _models(
+        "--baseline NAME|MODEL",
+        "The model that NSL and the differences are relative to; by default the first. A "
+        "MODEL that is no -m is shown, too.",
+    ),
+]
+CompareAlgos = Annotated[
+    list[str] | None,
+    _models(
+        "--algo ALGO,…",
+        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
+        f"default {DEFAULT_ALGORITHMS}.",
+        values=_algorithms,
+    ),
+]
+CompareSizes = Annotated[
+    list[str] | None,
+    _models(
+        "--vocab N,…",
+        "Vocabulary size of the trained models. With several all are trained, and the "
+        "last is shown in detail. By default 20000,10000.",
+    ),
+]
+Lang = Annotated[
+    list[str] | None,
+    _look(
+        "--lang NAME=FILE",
+        "A text in the language NAME; may be repeated. They say the same, line by line.",
+    ),
+]
+Reference = Annotated[
+    str | None,
+    _look("--reference NAME", "The language that parity is relative to; by default the first."),
+]
+Sentence = Annotated[
+    list[str] | None,
+    _look("--sentence TEXT", "A sentence to show; may be repeated. By default a few of the texts."),
+]
+CompareWords = Annotated[
+    list[str] | None,
+    _look(
+        "--word WORD",
+        "A word to explain; may be repeated. By default some of the sentences that models "
+        "cut differently.",
+    ),
+]
+WordRule = Annotated[
+    str,
+    _look(
+        "--words spaces|unicode",
+        "What a word is to fertility, STRR and continued words: what stands between white "
+        "space, or a word by UAX #29.",
+    ),
+]
+Intervals = Annotated[
+    bool,
+    _look(
+        "--intervals",
+        "95% intervals by drawing the lines of the texts anew, so that noise is not read as "
+        "a difference.",
+    ),
+]
+Speed = Annotated[
+    bool,
+    _look("--speed", "How fast each model encodes and decodes here. Not the same in every run."),
+]
+Explain = Annotated[
+    str | None,
+    _look(
+        "--explain METRIC",
+        "What a metric is: formula, unit, source, when it misleads; all for all of them. "
+        "Compares nothing.",
+        values=_metrics,
+    ),
+]
+FailIf = Annotated[
+    list[str] | None,
+    _comparison(
+        "--fail-if 'METRIC OP NUMBER'",
+        "Exit with 1 if this holds for a model over all texts; OP is one of "
+        "< <= > >=. May be repeated. A model that only --baseline names is not checked.",
+    ),
+]
+Markdown = Annotated[bool, _comparison("--markdown", "Write Markdown.")]
+Latex = Annotated[bool, _comparison("--latex", "Write tables for LaTeX with the package booktabs.")]
+CompareNoPager = Annotated[
+    bool,
+    _comparison("--no-pager", _NO_PAGER),
+]
+CompareJson = Annotated[bool, _comparison("--json", "Write one JSON document.")]
+CompareErrors = Annotated[
+    str,
+    _reading(
+        "--errors strict|replace",
+        "What to do where text is not UTF-8 and a model reads characters.",
+        closed=True,
+    ),
+]
+CompareThreads = Annotated[
+    int | None,
+    _reading(
+        "--threads N", "By default as many as there are processors. Changes no result.", min=1
+    ),
+]
+
+# -- convert ----------------------------------------------------------------------------------
+
+_left_open = partial(Option, panel="What a file leaves open")
+
+ConvertModel = Annotated[
+    str | None,
+    Argument(
+        "[MODEL]",
+        "The model: a file or a folder of a format that tokctl reads, or hf:ORG/NAME; "
+        "without it, the one that $TOKCTL_MODEL names.",
+    ),
+]
+To = Annotated[
+    str | None,
+    Option(
+        "--to -t FORMAT",
+        "The format to write, as the list below has it; tokctl by default.",
+        values=_model_formats,
+    ),
+]
+ConvertOutput = Annotated[
+    str | None,
+    Option(
+        "--output -o PATH",
+        "The new file, or folder where the format is one; by default it is called as the "
+        "model, with the ending of the format, here.",
+    ),
+]
+Lossy = Annotated[
+    bool, Option("--lossy", "Write what the format can hold, and leave out the rest.")
+]
+Verify = Annotated[
+    list[str] | None,
+    Option(
+        "--verify TEXT",
+        "Before the new file is put in its place, read it with tokctl and with the library "
+        "that defines its format, and compare ids and decoded text on this text; - is stdin. "
+        "Can be repeated.",
+    ),
+]
+Prune = Annotated[int | None, Option("--prune N", "Keep N ids, the most useful ones.", min=1)]
+Pattern = Annotated[
+    str | None,
+    _left_open(
+        "--pattern SPLIT",
+        "How text is split: as train --pretokenize takes it, cl100k or 'regex:…'.",
+        values=_pre_tokenizers,
+    ),
+]
+ConvertSpecial = Annotated[
+    list[str] | None,
+    _left_open("--special TOKEN=ID", "A special token and its id. Can be repeated."),
+]
+ListFormats = Annotated[
+    bool, Option("--list-formats", "Show every format, and what tokctl does with it.")
+]
+ConvertJson = Annotated[bool, Option("--json", "On stdout, facts as JSON instead of the path.")]
+
+# -- corpora, completion, man -----------------------------------------------------------------
+
+
+CorpusName = Annotated[str, Argument("NAME", "As the list has it.", values=_corpora)]
+FactsJson = Annotated[bool, Option("--json", "Facts as JSON.")]
+Shell = Annotated[str, Argument("bash|zsh|fish", "The shell.", closed=True)]
+CommandWords = Annotated[
+    list[str] | None,
+    Argument("[COMMAND]...", "The command; without it, tokctl as a whole.", values=_commands),
+]

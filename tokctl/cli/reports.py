@@ -7,9 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
 from tokctl.cli.world import World, visible
@@ -22,39 +20,6 @@ if TYPE_CHECKING:
     from tokctl.render.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-
-_PANEL = "Pages and charts (pip install 'tokctl\\[report]')"
-
-Html = Annotated[
-    str | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Write one page of HTML that needs no network, and print its path.",
-        rich_help_panel=_PANEL,
-        show_default=False,
-    ),
-]
-Plot = Annotated[
-    str | None,
-    typer.Option(
-        "--plot",
-        metavar="FILE",
-        help="Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path.",
-        rich_help_panel=_PANEL,
-        show_default=False,
-    ),
-]
-Chart = Annotated[
-    str | None,
-    typer.Option(
-        "--chart",
-        metavar="NAME",
-        help="Which chart --plot writes; `--chart list` names them.",
-        rich_help_panel=_PANEL,
-        show_default=False,
-    ),
-]
 
 #: Tokens of a model that a page has cards of.
 _CARDS = 3_000

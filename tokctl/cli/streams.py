@@ -1,46 +1,27 @@
-"""What encode and decode share: the model, the texts that come in, the bytes that go out."""
+"""What commands read and write: the model, the texts that come in, the data that goes out."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-import typer
-
+from tokctl.cli.options import choose
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 from tokctl.tokenizer.texts import whole_lines as whole_lines
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
-    from tokctl.sources import Document
+    from tokctl.sources import Document, Reading, Source
     from tokctl.tokenizer import Tokenizer
 
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="MODEL",
-        help="The model: a file or a folder of any format that tokctl reads (tokctl convert "
-        "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. Without it, the "
-        "one that $TOKCTL_MODEL names.",
-        show_default=False,
-    ),
-]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="PATH",
-        help="Write to this file, whole or not at all; stdout without it.",
-        show_default=False,
-    ),
-]
+_STDIN = "-"
+#: Forms of which a text is no field.
+_WITHOUT_FIELDS = ("text", "tsv", "raw")
 
 
 def model_path(world: World, path: str | None) -> str:
@@ -62,6 +43,140 @@ def load_model(world: World, path: str | None, hints: Hints | None = None) -> To
     if hints is None:
         return Tokenizer.load(path)
     return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
+
+
+class Sources:
+    """The texts that a command reads, and how: the options `--format` to `--files0-from`."""
+
+    def __init__(
+        self,
+        format: str = "auto",  # noqa: A002
+        text_field: str | None = None,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        files_from: str | None = None,
+        files0_from: str | None = None,
+    ) -> None:
+        self.format = format
+        self.text_field = text_field
+        self.include = include or ()
+        self.exclude = exclude or ()
+        self.files_from = files_from
+        self.files0_from = files0_from
+        self._listed: list[str] | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The first of the options that was given."""
+        values = {
+            "--format": self.format != "auto",
+            "--text-field": self.text_field is not None,
+            "--include": self.include,
+            "--exclude": self.exclude,
+            "--files-from": self.files_from is not None,
+            "--files0-from": self.files0_from is not None,
+        }
+        return next((option for option, value in values.items() if value), None)
+
+    @property
+    def lists(self) -> list[str]:
+        """The files that name texts: those of `--files-from` and `--files0-from`."""
+        return [path for path in (self.files_from, self.files0_from) if path is not None]
+
+    def check_needed(self, hint: str) -> None:
+        """TokctlError where an option says how texts are read, though there are none."""
+        if self.given is not None:
+            raise TokctlError(f"{self.given} says how texts are read, and there is none", hint)
+
+    @property
+    def reading(self) -> Reading:
+        """How the sources are read; TokctlError where options do not go together."""
+        from tokctl.sources.reading import FORMATS, Reading
+
+        choose("--format", self.format, FORMATS)
+        if self.text_field is not None:
+            if self.format in _WITHOUT_FIELDS:
+                raise TokctlError(
+                    f"--text-field does not go with --format {self.format}, which has no fields",
+                    "leave it out, or take --format jsonl, parquet or arrow",
+                )
+            if not self.text_field:
+                raise TokctlError("--text-field is empty", "name the field that holds the text")
+        for option, patterns in (("--include", self.include), ("--exclude", self.exclude)):
+            if "" in patterns:
+                raise TokctlError(f"a pattern of {option} is empty", "spell it like '*.md'")
+        return Reading(self.format, self.text_field, tuple(self.include), tuple(self.exclude))
+
+    def names(self, world: World, files: Sequence[str] | None) -> list[str]:
+        """The arguments, and behind them what `--files-from` and `--files0-from` list.
+
+        A list is read once, however often this is asked for: stdin can't be read again.
+        """
+        if self._listed is None:
+            self._listed = self._read_lists(world, files or ())
+        return [*(files or ()), *self._listed]
+
+    def _read_lists(self, world: World, files: Sequence[str]) -> list[str]:
+        lists = [(self.files_from, b"\n"), (self.files0_from, b"\0")]
+        given = [(name, end) for name, end in lists if name is not None]
+        from_stdin = sum(name == _STDIN for name, _ in given)
+        if from_stdin > 1:
+            raise TokctlError("stdin (-) is named twice", "it can be only one of the lists")
+        listed: list[str] = []
+        for name, end in given:
+            listed += _listed(world, name, end)
+        if from_stdin and _STDIN in (*files, *listed):
+            raise TokctlError(
+                "stdin can't be both a list of texts and a text", "leave the text - out"
+            )
+        return listed
+
+    def open(self, world: World, files: Sequence[str] | None) -> list[Source]:
+        """The texts that arguments and lists name, checked; stdin where nothing names any."""
+        from tokctl import sources
+
+        reading = self.reading
+        names = self.names(world, files)
+        if not names and not self.lists:
+            if world.stdin_is_terminal:
+                raise TokctlError(
+                    "there is no text: stdin is a terminal",
+                    "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
+                )
+            names = [_STDIN]
+        return sources.open_sources(names, reading, stdin=world.stdin)
+
+
+def _listed(world: World, name: str, end: bytes) -> list[str]:
+    """The names of a list, each of something that is there: patterns are not expanded, and a
+    folder's files are to be listed themselves, since `find` lists both."""
+    from tokctl import sources
+    from tokctl.sources import remote, saved_datasets
+
+    (text,) = sources.documents([name], stdin=world.stdin)
+    unit = "line" if end == b"\n" else "name"
+    names: list[str] = []
+    for number, entry in enumerate(b"".join(text.blocks()).split(end), 1):
+        if not entry:
+            continue
+        listed = os.fsdecode(entry)
+        if listed != _STDIN and not remote.is_address(listed):
+            place = f"{text.name}, {unit} {number}"
+            try:
+                status = os.stat(listed)  # noqa: PTH116  (lists are long, and Path is slow)
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                hint = "each name is taken as it stands, from the folder you are in"
+                if end == b"\0" and b"\n" in entry:
+                    hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
+                raise TokctlError(f"{place}: can't read {listed}: {reason}", hint) from None
+            if stat.S_ISDIR(status.st_mode) and not saved_datasets.is_one(listed):
+                raise TokctlError(
+                    f"{place}: {listed} is a folder",
+                    "list the files in it (find … -type f), or give it as an argument",
+                )
+        names.append(listed)
+    return names
 
 
 def names(world: World, files: Sequence[str] | None) -> list[str]:

@@ -1,16 +1,12 @@
 """`tokctl train`: a model file from texts."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 
 import typer
 
-from tokctl.cli import options, recipes, source_options, streams, train_output, train_report
-from tokctl.cli import recipe_options as described
+from tokctl.cli import options, recipes, streams, train_output, train_report
 from tokctl.cli import train_checks as checks
-from tokctl.cli import train_options as given
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -43,55 +39,62 @@ SHORT = "Train a tokenizer on texts and write its model file."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("train", epilog=EXAMPLES, short_help=SHORT)(options.with_globals(train))
+    app.command("train", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(train)
 
 
 def train(
-    world: World,
-    files: given.Files = None,
-    algo: described.Algo = None,
-    vocab: given.Vocab = 10_000,
-    output: given.Output = None,
-    preset: described.Preset = None,
-    list_presets: given.ListPresets = False,
-    special: described.Special = None,
-    show_steps: given.ShowSteps = 0,
-    threads: given.Threads = None,
-    memory: given.Memory = None,
-    json: given.Json = False,
-    counts: given.Counts = False,
-    save_counts: given.SaveCounts = None,
-    weight: given.Weight = None,
-    sample: given.Sample = None,
-    seed: given.Seed = None,
-    extend: given.Extend = None,
-    errors: given.Errors = "strict",
-    normalize: described.Normalize = None,
-    pretokenize: described.Pretokenize = None,
-    characters: described.Characters = None,
-    graphemes: described.Graphemes = False,
-    marker: described.Marker = None,
-    min_count: given.MinCount = 1,
-    min_frequency: given.MinFrequency = 1,
-    max_token_length: given.MaxTokenLength = None,
-    coverage: given.Coverage = None,
-    alphabet_limit: given.AlphabetLimit = None,
-    initial_alphabet: given.InitialAlphabet = "",
-    score: described.Score = None,
-    tie_break: described.TieBreak = None,
-    unk_token: described.UnkToken = None,
-    byte_fallback: described.ByteFallback = None,
-    fuse_unknown: described.FuseUnknown = None,
-    segment: described.Segment = None,
-    unknown: described.Unknown = None,
-    max_input_chars: described.MaxInputChars = None,
-    template: described.Template = None,
-    decoder: described.Decoder = None,
-    sources: source_options.Sources = source_options.NONE,
+    context: typer.Context,
+    files: options.TrainFiles = None,
+    algo: options.Algo = None,
+    vocab: options.Vocab = 10_000,
+    output: options.TrainOutput = None,
+    preset: options.Preset = None,
+    list_presets: options.ListPresets = False,
+    special: options.TrainSpecial = None,
+    show_steps: options.ShowSteps = 0,
+    threads: options.TrainThreads = None,
+    memory: options.Memory = None,
+    json: options.TrainJson = False,
+    counts: options.TrainCounts = False,
+    save_counts: options.SaveCounts = None,
+    weight: options.Weight = None,
+    sample: options.TrainSample = None,
+    seed: options.TrainSeed = None,
+    extend: options.Extend = None,
+    errors: options.TrainErrors = "strict",
+    normalize: options.Normalize = None,
+    pretokenize: options.Pretokenize = None,
+    characters: options.Characters = None,
+    graphemes: options.Graphemes = False,
+    marker: options.Marker = None,
+    min_count: options.MinCount = 1,
+    min_frequency: options.MinFrequency = 1,
+    max_token_length: options.MaxTokenLength = None,
+    coverage: options.Coverage = None,
+    alphabet_limit: options.AlphabetLimit = None,
+    initial_alphabet: options.InitialAlphabet = "",
+    score: options.Score = None,
+    tie_break: options.TieBreak = None,
+    unk_token: options.UnkToken = None,
+    byte_fallback: options.ByteFallback = None,
+    fuse_unknown: options.FuseUnknown = None,
+    segment: options.Segment = None,
+    unknown: options.Unknown = None,
+    max_input_chars: options.MaxInputChars = None,
+    template: options.Template = None,
+    decoder: options.Decoder = None,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
 ) -> None:
     """Train a tokenizer on texts and write its model file: a tokenizer.json that Hugging Face
     libraries load, where that format can hold the recipe.
     """
+    world: World = context.obj
+    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_presets:
         train_report.list_presets(world, json=json)
         return
@@ -122,7 +125,6 @@ def train(
     old = None if extend is None else streams.load_model(world, extend).model
     notes: list[str] = []
     recipe = recipes.recipe_of(asked_recipe, old.recipe if old else None, notes.append)
-    options.choose("--errors", errors, ("strict", "replace"))
     if seed is not None and sample is None:
         raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
     asked = training.Options(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokctl.cli import sizes, source_options, streams
+from tokctl.cli import sizes, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -79,7 +79,7 @@ def check_before(
     asked: Options,
     counts: bool,
     files: list[str] | None,
-    sources: source_options.Sources,
+    sources: streams.Sources,
 ) -> None:
     """What is known not to go together, or to be too small, before a text is read."""
     from tokctl.training import extending
@@ -104,7 +104,7 @@ def check_before(
             "counted already",
             "leave them out, or change the counts",
         )
-    if counts and sources != source_options.NONE:
+    if counts and sources.given:
         raise TokctlError(
             "--counts reads lines of words and counts, and options of texts mean nothing there",
             "leave --format, --text-field, --include, --exclude and --files-from out",

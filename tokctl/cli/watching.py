@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.source_checks import is_listed, takes_stdin
-from tokctl.cli.source_options import Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
@@ -45,10 +44,10 @@ def watch(
     """
     from tokctl import sources
 
-    from_stdin = takes_stdin(given, texts)
+    from_stdin = "-" in [*texts, *given.lists]
     check_terminal(world, from_stdin=from_stdin)
     app_class = _app_class()
-    plain = counts or not (texts or is_listed(given))
+    plain = counts or not (texts or given.lists)
     documents = sources.documents(texts or [sample_path()], stdin=world.stdin) if plain else []
     opened: Sequence[Source] = documents if plain else given.open(world, texts)
     tokenizer = streams.load_model(world, path)
@@ -64,7 +63,7 @@ def watch(
     app = app_class(
         replay_of(tokenizer, counted),
         _base(streams.model_path(world, path)),
-        _named([source.name for source in opened] if is_listed(given) else texts),
+        _named([source.name for source in opened] if given.lists else texts),
         light=is_light(world),
         color=world.wants_color(True),
     )

@@ -13,7 +13,7 @@ from tokctl.cli import overlaps, streams
 from tokctl.cli.counting import machine
 from tokctl.cli.counting.table import table
 from tokctl.cli.progress import Bars
-from tokctl.cli.source_options import Sources
+from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 from tokctl.tokenizer.token_counts import FileCount, Settings, TokenCounts, rows

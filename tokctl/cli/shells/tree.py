@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from tokctl.cli.shells import values
+from tokctl.cli.options import values_of
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,8 @@ def whole() -> Command:
 def _command(command: Any, path: tuple[str, ...], parent: Any) -> Command:
     settings = command.context_settings  # the names of the option for help are among them
     context = typer.Context(command, info_name=path[-1], parent=parent, **settings)
-    given = [*command.params, command.get_help_option(context)]
-    key = " ".join(path[1:])
-    parameters = [_parameter(key, each) for each in given]
+    given = command.get_params(context)
+    parameters = [_parameter(each) for each in given]
     arguments = [each.param_type_name == "argument" for each in given]
     help_ = _plain(command.help)
     return Command(
@@ -108,13 +107,13 @@ def _command(command: Any, path: tuple[str, ...], parent: Any) -> Command:
     )
 
 
-def _parameter(key: str, given: Any) -> Option:
+def _parameter(given: Any) -> Option:
     flag = bool(getattr(given, "is_flag", False))
     argument = given.param_type_name == "argument"
     metavar = "" if flag else (given.metavar or given.name.upper())
     names = (metavar,) if argument else (*given.opts, *given.secondary_opts)
-    closed = () if flag else values.of(key, names) or _alternatives(metavar)
-    numbers = type(given.type).__name__ in ("IntRange", "IntParamType", "FloatParamType")
+    closed = () if flag else values_of(given)
+    number = not flag and given.number is not None
     default = getattr(given, "show_default", False) and not flag and given.default
     return Option(
         names=tuple(sorted(names, key=lambda name: not name.startswith("--"))),
@@ -123,16 +122,9 @@ def _parameter(key: str, given: Any) -> Option:
         metavar=metavar,
         values=closed,
         default=str(default) if default else "",
-        files=not (flag or closed or numbers),
+        files=not (flag or closed or number),
         repeated=bool(getattr(given, "multiple", False)) or given.nargs == -1,
     )
-
-
-def _alternatives(metavar: str) -> tuple[str, ...]:
-    """Of `auto|bar|none` the three; of `NAME|FILE` none."""
-    found = tuple(metavar.split("|"))
-    words = all(re.fullmatch(r"[a-z][a-z0-9-]*", word) for word in found)
-    return found if len(found) > 1 and words else ()
 
 
 def _plain(text: str | None, *, lines: bool = False) -> str:
