@@ -8,7 +8,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 
 from tokctl.errors import TokctlError
 
@@ -98,3 +98,8 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_plain_name(name: object) -> TypeGuard[str]:
+    """Is it the name of something in a folder, and not a way out of it?"""
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\0"}

@@ -154,10 +154,10 @@ def test_bin_blocks_may_end_inside_an_id(models: Models, size: int) -> None:
 
 def text_of_blocks(tokenizer: Tokenizer, data: bytes, size: int) -> bytes:
     """What a file gives that comes in blocks of this size."""
-    from tokctl.idfiles.readers.decoding import text_of
-    from tokctl.idfiles.readers.flat import bin_parts
-    from tokctl.idfiles.readers.kinds import KINDS
+    from tokctl.idfiles.dtypes import DTYPES
+    from tokctl.idfiles.raw import read_bin
+    from tokctl.idfiles.reader import text_of
     from tokctl.sources.streams import Stream
 
     blocks = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(text_of(tokenizer, bin_parts(Stream(iter(blocks)), "in", KINDS["uint16"])))
+    return b"".join(text_of(tokenizer, read_bin(Stream(iter(blocks)), "in", DTYPES["uint16"])))

@@ -113,15 +113,15 @@ def test_round_trip(trained: dict[str, Path], name: str, form: str) -> None:
 def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], name: str) -> None:
     """Ids may come one by one; what goes out is whole characters each time."""
     from tokctl.cli.written import packed
-    from tokctl.idfiles.readers.decoding import text_of
-    from tokctl.idfiles.readers.flat import bin_parts
-    from tokctl.idfiles.readers.kinds import KINDS
+    from tokctl.idfiles.dtypes import DTYPES
+    from tokctl.idfiles.raw import read_bin
+    from tokctl.idfiles.reader import text_of
     from tokctl.sources.streams import Stream
 
     tokenizer = Tokenizer.load(trained[name])
     ids = tokenizer.encode_ids(TEXT)
     single = [packed([id_], 2) for id_ in ids]
-    parts = bin_parts(Stream(iter(single)), "in", KINDS["uint16"])
+    parts = read_bin(Stream(iter(single)), "in", DTYPES["uint16"])
     blocks = list(text_of(tokenizer, parts))
     for block in blocks:
         block.decode()

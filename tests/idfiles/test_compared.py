@@ -13,7 +13,7 @@ import pytest
 from tests.cli.run import error, tokctl
 from tests.idfiles import made
 from tokctl import TokctlError, Tokenizer, idfiles
-from tokctl.idfiles import writing
+from tokctl.idfiles import writer
 
 Models = dict[str, Tokenizer]
 SAME = "give the same as before, or write to another folder"
@@ -94,11 +94,11 @@ def test_a_model_of_two_files(models: Models) -> None:
     for name, data in formats.write(models["bytes"].model, "vocab-merges").items():
         Path(name).write_bytes(data)
     path = "vocab.json"
-    before = writing.model_facts(Tokenizer.load(path), path)
+    before = writer.model_facts(Tokenizer.load(path), path)
     merges = Path("merges.txt").read_bytes().splitlines(keepends=True)
     Path("merges.txt").write_bytes(b"".join(merges[:-1]))
-    assert writing.model_facts(Tokenizer.load(path), path) != before
-    single = writing.model_facts(Tokenizer.load("m.json"), "m.json")
+    assert writer.model_facts(Tokenizer.load(path), path) != before
+    single = writer.model_facts(Tokenizer.load("m.json"), "m.json")
     assert single["vocab_size"] == models["wordpiece"].vocab_size
 
 

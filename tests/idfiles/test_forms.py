@@ -15,8 +15,7 @@ from tests.idfiles import made
 from tests.idfiles.reading import NAMES, documents
 from tests.twins import megatron
 from tokctl import TokctlError, Tokenizer, idfiles
-from tokctl.idfiles import Chunk, dtype_for, open_writer
-from tokctl.idfiles.writers import parquet
+from tokctl.idfiles import Chunk, dtype_for, open_writer, parquet
 
 Models = dict[str, Tokenizer]
 MODELS = ("bytes", "characters", "wordpiece", "no-unknown", "unigram")

@@ -61,7 +61,7 @@ def decode(
     """
     world: World = context.obj
     from tokctl.cli.overlaps import check_apart
-    from tokctl.idfiles.readers.reading import How, Source
+    from tokctl.idfiles.reader import IdSource, ReadOptions
 
     if dtype is not None and form not in ("auto", "bin"):
         raise TokctlError(f"--dtype is for bin, and --from is {form}", "leave one of them out")
@@ -72,7 +72,7 @@ def decode(
             )
         form = "jsonl"
     behind = None if separator is None else _unescaped(separator)
-    how = How(form, dtype, ids_field, skip_special, behind, eos)
+    read_options = ReadOptions(form, dtype, ids_field, skip_special, behind, eos)
     if output is not None and output != "-":
         model = streams.model_path(world, model)
         streams.check_output(world, output, files, model)
@@ -82,7 +82,7 @@ def decode(
 
         eos_id(tokenizer, eos)  # an unknown token is an error before all else
     names = streams.names(world, files)
-    texts = [Source(name, how, world.stdin) for name in names]
+    texts = [IdSource(name, read_options, world.stdin) for name in names]
     check_apart(world, names, [output or "-"])
     from tokctl.cli.progress import Bars
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokctl.cli.forms import Forms
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.encoding import NativeEncoder
-    from tokctl.idfiles.writing import Target
+    from tokctl.idfiles.writer import Target
     from tokctl.sources import Reading, Source
     from tokctl.tokenizer import Tokenizer
 
@@ -93,7 +93,7 @@ class Wanted(NamedTuple):
             return []
         names = [self.output or "-"]
         if self.form == "megatron" and self.output:
-            from tokctl.idfiles.writers import files_of
+            from tokctl.idfiles.writer import files_of
 
             names = files_of(self.form, self.output)
         return [*names, *([self.given.index] if self.given.index else [])]
@@ -163,15 +163,14 @@ def write(
     from tokctl.cli.progress import Bars
     from tokctl.cli.rows_out import RowEncoder
     from tokctl.idfiles.encoding import NativeEncoder
-    from tokctl.idfiles.streams import Stream
-    from tokctl.idfiles.writing import Target, check, write_stream
+    from tokctl.idfiles.writer import ChunkStream, Target, check_target, write_stream
 
     start = perf_counter()
     around, output = forms.around, wanted.output
     job = {} if wanted.size is None else _job(wanted, forms, dtype, model, reading)
     index, resume = wanted.given.index, wanted.given.resume
     target = Target(output or "-", wanted.form, dtype, index, wanted.size, resume, job)
-    check(target)
+    check_target(target)
     if around.padding and around.padding.length is None:
         texts = texts_out.measured(forms, texts, whole=not wanted.lines)
     native = NativeEncoder(
@@ -186,7 +185,7 @@ def write(
     rows = RowEncoder(forms, lines=wanted.lines)
     by_rows = bool(around) or wanted.form == "jsonl"
     with Bars(world) as progress:
-        stream = Stream(texts, rows if by_rows else native, progress)
+        stream = ChunkStream(texts, rows if by_rows else native, progress)
         if wanted.size is not None:
             _write_shards(world, stream, target)
         elif output is None or output == "-":
@@ -206,8 +205,8 @@ def _at(target: Target, out: Any) -> Target:
 
 
 def _write_shards(world: World, stream: Any, target: Target) -> None:
-    from tokctl.idfiles.shards import StoppedError, resumable
-    from tokctl.idfiles.writing import write_stream
+    from tokctl.idfiles.shards import StoppedError, has_shards
+    from tokctl.idfiles.writer import write_stream
 
     assert isinstance(target.path, str)
     folder = visible(target.path)
@@ -215,12 +214,12 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
     try:
         done = write_stream(stream, target)
     except StoppedError as error:
-        if not resumable(target.path):
+        if not has_shards(target.path):
             raise TokctlError(error.message, error.hint, error.exit_code) from error
         hint = f"{error.hint}; {go_on}" if error.hint else go_on
         raise TokctlError(error.message, hint, error.exit_code) from error
     except (KeyboardInterrupt, SystemExit) as stop:
-        if resumable(target.path):
+        if has_shards(target.path):
             stop.add_note(go_on)
         raise
     shards = done.manifest["shards"] if done.manifest else []
@@ -234,7 +233,7 @@ def _job(
     wanted: Wanted, forms: Forms, dtype: Dtype, model: str, reading: Reading
 ) -> dict[str, Any]:
     """What the shards depend on, beside the sources."""
-    from tokctl.idfiles.writing import described, model_facts
+    from tokctl.idfiles.writer import job_description, model_facts
 
     around = forms.around
     cut, padding = around.truncation, around.padding
@@ -255,7 +254,7 @@ def _job(
         "byte_offsets": forms.byte_offsets or forms.full,
         "full": forms.full,
     }
-    return described(
+    return job_description(
         model_facts(forms.tokenizer, model),
         wanted.form,
         dtype,

@@ -321,15 +321,15 @@ def _forms() -> Iterable[str]:
 
 
 def _id_forms() -> Iterable[str]:
-    from tokctl.idfiles.readers.reading import FORMS
+    from tokctl.idfiles.reader import FORMS
 
     return FORMS
 
 
 def _id_dtypes() -> Iterable[str]:
-    from tokctl.idfiles.readers.kinds import KINDS
+    from tokctl.idfiles.dtypes import DTYPES
 
-    return KINDS
+    return DTYPES
 
 
 def _sources() -> Iterable[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tokctl.idfiles.chunks import BEGIN, Before, Chunk
+from tokctl.idfiles.chunks import SOURCE_START, Chunk, ResumePoint
 from tokctl.sources import Document, Records
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RowEncoder:
-    """An encoder of `tokctl.idfiles.streams`: each row is a document there."""
+    """An encoder of `tokctl.idfiles.writer`: each row is a document there."""
 
     def __init__(self, forms: Forms, *, lines: bool) -> None:
         """With `lines`, each line of a document is a text."""
@@ -24,29 +24,31 @@ class RowEncoder:
         self._lines = lines
         self._width = 0 if forms.form == "jsonl" else forms.width
 
-    def chunks(self, source: Document | Records, start: Before = BEGIN) -> Iterator[Chunk]:
+    def chunks(
+        self, source: Document | Records, start: ResumePoint = SOURCE_START
+    ) -> Iterator[Chunk]:
         """The rows of a source, from `start` on."""
         forms = self._forms
         forms.texts_done = max(forms.texts_done, start.drawn)
-        before = start
+        resume = start
         for texts, read, records, first, unit in self._texts(source, start):
-            before = before._replace(text=read, records=records, drawn=forms.texts_done)
+            resume = resume._replace(text=read, records=records, drawn=forms.texts_done)
             found = forms.rows(texts, source.name, first, unit)
-            chunk = self._chunk([row for rows in found for row in rows], before)
-            before = before._replace(documents=before.documents + len(chunk.ends))
+            chunk = self._chunk([row for rows in found for row in rows], resume)
+            resume = resume._replace(documents=resume.documents + len(chunk.ends))
             yield chunk
 
-    def _chunk(self, rows: Sequence[tuple[bytes, int]], before: Before) -> Chunk:
+    def _chunk(self, rows: Sequence[tuple[bytes, int]], resume: ResumePoint) -> Chunk:
         ends = array("q", accumulate(count for _, count in rows))
         count = ends[-1] if ends else 0
         self._forms.tokens += count
         end = b"" if self._width else b"\n"
         shown = [text + end for text, _ in rows]
         lines = () if self._width else array("q", accumulate(map(len, shown)))
-        return Chunk(b"".join(shown), count, ends, self._width, lines, before=before)
+        return Chunk(b"".join(shown), count, ends, self._width, lines, resume=resume)
 
     def _texts(
-        self, source: Document | Records, start: Before
+        self, source: Document | Records, start: ResumePoint
     ) -> Iterator[tuple[Sequence[bytes], int, int, int, str | None]]:
         """Some texts; how far their document, or source of records, had been read before them; the
         number of the first in it, and what that is a number of (None: lines)."""

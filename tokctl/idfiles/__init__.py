@@ -6,7 +6,7 @@ form's layout.
     tok = Tokenizer.load("book.json")
     idfiles.write(tok, ["a.txt", "b.jsonl"], "ids.npy", form="npy", eos="<|endoftext|>")
 
-`open_writer` writes ids that were made elsewhere.
+`open_writer` writes ids that were made elsewhere; `read_text` gives the text of a file of ids.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import Chunk
     from tokctl.idfiles.dtypes import Dtype, dtype_for
-    from tokctl.idfiles.writers import open_writer
-    from tokctl.idfiles.writing import Written, write
+    from tokctl.idfiles.reader import read_text
+    from tokctl.idfiles.writer import Written, open_writer, write
 
 #: Files that hold ids, without text beside them.
 FORMS = ("bin", "npy", "parquet", "megatron", "safetensors")
@@ -26,13 +26,14 @@ FORMS = ("bin", "npy", "parquet", "megatron", "safetensors")
 #: What a folder of shards can be made of.
 SHARDED = (*FORMS, "jsonl")
 
-_HOMES = {
+_MODULES = {
     "Chunk": "tokctl.idfiles.chunks",
     "Dtype": "tokctl.idfiles.dtypes",
-    "Written": "tokctl.idfiles.writing",
+    "Written": "tokctl.idfiles.writer",
     "dtype_for": "tokctl.idfiles.dtypes",
-    "open_writer": "tokctl.idfiles.writers",
-    "write": "tokctl.idfiles.writing",
+    "open_writer": "tokctl.idfiles.writer",
+    "read_text": "tokctl.idfiles.reader",
+    "write": "tokctl.idfiles.writer",
 }
 
 __all__ = [
@@ -43,13 +44,14 @@ __all__ = [
     "Written",
     "dtype_for",
     "open_writer",
+    "read_text",
     "write",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tokctl.idfiles' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value

@@ -1,29 +1,31 @@
-"""What writers are given: some ids of a stream, and where documents end among them."""
+"""Ids between the encoder and the files: chunks to be written, and parts that were read."""
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokctl.idfiles.dtypes import Dtype
+from tokctl.idfiles.dtypes import Dtype, little_endian
+
+if TYPE_CHECKING:
+    from tokctl.idfiles.npy import Index
 
 
-class Place(NamedTuple):
+class SourceIndex(NamedTuple):
     """A source: its number among the sources, from 0, and in an archive that of the member."""
 
     source: int = 0
     member: int = 0
 
 
-class Before(NamedTuple):
-    """How far a source was read when a chunk began: encoding can begin there again.
+class ResumePoint(NamedTuple):
+    """How far a source had been read when a chunk began: encoding can begin there again.
 
     Attributes:
-        text: bytes of a document's text, as the encoder was given it; from there on its ids do
-            not depend on what was before.
+        text: bytes of a document's text, as the encoder got it; from there on its ids do not
+            depend on what was before.
         records: of a source of records, those that were read.
         documents: those that have ended in this source.
         ids: of the document that has not.
@@ -37,9 +39,33 @@ class Before(NamedTuple):
     drawn: int = 0
 
 
-#: The first source, and the beginning of one.
-FIRST = Place()
-BEGIN = Before()
+FIRST_SOURCE = SourceIndex()
+SOURCE_START = ResumePoint()
+
+
+@dataclass(frozen=True)
+class StreamPosition:
+    """Where a stream of chunks can be resumed.
+
+    Attributes:
+        source: the source.
+        resume: how far it had been read where encoding can begin again.
+        documents: of this source, those that have ended.
+        ids: of the document that has not ended.
+    """
+
+    source: SourceIndex = FIRST_SOURCE
+    resume: ResumePoint = SOURCE_START
+    documents: int = 0
+    ids: int = 0
+
+    @property
+    def is_inside(self) -> bool:
+        """Has a part of its source been taken?"""
+        return bool(self.documents or self.ids or self.source.member)
+
+
+STREAM_START = StreamPosition()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +77,9 @@ class Chunk:
         count: how many ids there are.
         ends: for each document that ends here, how many of these ids stand before its end.
             A document may begin in an earlier chunk; an empty one ends where it begins.
-        width: bytes of an id; 0 where `data` is lines.
+        width: bytes per id; 0 where `data` is lines.
         byte_ends: of lines, where in `data` each document ends.
-        place, before: where the chunk comes from.
+        source, resume: where the chunk comes from.
     """
 
     data: bytes | memoryview
@@ -61,12 +87,12 @@ class Chunk:
     ends: Sequence[int] = ()
     width: int = 2
     byte_ends: Sequence[int] = ()
-    place: Place = FIRST
-    before: Before = BEGIN
+    source: SourceIndex = FIRST_SOURCE
+    resume: ResumePoint = SOURCE_START
 
     @classmethod
     def of(cls, documents: Iterable[Sequence[int]], dtype: Dtype) -> Chunk:
-        """Whole documents, each given as its ids."""
+        """A chunk of whole documents, each given as its ids."""
         ids = array("H" if dtype.width == 2 else "I")
         ends = array("q")
         for document in documents:
@@ -89,12 +115,13 @@ class Chunk:
         else:
             begin = self.byte_ends[end - 1] if end else 0
             view = view[begin : self.byte_ends[last - 1] if last else 0]
-            lines = shifted(self.byte_ends[end:last], -begin)
-        return replace(self, data=view, count=stop - ids, ends=shifted(ends, -ids), byte_ends=lines)
+            lines = _shifted(self.byte_ends[end:last], -begin)
+        return replace(
+            self, data=view, count=stop - ids, ends=_shifted(ends, -ids), byte_ends=lines
+        )
 
 
-def shifted(numbers: Sequence[int], by: int) -> Sequence[int]:
-    """The numbers, each with `by` added."""
+def _shifted(numbers: Sequence[int], by: int) -> Sequence[int]:
     return numbers if by == 0 else array("q", [number + by for number in numbers])
 
 
@@ -111,9 +138,51 @@ def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk
         yield chunk.part(start + taken, ended)
 
 
-def little_endian(numbers: array[int]) -> bytes:
-    """The numbers, each with its lowest byte first."""
-    if sys.byteorder == "big":
-        numbers = numbers[:]
-        numbers.byteswap()
-    return numbers.tobytes()
+class Writer:
+    """The base of the forms' writers: takes chunks, one after the other.
+
+    Attributes:
+        dtype: of the ids.
+        ids, documents: written so far; a document counts when it ends.
+        index: gets every chunk, too.
+    """
+
+    def __init__(self, dtype: Dtype) -> None:
+        self.dtype = dtype
+        self.ids = 0
+        self.documents = 0
+        self.index: Index | None = None
+
+    def add(self, chunk: Chunk) -> None:
+        """Writes a chunk."""
+        self.write(chunk)
+        if self.index is not None:
+            self.index.add(chunk)
+        self.ids += chunk.count
+        self.documents += len(chunk.ends)
+
+    def write(self, chunk: Chunk) -> None:
+        """Writes a chunk; `ids` and `documents` are still those before it."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Writes what is known only at the end."""
+
+    def abandon(self) -> None:
+        """Releases what is not finished; nothing more is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Ids that were read, and follow those of the part before.
+
+    Attributes:
+        ids: whole numbers, as an object with the buffer protocol; not checked.
+        place: for messages, where in the file an id stands, by its number in `ids` from 0.
+        ends: a document ends behind them. Where a file does not say where documents end, no
+            part has it, and all ids are one row.
+    """
+
+    ids: Sequence[int]
+    place: Callable[[int], str]
+    ends: bool = False

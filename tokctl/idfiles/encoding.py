@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokctl._native import IdWriter
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import BEGIN, Before, Chunk
+from tokctl.idfiles.chunks import SOURCE_START, Chunk, ResumePoint
 from tokctl.sources import Batch, Document, Records, check_utf8, checked_batch
 from tokctl.tokenizer.encoding import no_id_in
 
@@ -49,7 +49,9 @@ class NativeEncoder:
     bytes_read: int = 0
     tokens: int = 0
 
-    def chunks(self, source: Document | Records, start: Before = BEGIN) -> Iterator[Chunk]:
+    def chunks(
+        self, source: Document | Records, start: ResumePoint = SOURCE_START
+    ) -> Iterator[Chunk]:
         """The ids of a source, from `start` on, as they come.
 
         Raises:
@@ -66,7 +68,7 @@ class NativeEncoder:
             self.tokens += chunk.count
             yield chunk
 
-    def _of_document(self, document: Document, start: Before) -> Iterator[Chunk]:
+    def _of_document(self, document: Document, start: ResumePoint) -> Iterator[Chunk]:
         at_once = self.tokenizer.recipe.normalizers or self._matcher
         fed = _Feeding(self, document, "nowhere" if at_once else "pieces", start)
         ids = start.ids
@@ -77,32 +79,32 @@ class NativeEncoder:
                     data += self.last_id.to_bytes(self.width, "little")
                     count += 1
                 ends = (count,)
-            before = Before(text, ids=ids)
+            resume = ResumePoint(text, ids=ids)
             ids += count
-            yield Chunk(data, count, ends, self.width, before=before)
+            yield Chunk(data, count, ends, self.width, resume=resume)
 
-    def _of_lines(self, document: Document, start: Before) -> Iterator[Chunk]:
+    def _of_lines(self, document: Document, start: ResumePoint) -> Iterator[Chunk]:
         fed = _Feeding(self, document, "lines", start)
         documents = start.documents
         for data, count, text, _ in fed:
             ends = array("q", fed.writer.ends())
-            before = Before(text, documents=documents)
+            resume = ResumePoint(text, documents=documents)
             documents += len(ends)
-            yield Chunk(data, count, ends, self.width, before=before)
+            yield Chunk(data, count, ends, self.width, resume=resume)
 
-    def _of_records(self, source: Records, start: Before) -> Iterator[Chunk]:
+    def _of_records(self, source: Records, start: ResumePoint) -> Iterator[Chunk]:
         records = 0
         for batch in source.batches():
             first = max(0, start.records - records)
-            before = Before(records=records + first, documents=records + first)
+            resume = ResumePoint(records=records + first, documents=records + first)
             records += len(batch.texts)
             if first >= len(batch.texts):
                 continue
             if first:
                 batch = Batch(batch.texts[first:], None, batch.first + first)
-            yield self._of_batch(batch, source, before)
+            yield self._of_batch(batch, source, resume)
 
-    def _of_batch(self, batch: Batch, source: Records, before: Before) -> Chunk:
+    def _of_batch(self, batch: Batch, source: Records, resume: ResumePoint) -> Chunk:
         self.bytes_read += sum(map(len, batch.texts))
         batch = readable(self.tokenizer, batch, source, self.errors)
         data, ends, lacking = self.tokenizer.encoder.rows(
@@ -111,7 +113,7 @@ class NativeEncoder:
         if lacking is not None:
             where = f"{source.name}: {source.unit} {batch.first + lacking}"
             raise no_id_in(self.tokenizer, batch.texts[lacking], self.special, where)
-        return Chunk(data, len(data) // self.width, array("q", ends), self.width, before=before)
+        return Chunk(data, len(data) // self.width, array("q", ends), self.width, resume=resume)
 
     def blocks(self, document: Document) -> Iterator[bytes]:
         """The document's blocks, which this model can read; TokctlError where it can't."""
@@ -134,7 +136,7 @@ class _Feeding:
     """A document that goes to an `IdWriter` part by part: what comes back each time, how many
     ids that is, where in the text the encoder had been before, and whether it is the last."""
 
-    def __init__(self, encoder: NativeEncoder, document: Document, cuts: str, start: Before):
+    def __init__(self, encoder: NativeEncoder, document: Document, cuts: str, start: ResumePoint):
         self.encoder = encoder
         self.document = document
         self.cuts = cuts

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL
 from tokctl import TokctlError
-from tokctl.idfiles.readers import read_text
+from tokctl.idfiles.reader import read_text
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")

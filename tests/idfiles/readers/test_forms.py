@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, KINDS, MODEL, TEXTS, lines
 from tests.twins import megatron
-from tokctl.idfiles.readers import read_text
+from tokctl.idfiles.reader import read_text
 from tokctl.sources.streams import Stream
 
 pa = pytest.importorskip("pyarrow")
@@ -153,10 +153,9 @@ def test_ids_of_another_name(tmp_path: Path, name: str) -> None:
 
 
 def test_a_document_of_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokctl.idfiles.readers import documents, given
+    from tokctl.idfiles import random_access
 
-    for module in (documents, given):
-        monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(random_access, "BLOCK", 16)
     for name, write in files.WRITERS.items():
         write(tmp_path / name)
         assert text(tmp_path / name) == lines(TEXTS)

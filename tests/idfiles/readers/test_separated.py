@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from tests.idfiles.readers.files import MODEL
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.idfiles.readers import read_text
-from tokctl.idfiles.readers.contract import Part
-from tokctl.idfiles.readers.separated import separated
+from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.reader import read_text, separated
 
 WORDS = {"low": 5, "lower": 2}
 ENDED = Tokenizer.train_on_counts(WORDS, vocab_size=265, recipe=preset("gpt2"))

@@ -12,7 +12,7 @@ import pytest
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError
-from tokctl.idfiles.readers import read_text
+from tokctl.idfiles.reader import read_text
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")

@@ -1,23 +1,31 @@
-"""safetensors: a tensor of ids and, where documents have ends, one of their offsets.
+"""safetensors: ids as a tensor and, where documents have ends, another of their offsets.
 
 The layout is that of the format's own description: 8 bytes with the size of the header, the header
-in JSON, and the tensors without a hole between them.
+in JSON, and the tensors without a hole between them. Readers want the header to begin with `{`, and
+accept spaces at its end.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.readers.contract import Part
-from tokctl.idfiles.readers.documents import Window, by_offsets, numbers_at
-from tokctl.idfiles.readers.given import Given, Opened
-from tokctl.idfiles.readers.kinds import KINDS, Kind
+from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
+from tokctl.idfiles.random_access import InputFile, RandomAccessFile, Window
 
-#: Bytes of a header, as the format's own library has it.
+#: The tensors of the ids and of their offsets.
+IDS, OFFSETS = "input_ids", "offsets"
+
+#: Bytes before the first tensor that is written; room for the longest numbers.
+_FRONT = 512
+
+#: Bytes of the longest header, as the format's own library has it.
 _LONGEST_HEADER = 100_000_000
 
 #: Bits of a number of each type.
@@ -31,15 +39,57 @@ _BITS = {
     **dict.fromkeys(("U32", "I32", "F32"), 32),
     **dict.fromkeys(("U64", "I64", "F64", "C64"), 64),
 }
-_NAMES = {"U": "uint", "I": "int"}
 
-#: More are nobody's tensor; their product could take long.
+#: No real tensor has more, and their product could take long.
 _MOST_DIMENSIONS = 64
 
 _HINT = "is it damaged, cut off, or of another form? --from names it"
 
-#: What the ids and their offsets are called.
-IDS, OFFSETS = "input_ids", "offsets"
+
+class SafetensorsWriter(Writer):
+    """`input_ids`, and behind them `offsets`: 0, and where each document ends.
+
+    Where 64-bit numbers would not begin at a multiple of 8, some zeros stand between, as a
+    tensor `padding`: PyTorch can't read what is not aligned.
+    """
+
+    def __init__(self, out: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
+        """`out` is empty, and can be written to at any place; `spool` is a temporary file."""
+        super().__init__(dtype)
+        self._out = out
+        self._offsets = spool
+        spool.write(bytes(8))
+        out.write(bytes(_FRONT))
+
+    def write(self, chunk: Chunk) -> None:
+        self._out.write(chunk.data)
+        before = self.ids
+        self._offsets.write(little_endian(array("q", [before + end for end in chunk.ends])))
+
+    def finish(self) -> None:
+        size = self.ids * self.dtype.width
+        padding = -size % 8
+        offsets = 8 * (self.documents + 1)
+        tensors: dict[str, dict[str, Any]] = {
+            IDS: _described(self.dtype.safetensors, self.ids, 0, size)
+        }
+        if padding:
+            tensors["padding"] = _described("U8", padding, size, size + padding)
+        begin = size + padding
+        tensors[OFFSETS] = _described("I64", self.documents + 1, begin, begin + offsets)
+        self._out.write(bytes(padding))
+        self._offsets.seek(0)
+        shutil.copyfileobj(self._offsets, self._out, 1 << 20)
+        import orjson
+
+        self._out.seek(0)
+        self._out.write((_FRONT - 8).to_bytes(8, "little"))
+        self._out.write(orjson.dumps(tensors).ljust(_FRONT - 8))
+        self._out.seek(0, 2)
+
+
+def _described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": [count], "data_offsets": [begin, end]}
 
 
 @dataclass(frozen=True)
@@ -50,38 +100,38 @@ class _Tensor:
     end: int
 
     @property
-    def kind(self) -> Kind | None:
-        name = f"{_NAMES.get(self.dtype[0])}{self.dtype[1:]}"
-        return KINDS.get(name)
+    def numbers(self) -> Dtype | None:
+        """The type of its numbers, if they are whole."""
+        return next((each for each in DTYPES.values() if each.safetensors == self.dtype), None)
 
 
-def parts(given: Given, field: str | None) -> Iterator[Part]:
+def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[Part]:
     """The documents, or all ids as one row where nothing says where they end.
 
     Raises:
         TokctlError: the file is damaged, or has no such ids.
     """
-    with given.opened() as file:
+    with input_file.opened() as file:
         start, tensors = _header(file)
         name = field or IDS
         ids = _row(file, tensors, name)
-        assert ids.kind is not None
-        window = Window(file, start + ids.begin, math.prod(ids.shape), ids.kind)
+        assert ids.numbers is not None
+        window = Window(file, start + ids.begin, math.prod(ids.shape), ids.numbers)
         if len(ids.shape) == 2:
             rows, size = ids.shape
             offsets: Any = range(0, rows * size + 1, size) if size else [0] * (rows + 1)
         elif OFFSETS in tensors and name != OFFSETS:
             found = _row(file, tensors, OFFSETS)
-            assert found.kind is not None
+            assert found.numbers is not None
             count = math.prod(found.shape)
-            offsets = numbers_at(file, start + found.begin, count, found.kind.name)
+            offsets = file.numbers(start + found.begin, count, found.numbers)
         else:
             yield from window.parts(0, window.count, "row", 1, ends=False)
             return
-        yield from by_offsets(window, offsets, file.name)
+        yield from window.documents(offsets)
 
 
-def _row(file: Opened, tensors: dict[str, _Tensor], name: str) -> _Tensor:
+def _row(file: RandomAccessFile, tensors: dict[str, _Tensor], name: str) -> _Tensor:
     """The tensor of this name, if it holds whole numbers."""
     if name not in tensors:
         known = ", ".join(sorted(tensors)[:20]) or "none"
@@ -89,7 +139,7 @@ def _row(file: Opened, tensors: dict[str, _Tensor], name: str) -> _Tensor:
         raise TokctlError(f"{file.name} has no tensor {name!r}", hint)
     tensor = tensors[name]
     dimensions = (1, 2) if name != OFFSETS else (1,)
-    if tensor.kind is None or len(tensor.shape) not in dimensions:
+    if tensor.numbers is None or len(tensor.shape) not in dimensions:
         raise TokctlError(
             f"{file.name}: the tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}",
             "ids are a row of whole numbers, or a table with a row for each document",
@@ -97,7 +147,7 @@ def _row(file: Opened, tensors: dict[str, _Tensor], name: str) -> _Tensor:
     return tensor
 
 
-def _header(file: Opened) -> tuple[int, dict[str, _Tensor]]:
+def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
     """At which byte the tensors begin, and what each is."""
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:

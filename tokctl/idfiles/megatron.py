@@ -1,0 +1,172 @@
+"""Megatron-LM's `.bin` and `.idx`, as its `IndexedDatasetBuilder` writes them.
+
+The layout is that of `megatron/core/datasets/indexed_dataset.py`. The `.bin` is the ids alone. The
+`.idx` has a header, the length of each sequence (32 bits), the byte of the `.bin` where each begins
+(64 bits), and with which sequence each document begins, and behind the last one how many there are
+(64 bits).
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from tokctl.errors import TokctlError
+from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
+from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile, Window
+
+MAGIC = b"MMIDIDX\x00\x00"
+_VERSION = 1
+_HEADER = struct.Struct("<9sQBQQ")
+_HINT = "it was damaged, or is the index of another file"
+
+#: The longest sequence: lengths are 32-bit numbers.
+_LONGEST = 2**31 - 1
+
+#: Numbers that are made at a time.
+_BLOCK = 1 << 16
+
+
+class MegatronWriter(Writer):
+    """One sequence for each document."""
+
+    def __init__(self, data: BinaryIO, idx: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
+        """`spool` is a temporary file."""
+        super().__init__(dtype)
+        self._data = data
+        self._idx = idx
+        self._lengths = spool
+        self._begin = 0  # of the document that has not ended
+
+    def write(self, chunk: Chunk) -> None:
+        self._data.write(chunk.data)
+        before, begin = self.ids, self._begin
+        lengths = array("i")
+        for end in chunk.ends:
+            if before + end - begin > _LONGEST:
+                break
+            lengths.append(before + end - begin)
+            begin = before + end
+        if before + chunk.count - begin > _LONGEST:
+            raise TokctlError(
+                f"a document has more than {_LONGEST:,} ids, which Megatron's index can't hold",
+                "make each line a document with --lines, or take another form",
+            )
+        self._begin = begin
+        self._lengths.write(lengths)
+
+    def finish(self) -> None:
+        count, code = self.documents, self.dtype.megatron
+        self._idx.write(_HEADER.pack(MAGIC, _VERSION, code, count, count + 1))
+        for lengths in self._read():
+            self._idx.write(little_endian(lengths))
+        place = 0
+        for lengths in self._read():
+            pointers = array("q")
+            for length in lengths:
+                pointers.append(place)
+                place += length * self.dtype.width
+            self._idx.write(little_endian(pointers))
+        for first in range(0, count + 1, _BLOCK):
+            numbers = array("q", range(first, min(first + _BLOCK, count + 1)))
+            self._idx.write(little_endian(numbers))
+
+    def _read(self) -> Iterator[array[int]]:
+        self._lengths.seek(0)
+        while block := self._lengths.read(4 * _BLOCK):
+            lengths = array("i")
+            lengths.frombytes(block)
+            yield lengths
+
+
+def pair(path: str) -> tuple[str, str] | None:
+    """The `.bin` and the `.idx` that a name means: either of them, or what both begin with."""
+    stem = path
+    for ending in (".bin", ".idx"):
+        stem = stem.removesuffix(ending)
+    names = (f"{stem}.bin", f"{stem}.idx")
+    return names if all(Path(name).is_file() for name in names) else None
+
+
+def is_index(path: str) -> bool:
+    """Does a Megatron index begin there?"""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[Part]:
+    """The documents, each of its sequences end to end.
+
+    Raises:
+        TokctlError: one of the two files is missing or damaged, or they do not belong together.
+    """
+    names = pair(path)
+    if names is None:
+        raise TokctlError(
+            f"{name}: Megatron's ids are two files, a .bin and an .idx of the same name",
+            "name either of them, or what both names begin with",
+        )
+    data, index = (InputFile(name, path=name, meter=meter) for name in names)
+    with data.opened() as ids, index.opened() as idx:
+        yield from _parts(ids, idx)
+
+
+def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[Part]:
+    name = idx.name
+    if idx.size < _HEADER.size or idx.read(0, len(MAGIC)) != MAGIC:
+        raise TokctlError(f"{name} is no index of Megatron's", _HINT)
+    _, version, code, sequences, documents = _HEADER.unpack(idx.read(0, _HEADER.size))
+    if version != _VERSION:
+        raise TokctlError(f"{name}: it is of version {version} of Megatron's index", _HINT)
+    dtype = next((dtype for dtype in DTYPES.values() if dtype.megatron == code), None)
+    if dtype is None:
+        raise TokctlError(
+            f"{name}: its numbers are of kind {code}, which are no whole numbers", _HINT
+        )
+    size = _HEADER.size + 12 * sequences + 8 * documents
+    if idx.size != size:
+        raise TokctlError(
+            f"{name}: it has {idx.size:,} bytes, and {sequences:,} sequences and {documents:,} "
+            f"ends of documents take {size:,}",
+            "is it cut off, or still being written?",
+        )
+    window = Window(ids, 0, ids.size // dtype.width, dtype)
+    start, width = _HEADER.size, dtype.width
+    lengths = idx.numbers(start, sequences, DTYPES["int32"])
+    begins = idx.numbers(start + 4 * sequences, sequences, DTYPES["int64"])
+    firsts = idx.numbers(start + 12 * sequences, documents, DTYPES["int64"])
+    before = next(firsts, 0)
+    if before != 0:
+        raise TokctlError(f"{name}: its first document begins with sequence {before}", _HINT)
+    for document, behind in enumerate(firsts, 1):
+        if not before <= behind <= sequences:
+            raise TokctlError(
+                f"{name}: document {document} ends with sequence {behind} of {sequences:,}, "
+                f"and begins with {before}",
+                _HINT,
+            )
+        for number in range(before, behind):
+            length, begin = next(lengths), next(begins)
+            if length < 0 or begin < 0 or begin % width or begin + length * width > ids.size:
+                raise TokctlError(
+                    f"{name}: sequence {1 + number} has {length:,} ids from byte {begin:,} "
+                    f"on, and {ids.name} has {ids.size:,} bytes",
+                    "is it cut off, or not the .bin of this .idx?",
+                )
+            first = begin // width
+            unit, last = "sequence", number + 1 == behind
+            yield from window.parts(first, first + length, unit, 1 + number, ends=last)
+        if before == behind:
+            yield from window.parts(0, 0, "document", document)
+        before = behind
+    if before != sequences:
+        raise TokctlError(
+            f"{name}: its documents end with sequence {before:,} of {sequences:,}", _HINT
+        )

@@ -1,0 +1,157 @@
+"""NumPy's `.npy`: a header with the type and the length, and the numbers.
+
+`numpy.lib.format` describes the layout. Version 1.0 is written, 1.0 to 3.0 are read.
+"""
+
+from __future__ import annotations
+
+import ast
+import struct
+from array import array
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import BinaryIO
+
+from tokctl.errors import TokctlError
+from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
+from tokctl.idfiles.raw import read_numbers
+from tokctl.sources.streams import Stream
+
+MAGIC = b"\x93NUMPY"
+
+#: Bytes of a header; NumPy writes as many for any one-dimensional array of numbers.
+_HEADER_SIZE = 128
+
+#: Bytes of the longest header that is read.
+_LONGEST_HEADER = 1 << 16
+
+_HINT = "ids are a one-dimensional array of whole numbers: numpy.save(path, ids)"
+_CUT_OFF = "is it cut off, or still being written?"
+
+
+def header(dtype: Dtype, count: int) -> bytes:
+    """The first bytes of a file of `count` numbers."""
+    text = f"{{'descr': '{dtype.npy}', 'fortran_order': False, 'shape': ({count},), }}"
+    front = MAGIC + b"\x01\x00"
+    size = _HEADER_SIZE - len(front) - 2
+    return front + struct.pack("<H", size) + text.ljust(size - 1).encode() + b"\n"
+
+
+class NpyWriter(Writer):
+    """A one-dimensional array of ids. `out` is empty and seekable."""
+
+    def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
+        super().__init__(dtype)
+        self._out = out
+        out.write(header(dtype, 0))
+
+    def write(self, chunk: Chunk) -> None:
+        self._out.write(chunk.data)
+
+    def finish(self) -> None:
+        self._out.seek(0)
+        self._out.write(header(self.dtype, self.ids))
+        self._out.seek(0, 2)
+
+
+class Index:
+    """An `.npy` of 64-bit numbers beside the ids. Of a whole file: 0, and where each document
+    ends, as the offsets of Arrow's lists. Of a shard: where each document begins that begins in
+    it."""
+
+    _DTYPE = DTYPES["int64"]
+
+    def __init__(self, out: BinaryIO, *, starts: bool = False, begun: bool = False) -> None:
+        """`starts`: the index is that of a shard; `begun`: its ids begin inside a document."""
+        self._out = out
+        self._starts = starts
+        self._inside = begun
+        self._ids = 0
+        self.count = 0
+        out.write(header(self._DTYPE, 0))
+        if not starts:
+            self._write(array("q", [0]))
+
+    def add(self, chunk: Chunk) -> None:
+        before = self._ids
+        places = self._document_starts(chunk) if self._starts else chunk.ends
+        self._write(array("q", [before + place for place in places]))
+        self._ids += chunk.count
+
+    def _document_starts(self, chunk: Chunk) -> list[int]:
+        ends = list(chunk.ends)
+        continues = chunk.count > (ends[-1] if ends else 0)
+        places = ends if ends and continues else ends[:-1]
+        if not self._inside and (ends or continues):
+            places = [0, *places]
+        self._inside = continues or (self._inside and not ends)
+        return places
+
+    def _write(self, numbers: array[int]) -> None:
+        self._out.write(little_endian(numbers))
+        self.count += len(numbers)
+
+    def finish(self) -> None:
+        self._out.seek(0)
+        self._out.write(header(self._DTYPE, self.count))
+        self._out.seek(0, 2)
+
+
+def read_npy(stream: Stream, name: str) -> Iterator[Part]:
+    """The ids of a one-dimensional array of whole numbers.
+
+    Raises:
+        TokctlError: it holds something else, is cut short, or goes on behind the array.
+    """
+    dtype, count, start = _read_header(stream, name)
+    end = start + count * dtype.width
+    done = yield from read_numbers(stream, name, dtype, start, end)
+    if done < end:
+        ids = (done - start) // dtype.width
+        raise TokctlError(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF)
+    if stream.read(1):
+        raise TokctlError(
+            f"{name}: something stands behind the array, at byte {end}",
+            "arrays that were joined are no array: name each file",
+        )
+
+
+def _read_header(stream: Stream, name: str) -> tuple[Dtype, int, int]:
+    """The type of the numbers, how many there are, and at which byte they begin."""
+    front = stream.read(8)
+    if not front.startswith(MAGIC) or len(front) < 8:
+        raise TokctlError(f"{name} is no .npy file", "which form is it? --from names it")
+    major = front[6]
+    if major not in (1, 2, 3):
+        raise TokctlError(f"{name}: it is of version {major} of the .npy format", _HINT)
+    width = 2 if major == 1 else 4
+    size = int.from_bytes(stream.read(width), "little")
+    if size > _LONGEST_HEADER:
+        raise TokctlError(f"{name}: its header claims {size:,} bytes", _HINT)
+    text = stream.read(size)
+    if len(text) < size:
+        raise TokctlError(f"{name}: it ends inside its header", _CUT_OFF)
+    try:
+        fields = ast.literal_eval(text.decode("latin-1" if major < 3 else "utf-8").strip())
+        descr, shape = fields["descr"], fields["shape"]
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+        raise TokctlError(f"{name}: its header can't be read", _HINT) from None
+    dtype = _dtype(descr)
+    if dtype is None:
+        raise TokctlError(f"{name} holds {descr!r}, which are no whole numbers", _HINT)
+    if not isinstance(shape, tuple) or len(shape) != 1:
+        raise TokctlError(f"{name} holds an array of shape {shape!r}, not a row of ids", _HINT)
+    if type(shape[0]) is not int or not 0 <= shape[0] < 2**63:
+        raise TokctlError(f"{name}: its header claims {shape[0]!r} ids", _HINT)
+    return dtype, shape[0], 8 + width + size
+
+
+def _dtype(descr: object) -> Dtype | None:
+    """The type that `<u2` and the like mean; the first letter is the order of the bytes."""
+    if not isinstance(descr, str) or descr[:1] not in ("<", ">", "|", "="):
+        return None
+    for dtype in DTYPES.values():
+        if dtype.npy[1:] == descr[1:]:
+            return replace(dtype, big_endian=descr[0] == ">")
+    return None

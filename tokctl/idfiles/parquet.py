@@ -1,0 +1,294 @@
+"""Parquet and Arrow: a column of lists of ids, each row a document. Arrow is only read."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from tokctl.errors import TokctlError
+from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
+from tokctl.idfiles.random_access import InputFile, RandomAccessFile
+
+#: Columns that are looked for where none is named; the first is the one that is written.
+FIELDS = ("input_ids", "ids")
+
+#: A row group ends with the document that reaches so many ids, or with so many documents.
+GROUP_IDS = 1 << 22
+GROUP_DOCUMENTS = 1 << 20
+
+#: The longest row group: where rows begin in it are 32-bit numbers.
+_LONGEST = 2**31 - 1
+
+#: Ids that are read at a time, as nearly as whole rows allow.
+_IDS = 1 << 20
+_MOST_ROWS = 1 << 16
+
+_ARROW_MAGIC = b"ARROW1"
+
+#: What pyarrow raises, beside its own, for a damaged file.
+_DAMAGE = (OSError, ValueError, LookupError, OverflowError)
+
+
+WRITING_NEEDS_PYARROW = "writing Parquet needs pyarrow"
+
+
+def pyarrow(needed_for: str) -> Any:
+    """pyarrow; TokctlError with this message where it is not installed."""
+    try:
+        import pyarrow  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise TokctlError(needed_for, "pip install 'tokctl[parquet]'") from None
+    return pyarrow
+
+
+class ParquetWriter(Writer):
+    """One column, `input_ids`, compressed by zstd, a row group at a time."""
+
+    def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
+        super().__init__(dtype)
+        self._pa = pa = pyarrow(WRITING_NEEDS_PYARROW)
+        from pyarrow import parquet  # type: ignore[import-untyped, unused-ignore]
+
+        self._type = getattr(pa, dtype.name)()
+        self._schema = pa.schema([pa.field(FIELDS[0], pa.list_(self._type))])
+        self._out = _Counted(out)
+        self._file = parquet.ParquetWriter(self._out, self._schema, compression="zstd")
+        self._parts: list[bytes | memoryview] = []
+        self._group_ids = 0
+        self._offsets = array("i", [0])
+
+    def write(self, chunk: Chunk) -> None:
+        ids = end = 0
+        while True:
+            wanted = bisect_left(chunk.ends, ids + GROUP_IDS - self._group_ids, lo=end)
+            wanted = min(wanted, end + GROUP_DOCUMENTS - len(self._offsets))
+            if wanted >= len(chunk.ends):
+                self._keep(chunk.part(ids, end))
+                return
+            stop = chunk.ends[wanted]
+            self._keep(chunk.part(ids, end, stop, wanted + 1))
+            self._write_group()
+            ids, end = stop, wanted + 1
+
+    def _keep(self, chunk: Chunk) -> None:
+        before = self._group_ids
+        self._group_ids += chunk.count
+        if self._group_ids > _LONGEST:
+            raise TokctlError(
+                "a document has about two billion ids, too many for a row of Parquet",
+                "make each line a document with --lines, or take another form",
+            )
+        self._parts.append(chunk.data)
+        self._offsets.extend([before + end for end in chunk.ends])
+
+    def _write_group(self) -> None:
+        pa = self._pa
+        data = pa.py_buffer(b"".join(self._parts))
+        ids = pa.Array.from_buffers(self._type, self._group_ids, [None, data])
+        offsets = pa.py_buffer(self._offsets)
+        rows = len(self._offsets) - 1
+        lists = pa.ListArray.from_buffers(
+            self._schema[0].type, rows, [None, offsets], children=[ids]
+        )
+        table = pa.Table.from_arrays([lists], schema=self._schema)
+        self._file.write_table(table, row_group_size=max(rows, 1))
+        self._parts, self._group_ids, self._offsets = [], 0, array("i", [0])
+
+    def finish(self) -> None:
+        if len(self._offsets) > 1:
+            self._write_group()
+        self._file.close()
+
+    def abandon(self) -> None:
+        self._out.is_open = False
+        self._file.close()
+
+
+class _Counted:
+    """A file for pyarrow, which asks for the place in it; a pipe does not know its own."""
+
+    closed = False
+    #: If not, what comes is dropped: pyarrow ends its files whatever has happened.
+    is_open = True
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._place = 0
+
+    def write(self, data: Any) -> int:
+        if self.is_open:
+            self._out.write(data)
+        self._place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        if self.is_open:
+            self._out.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+#: A table's schema, and what gives a column of it, one record batch after the other.
+_Table = tuple[Any, Callable[[str], Iterator[Any]]]
+
+
+def read_parquet(file: InputFile, field: str | None) -> Iterator[Part]:
+    """The rows of a Parquet file.
+
+    Raises:
+        TokctlError: it is damaged, has no such column, or holds something else in it.
+    """
+    return _read(file, field, _parquet_table)
+
+
+def read_arrow(file: InputFile, field: str | None) -> Iterator[Part]:
+    """The rows of an Arrow file, or of a stream of record batches in a file.
+
+    Raises:
+        TokctlError: as `read_parquet`.
+    """
+    return _read(file, field, _arrow_table)
+
+
+def _read(
+    file: InputFile, field: str | None, open_table: Callable[[Any, RandomAccessFile], _Table]
+) -> Iterator[Part]:
+    pa = pyarrow(f"reading {file.name} needs the package pyarrow")
+    with file.opened() as opened:
+        name, meter = opened.name, opened.meter
+        row, before = 1, meter.done
+        try:
+            schema, batches = open_table(pa, opened)
+            column = _column(name, schema.names, field)
+            _check_type(pa, name, column, schema.field(schema.get_field_index(column)).type)
+            for lists in batches(column):
+                meter.done = before + opened.file.tell()
+                yield from _parts(pa, name, lists, row)
+                row += len(lists)
+        except (pa.ArrowException, *_DAMAGE) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise TokctlError(
+                f"{name} can't be read from row {row:,} on: {reason}",
+                "is it damaged, cut off, or of another form? --from names it",
+            ) from None
+
+
+def _parquet_table(pa: Any, opened: RandomAccessFile) -> _Table:
+    from pyarrow import parquet
+
+    opened.file.seek(0)
+    file = parquet.ParquetFile(pa.PythonFile(opened.file, mode="r"), pre_buffer=False)
+
+    def batches(column: str) -> Iterator[Any]:
+        for group in range(file.num_row_groups):
+            rows = _rows(file.metadata.row_group(group), column)
+            for batch in file.iter_batches(rows, row_groups=[group], columns=[column]):
+                yield batch.column(0)
+
+    return file.schema_arrow, batches
+
+
+def _arrow_table(pa: Any, opened: RandomAccessFile) -> _Table:
+    is_file = opened.size >= 6 and opened.read(0, 6) == _ARROW_MAGIC
+    opened.file.seek(0)
+    file = pa.PythonFile(opened.file, mode="r")
+    reader = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+
+    def batches(column: str) -> Iterator[Any]:
+        place = reader.schema.get_field_index(column)
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batch.validate()
+            yield batch.column(place)
+
+    return reader.schema, batches
+
+
+def _column(name: str, names: list[str], field: str | None) -> str:
+    wanted = FIELDS if field is None else (field,)
+    found = next((each for each in wanted if names.count(each) == 1), None)
+    if found is None:
+        hint = f"it has: {', '.join(names[:20]) or 'none'}; --ids-field names one"
+        raise TokctlError(f"{name} has no column {' or '.join(map(repr, wanted))}", hint)
+    return found
+
+
+def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
+    types = pa.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not is_list or not types.is_integer(kind.value_type):
+        raise TokctlError(
+            f"{name}: the column {column!r} is {kind}, not lists of whole numbers",
+            "--ids-field names another column",
+        )
+
+
+def _rows(group: Any, column: str) -> int:
+    """How many rows of a row group have about as many ids as are read at a time."""
+    ids = 0
+    for place in range(group.num_columns):
+        found = group.column(place)
+        if found.path_in_schema.split(".")[0] == column:
+            ids = found.num_values
+    rows: int = _IDS * group.num_rows // max(ids, 1)
+    return max(1, min(_MOST_ROWS, rows))
+
+
+def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[Part]:
+    """Each row of a piece of a column; the ids are not copied."""
+    values = lists.values
+    if lists.null_count or values.null_count:
+        _refuse_nulls(name, lists, first)
+    dtype = DTYPES[str(values.type)]
+    width = dtype.width
+    data = values.buffers()[1]
+    view = memoryview(data if data is not None else b"")
+    view = view[values.offset * width : (values.offset + len(values)) * width]
+    ends = _ends(pa, lists)
+    begin = next(ends)
+    for row, end in enumerate(ends, first):
+        if not 0 <= begin <= end <= len(values):
+            raise ValueError(f"a list from {begin} to {end} of {len(values)} numbers")
+        ids = numbers(view[begin * width : end * width], dtype)
+        yield Part(ids, lambda at, row=row: f"{name}: row {row}, number {1 + at}", ends=True)  # type: ignore[misc]
+        begin = end
+
+
+def _ends(pa: Any, lists: Any) -> Iterator[int]:
+    """Where the first row begins among the values, and where each row ends."""
+    if pa.types.is_fixed_size_list(lists.type):
+        size = lists.type.list_size
+        start = lists.offset * size
+        yield from (
+            range(start, start + size * len(lists) + 1, size) if size else [0] * (1 + len(lists))
+        )
+        return
+    offsets = lists.offsets
+    dtype = DTYPES[str(offsets.type)]
+    buffer = memoryview(offsets.buffers()[1])
+    begin, end = offsets.offset * dtype.width, (offsets.offset + len(offsets)) * dtype.width
+    yield from numbers(buffer[begin:end], dtype)
+
+
+def _refuse_nulls(name: str, lists: Any, first: int) -> None:
+    for row, ids in enumerate(lists, first):
+        if not ids.is_valid or ids.values.null_count:
+            raise TokctlError(
+                f"{name}: row {row} has no ids, or a number is missing in it",
+                "leave such rows out",
+            )

@@ -1,0 +1,173 @@
+"""The bytes of a file of ids: as they come, or from any place in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import FileIO
+
+from tokctl.errors import TokctlError
+from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.dtypes import Dtype, numbers
+
+#: Bytes that are read at a time.
+BLOCK = 1 << 21
+
+
+@dataclass
+class ByteMeter:
+    """How many bytes were read."""
+
+    done: int = 0
+
+    def watch(self, blocks: Iterator[bytes], tell: Callable[[], int] | None) -> Iterator[bytes]:
+        """The blocks; `tell` gives the bytes read of the file itself, which may be compressed."""
+        before = self.done
+        for block in blocks:
+            self.done = before + tell() if tell else self.done + len(block)
+            yield block
+
+
+def _no_blocks() -> Iterator[bytes]:
+    return iter(())
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file, or a stream.
+
+    Attributes:
+        name: for messages.
+        blocks: its bytes, decompressed.
+        path: of a file with random access whose bytes are just those of `blocks`; else None.
+        meter: counts the bytes that were read.
+    """
+
+    name: str
+    blocks: Callable[[], Iterator[bytes]] = _no_blocks
+    path: str | None = None
+    meter: ByteMeter = field(default_factory=ByteMeter)
+
+    @contextmanager
+    def opened(self) -> Iterator[RandomAccessFile]:
+        """The file with random access; a stream is copied to a temporary file first."""
+        if self.path is not None:
+            try:
+                file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115
+            except OSError as error:
+                raise _unreadable(self.path, error) from None
+            with file:
+                yield RandomAccessFile(self.name, file, self.meter)
+            return
+        from tokctl.sources.streams import spooled
+
+        with spooled(self.blocks(), self.name) as copy:
+            yield RandomAccessFile(self.name, copy, ByteMeter())
+
+
+class RandomAccessFile:
+    """A file that can be read from any place.
+
+    Attributes:
+        size: bytes.
+        file: for libraries that read it themselves.
+    """
+
+    def __init__(self, name: str, file: FileIO, meter: ByteMeter) -> None:
+        self.name = name
+        self.meter = meter
+        self.file = file
+        self.size = os.fstat(file.fileno()).st_size
+
+    def read(self, start: int, size: int) -> bytes:
+        """Exactly these bytes. TokctlError where the file has become shorter, or can't be read."""
+        parts = []
+        try:
+            while size:
+                part = os.pread(self.file.fileno(), min(size, BLOCK), start)
+                if not part:
+                    raise TokctlError(
+                        f"{self.name}: it ends at byte {start}, before what it says of itself",
+                        "is it still being written, or cut off?",
+                    )
+                parts.append(part)
+                start, size = start + len(part), size - len(part)
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+        return b"".join(parts)
+
+    def numbers(self, start: int, count: int, dtype: Dtype) -> Iterator[int]:
+        """The `count` numbers from byte `start` on, read a block at a time."""
+        size = count * dtype.width
+        step = BLOCK // dtype.width * dtype.width
+        for done in range(0, size, step):
+            self.meter.done += min(step, size - done)
+            yield from numbers(self.read(start + done, min(step, size - done)), dtype)
+
+
+def _unreadable(name: str, error: OSError) -> TokctlError:
+    return TokctlError(f"can't read {name}: {error.strerror or error}", "check that file")
+
+
+class Window:
+    """The numbers of a file, read from the front to the back: one block serves many documents."""
+
+    def __init__(self, file: RandomAccessFile, start: int, count: int, dtype: Dtype) -> None:
+        """`count` numbers, the first of which is at byte `start`."""
+        self._file = file
+        self._start = start
+        self.count = count
+        self._dtype = dtype
+        self._begin = 0  # the number of the first one in `_data`
+        self._data = memoryview(b"")
+
+    def parts(
+        self, begin: int, end: int, unit: str, number: int, *, ends: bool = True
+    ) -> Iterator[Part]:
+        """The numbers from `begin` up to `end`; messages call them `unit` `number`. With
+        `ends`, a document ends behind them."""
+        name, width = self._file.name, self._dtype.width
+        place = begin
+        while True:
+            stop = self._fill(place, end)
+            data = self._data[(place - self._begin) * width : (stop - self._begin) * width]
+            before = place - begin
+            yield Part(
+                numbers(data, self._dtype),
+                lambda at, before=before: f"{name}: {unit} {number}, number {1 + before + at}",  # type: ignore[misc]
+                ends=ends and stop == end,
+            )
+            if stop == end:
+                return
+            place = stop
+
+    def _fill(self, place: int, end: int) -> int:
+        """Makes `_data` begin at `place` unless it has it; up to which number, of those up to
+        `end`, they are there."""
+        width = self._dtype.width
+        known = self._begin + len(self._data) // width
+        if place == end or (self._begin <= place and end <= known):
+            return end
+        if not self._begin <= place < known:
+            size = min(BLOCK // width, self.count - place)
+            self._begin = place
+            self._data = memoryview(self._file.read(self._start + place * width, size * width))
+            known = place + size
+            self._file.meter.done += size * width
+        return min(end, known)
+
+    def documents(self, offsets: Iterable[int]) -> Iterator[Part]:
+        """Documents that each begin where the one before ends, as in Arrow's lists."""
+        begin = None
+        for number, end in enumerate(offsets):
+            if not (begin or 0) <= end <= self.count:
+                raise TokctlError(
+                    f"{self._file.name}: offset {number} is {end}, which is no place in "
+                    f"{self.count:,} ids behind the one before",
+                    "it was damaged, or is of other ids",
+                )
+            if begin is not None:
+                yield from self.parts(begin, end, "document", number)
+            begin = end

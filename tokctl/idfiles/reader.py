@@ -1,0 +1,459 @@
+"""Files of ids of every form that `tokctl encode` writes, and back to text, block by block.
+
+    from tokctl import Tokenizer, idfiles
+
+    for text in idfiles.read_text(Tokenizer.load("book.json"), "ids.parquet"):
+        print(text.decode(), end="")
+
+It is what `tokctl decode` does; see `docs/decoding.md`. The readers of the forms are in modules of
+their own, which are imported when a file has that form.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tokctl._native import CoreError, DecodeStream
+from tokctl.errors import TokctlError
+from tokctl.idfiles import lines
+from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
+from tokctl.idfiles.random_access import ByteMeter, InputFile
+from tokctl.sources.streams import Stream
+
+if TYPE_CHECKING:
+    from tokctl.idfiles.shards import ShardList
+    from tokctl.tokenizer.decodes import Decodes
+
+#: What a file of ids can be; `auto` is what its name and its first bytes say.
+FORMS = (
+    "auto",
+    "ids",
+    "jsonl",
+    "bin",
+    "npy",
+    "parquet",
+    "arrow",
+    "megatron",
+    "safetensors",
+)
+
+#: First bytes. They stand here, too, so that no form's module is imported to tell the form.
+_MAGICS = {
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"MMIDIDX\0\0": "megatron",
+}
+
+#: So many first bytes tell every form.
+_HEAD = 16
+#: The bytes that ids in decimal are made of.
+_DECIMAL = b"0123456789 \t\r\n"
+_COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+
+#: Bytes of text that are gathered from small documents.
+_PORTION = 1 << 18
+
+
+def read_text(tokenizer: Decodes, path: str | Path, **options: Any) -> Iterator[bytes]:
+    """The text of a file of ids, of stdin (`-`) or of a folder of shards, as it comes.
+
+    Args:
+        tokenizer: the model that the ids are of.
+        options: those of `ReadOptions`: form, dtype, field, skip_special, separator, eos.
+
+    Raises:
+        TokctlError: it is missing, damaged or cut short; an id is outside the vocabulary. The
+            message names the file and the place.
+    """
+    return IdSource(str(path), ReadOptions(**options)).text(tokenizer)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files of ids are read, and how their documents are written.
+
+    Attributes:
+        form: one of `FORMS`. A folder of shards has the form that its manifest says.
+        dtype: of the form `bin`: a name of NumPy's; None: uint16, or uint32 for a model of more
+            than 65,536 tokens.
+        field: the field of objects, the column or the tensor that holds the ids; None: what
+            encode writes.
+        skip_special: leaves special tokens out.
+        separator: see `text_of`.
+        eos: the text of a token: a document ends with it, and it is left out. Not for lines.
+
+    Raises:
+        TokctlError: there is no such form or dtype, or they do not go together.
+    """
+
+    form: str = "auto"
+    dtype: str | None = None
+    field: str | None = None
+    skip_special: bool = False
+    separator: bytes | None = None
+    eos: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            hint = f"choose one of: {', '.join(FORMS)}"
+            raise TokctlError(f"ids can't be read as {self.form!r}", hint)
+        if self.dtype is not None:
+            dtype_named(self.dtype)
+            if self.form not in ("auto", "bin"):
+                raise TokctlError(
+                    f"a dtype is for bin, and the form is {self.form}", "leave one of them out"
+                )
+
+    def bin_dtype(self, tokenizer: Decodes, from_manifest: str | None = None) -> Dtype:
+        """The type of the numbers of the form `bin`."""
+        name = self.dtype or from_manifest
+        return dtype_named(name) if name else unsigned_for(tokenizer.vocab_size)
+
+
+class IdSource:
+    """A file of ids, stdin or a folder of shards, checked to be there; nothing is read yet.
+
+    Attributes:
+        name: for messages.
+        size: bytes, as they lie there; None where that is not known.
+        meter: counts those that were read.
+    """
+
+    def __init__(self, name: str, options: ReadOptions, stdin: BinaryIO | None = None) -> None:
+        """`name` as the command line takes it; `-` is stdin.
+
+        Raises:
+            TokctlError: it is missing, can't be read, or is a folder without a manifest.
+        """
+        from tokctl.sources import STDIN, documents
+
+        self._options = options
+        self._shards: ShardList | None = None
+        self._file: InputFile | None = None
+        self._path: str | None = None
+        self.size: int | None = None
+        self.meter = ByteMeter()
+        self.name = name
+        if name != STDIN:
+            if Path(name).is_dir() or Path(name).name == "manifest.json":
+                from tokctl.idfiles.shards import list_shards
+
+                self._shards = list_shards(name)
+                self.size = sum(Path(path).stat().st_size for path in self._shards.paths)
+                return
+            self._path = name
+            if pair := _megatron_pair(name):
+                self.size = sum(Path(path).stat().st_size for path in pair)
+                return
+        document = documents([name], stdin=stdin, raw=_is_raw(name, options))[0]
+        self.name, self.size = document.name, document.size
+        self._file = InputFile(
+            document.name,
+            lambda: self.meter.watch(document.blocks(), document.tell),
+            meter=self.meter,
+        )
+
+    def text(self, tokenizer: Decodes) -> Iterator[bytes]:
+        """Its text, as it comes.
+
+        Raises:
+            TokctlError: naming the place: it is damaged or cut short, holds no ids, or one that
+                the model does not have.
+        """
+        if self._shards is not None:
+            return self._text_of_shards(tokenizer, self._shards)
+        if self._file is None:  # the names of Megatron's two files begin with the name
+            file = InputFile(self.name, meter=self.meter)
+            dtype = self._options.bin_dtype(tokenizer)
+            return self._decode(
+                tokenizer, self._parts("megatron", file, Stream(iter(())), self._path, dtype)
+            )
+        return self._text_of_file(tokenizer, self._file)
+
+    def _text_of_file(self, tokenizer: Decodes, file: InputFile) -> Iterator[bytes]:
+        options = self._options
+        stream = Stream(file.blocks())
+        form = options.form
+        if form == "auto":
+            form = _form_of(stream, self._path)
+            if options.dtype is not None and form in ("ids", "jsonl"):
+                form = "bin"  # a dtype means numbers
+        self._check_eos(file.name, form)
+        if form == "ids":
+            yield from lines.from_decimal(
+                tokenizer, file.name, stream.rest(), skip_special=options.skip_special
+            )
+        elif form == "jsonl":
+            yield from self._from_jsonl(tokenizer, file.name, stream.rest())
+        else:
+            path = self._path if self._path and _is_plain(self._path, stream) else None
+            file = InputFile(file.name, stream.rest, path, file.meter)
+            dtype = options.bin_dtype(tokenizer)
+            yield from self._decode(tokenizer, self._parts(form, file, stream, self._path, dtype))
+
+    def _text_of_shards(self, tokenizer: Decodes, found: ShardList) -> Iterator[bytes]:
+        options = self._options
+        if options.form not in ("auto", found.form):
+            raise TokctlError(
+                f"{self.name} holds {found.form}, not {options.form}", "leave --from out"
+            )
+        if found.form not in FORMS[1:]:
+            raise TokctlError(f"{self.name} holds {found.form!r}, which is no form of ids", None)
+        self._check_eos(self.name, found.form)
+        files = [
+            InputFile(path, partial(self._blocks_of, path), path, self.meter)
+            for path in found.paths
+        ]
+        if found.form == "jsonl":
+            for file in files:
+                yield from self._from_jsonl(tokenizer, file.name, file.blocks())
+            return
+        dtype = options.bin_dtype(tokenizer, found.dtype)
+
+        def parts(file: InputFile) -> Iterator[Part]:
+            return self._parts(found.form, file, Stream(file.blocks()), file.path, dtype)
+
+        # A document may go on in the next shard.
+        yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
+
+    def _blocks_of(self, path: str) -> Iterator[bytes]:
+        """The bytes of a shard."""
+        from tokctl.sources import documents
+
+        return self.meter.watch(documents([path], raw=True)[0].blocks(), None)
+
+    def _check_eos(self, name: str, form: str) -> None:
+        if self._options.eos is not None and form in ("ids", "jsonl"):
+            raise TokctlError(
+                f"{name}: --eos is for forms of numbers, and this is {form}: a line is a document",
+                "--skip-special leaves special tokens out",
+            )
+
+    def _from_jsonl(
+        self, tokenizer: Decodes, name: str, blocks: Iterable[bytes]
+    ) -> Iterator[bytes]:
+        field, skip_special = self._options.field, self._options.skip_special
+        return lines.from_jsonl(tokenizer, name, blocks, field, skip_special=skip_special)
+
+    def _parts(
+        self, form: str, file: InputFile, stream: Stream, path: str | None, dtype: Dtype
+    ) -> Iterator[Part]:
+        """The ids of a file of numbers. The file is read, or its bytes as they come.
+
+        `path` is the file as the command line names it; None for stdin.
+        """
+        field = self._options.field
+        if form == "bin":
+            from tokctl.idfiles.raw import read_bin
+
+            return read_bin(stream, file.name, dtype)
+        if form == "npy":
+            from tokctl.idfiles.npy import read_npy
+
+            return read_npy(stream, file.name)
+        if form in ("parquet", "arrow"):
+            from tokctl.idfiles import parquet
+
+            read = parquet.read_parquet if form == "parquet" else parquet.read_arrow
+            return read(file, field)
+        if form == "megatron":
+            from tokctl.idfiles.megatron import read_megatron
+
+            if path is None:
+                raise TokctlError(
+                    f"{file.name}: Megatron's ids are two files, a .bin and an .idx", "name them"
+                )
+            return read_megatron(file.name, path, file.meter)
+        from tokctl.idfiles.safetensors import read_safetensors
+
+        return read_safetensors(file, field)
+
+    def _decode(self, tokenizer: Decodes, parts: Iterable[Part]) -> Iterator[bytes]:
+        options = self._options
+        if options.eos is not None:
+            from tokctl.idfiles.encoding import eos_id
+
+            parts = separated(parts, eos_id(tokenizer, options.eos))
+        return text_of(
+            tokenizer, parts, skip_special=options.skip_special, separator=options.separator
+        )
+
+
+def _is_raw(name: str, options: ReadOptions) -> bool:
+    """Are the bytes bare numbers? The first ids can look like the beginning of a compressed
+    file, so that only a name says that they are compressed."""
+    numbers = options.form == "bin" or options.dtype is not None
+    numbers = numbers or (options.form == "auto" and name.endswith(".bin"))
+    return numbers and not name.endswith(_COMPRESSED)
+
+
+def _is_plain(path: str, stream: Stream) -> bool:
+    """Is it a regular file whose bytes come as they are, not decompressed?"""
+    if not Path(path).is_file():
+        return False
+    head = stream.peek(16)
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(head)) == head
+    except OSError:
+        return False
+
+
+def _megatron_pair(name: str) -> tuple[str, str] | None:
+    """Megatron's two files, where a name is no file but what the names of both begin with."""
+    if Path(name).exists():
+        return None
+    from tokctl.idfiles.megatron import pair
+
+    return pair(name)
+
+
+def _form_of(stream: Stream, path: str | None) -> str:
+    """The form; `ids` where nothing else shows. Of a stream no more is read than tells it.
+
+    First bytes decide, where ids in decimal can't begin like that. Else `.bin` and `.arrow` at
+    the end of the name do.
+    """
+    head = stream.peek(1)
+    if head and head not in (bytes([byte]) for byte in _DECIMAL):
+        head = stream.peek(_HEAD)
+    for magic, form in _MAGICS.items():
+        if head.startswith(magic):
+            return form
+    name = (path or "").lower()
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    if name.endswith(".arrow"):
+        return "arrow"
+    if name.endswith(".bin") and stream.peek(_HEAD).strip(_DECIMAL):
+        from tokctl.idfiles import megatron
+
+        pair = megatron.pair(path) if path else None
+        return "megatron" if pair and megatron.is_index(pair[1]) else "bin"
+    if _is_safetensors(head):
+        return "safetensors"
+    return "jsonl" if head.lstrip().startswith(b"{") else "ids"
+
+
+def _is_safetensors(head: bytes) -> bool:
+    """Could it begin like this: with the size of a header, and JSON? A text has no zero bytes."""
+    size = int.from_bytes(head[:8], "little")
+    return len(head) >= 10 and 2 <= size < 1 << 32 and head[8:10] in (b'{"', b"{ ", b"{}")
+
+
+def text_of(
+    tokenizer: Decodes,
+    parts: Iterable[Part],
+    *,
+    skip_special: bool = False,
+    separator: bytes | None = None,
+) -> Iterator[bytes]:
+    """The text of each document, one behind the other.
+
+    Args:
+        separator: stands behind each document; None: a line feed, where the document does not
+            end with one. Nothing stands behind ids that no document's end follows.
+
+    Raises:
+        TokctlError: names the place of an id that the model does not have.
+    """
+
+    def decode(ids: Sequence[int]) -> bytes:
+        return tokenizer.decoder.decode(ids, skip_special)
+
+    # A token's neighbours can decide about its text; a stream holds back what they can.
+    stream: DecodeStream | None = None  # of a document that is not all there
+    gathered: list[bytes] = []
+    size = 0
+    last = b""  # byte of the document, so far
+    for part in parts:
+        if part.ends and stream is None:
+            text = _text(tokenizer, part, decode)
+        else:
+            stream = stream or DecodeStream(tokenizer.decoder, skip_special)
+            text = _text(tokenizer, part, stream.push)
+            if part.ends:
+                text += stream.finish()
+                stream = None
+        gathered.append(text)
+        size += len(text)
+        last = text[-1:] or last
+        if part.ends:
+            if separator is not None:
+                gathered.append(separator)
+            elif last != b"\n":
+                gathered.append(b"\n")
+            last = b""
+        if size >= _PORTION or not part.ends:
+            yield b"".join(gathered)
+            gathered.clear()
+            size = 0
+    if stream is not None:
+        gathered.append(stream.finish())
+    yield b"".join(gathered)
+
+
+def _text(tokenizer: Decodes, part: Part, decode: Callable[[Sequence[int]], bytes]) -> bytes:
+    """What `decode` gives for the ids; TokctlError where one is outside the vocabulary."""
+    try:
+        return decode(part.ids)
+    except CoreError as error:
+        if error.args[1] != "unknown-id":
+            raise
+    except OverflowError:  # a number that no id can be
+        pass
+    raise _outside(tokenizer, part)
+
+
+def _outside(tokenizer: Decodes, part: Part) -> TokctlError:
+    """The error for the first number of a part that is no id of the model."""
+    size = tokenizer.vocab_size
+    place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
+    return TokctlError(
+        f"{part.place(place)}: id {id_} is outside the vocabulary", lines.known_ids(tokenizer)
+    )
+
+
+def separated(parts: Iterable[Part], last: int) -> Iterator[Part]:
+    """The parts, cut behind each id that is `last`: a document ends there, without that id."""
+    between = False  # nothing has come since a document ended
+    for part in parts:
+        view: Any = memoryview(part.ids)  # type: ignore[arg-type]
+        begin = 0
+        for place in _places(view, last):
+            yield Part(view[begin:place], partial(_place, part, begin), ends=True)
+            begin, between = place + 1, True
+        rest = view[begin:]
+        if len(rest) or (part.ends and not between):
+            yield Part(rest, partial(_place, part, begin), part.ends)
+            between = part.ends
+        elif part.ends:
+            between = True
+
+
+def _place(part: Part, begin: int, at: int) -> str:
+    return part.place(begin + at)
+
+
+def _places(view: Any, wanted: int) -> Iterator[int]:
+    """Where a number stands, from the front to the back; found without an object for each."""
+    try:
+        pattern = struct.pack(f"={view.format}", wanted)
+    except struct.error:  # numbers of so few bits can't be it
+        return
+    if not len(view):
+        return
+    width = view.itemsize
+    # Looking ahead finds every place: what only looks like it may overlap with the next one.
+    for found in re.finditer(b"(?=" + re.escape(pattern) + b")", view.cast("B")):
+        if found.start() % width == 0:
+            yield found.start() // width

@@ -1,0 +1,304 @@
+"""What a folder of shards is made of, and its journal: what is whole, and where to go on.
+
+The first line of the journal is what the shards are made of, each other line a shard, written when
+its files have their names. A last line that is not whole was being written when the process ended,
+and is not believed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tokctl.errors import TokctlError
+from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
+from tokctl.sources import Source
+
+#: Version of the manifest's layout.
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The sources, and everything else that the files depend on.
+
+    Attributes:
+        names: of the sources, for JSON.
+        job: plain data; keys are the names that people know.
+    """
+
+    sources: Sequence[Source]
+    names: list[Any]
+    job: dict[str, Any]
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], job: dict[str, Any]) -> Provenance:
+        from tokctl import __version__
+
+        return cls(
+            sources, [name_of(source.name) for source in sources], {"tokctl": __version__, **job}
+        )
+
+    def header(self) -> dict[str, Any]:
+        """What the journal begins with, and a manifest holds, too."""
+        return {**self.job, "sources": self.names}
+
+    def facts(self, number: int) -> list[int | None]:
+        """What tells that a source is the same as before: bytes, and when it was changed last, in
+        nanoseconds (None: not known)."""
+        source = self.sources[number]
+        status = _status(source)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return [source.size, None]
+        return [status.st_size, status.st_mtime_ns]
+
+    def check_same(self, folder: str, before: dict[str, Any], *, what: str) -> None:
+        """TokctlError that names the first thing in which this run differs from an earlier one,
+        of which `before` is the header or the manifest."""
+        hint = "give the same as before, or write to another folder"
+        if found := _difference(before, self.job):
+            key, old, new = found
+            raise TokctlError(f"{folder} {what} with {key} {old}, and now it is {new}", hint)
+        known = before["sources"]
+        names = [one["name"] if isinstance(one, dict) and "name" in one else one for one in known]
+        for number, (old, new) in enumerate(zip_longest(names, self.names), 1):
+            if old != new:
+                raise TokctlError(
+                    f"{folder} {what} from other sources: number {number} was {_shown(old)}, and "
+                    f"now it is {_shown(new)}",
+                    hint,
+                )
+
+    def check_finished(self, folder: str, manifest: dict[str, Any]) -> None:
+        """TokctlError where a source has another size than the manifest says, which holds no
+        times."""
+        for number, source in enumerate(manifest["sources"]):
+            self._check_size(folder, number, source["bytes"])
+
+    def check_sources(self, folder: str, facts: dict[int, list[int | None]]) -> None:
+        """TokctlError where a source that shards were made of has changed."""
+        for number, (size, changed, *_) in facts.items():
+            if self._check_size(folder, number, size) != changed:
+                raise TokctlError(
+                    f"{self.sources[number].name} was changed after it was read",
+                    _as_it_was(folder),
+                )
+
+    def _check_size(self, folder: str, number: int, size: int | None) -> int | None:
+        """When a source was changed last; TokctlError where it has another size now."""
+        now, changed = self.facts(number)
+        if now != size:
+            raise TokctlError(
+                f"{self.sources[number].name} has {now} bytes now; it had {size} when it was read",
+                _as_it_was(folder),
+            )
+        return changed
+
+    def check_readable_again(self, folder: str, position: StreamPosition) -> None:
+        """TokctlError where a stream would have to be read a second time."""
+        number = position.source.source
+        if number >= len(self.sources) or not position.is_inside:
+            return
+        if self._is_stream(number):
+            raise TokctlError(
+                f"{self.sources[number].name} can't be read again: a part of it is in the shards "
+                f"of {folder}",
+                "write to another folder; from a file, a run can be resumed",
+            )
+
+    def _is_stream(self, number: int) -> bool:
+        """Can the source be read only once?"""
+        source = self.sources[number]
+        status = _status(source)
+        if status is None:
+            return _is_stdin(source)
+        return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
+
+
+def name_of(name: str) -> str | dict[str, str]:
+    """A name for JSON: text where it is UTF-8, else `{"bytes": base64}`.
+
+    `./a.txt` is `a.txt`, so that a run can be resumed by either.
+    """
+    name = name if "://" in name else str(Path(name))
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return {"bytes": b64encode(os.fsencode(name)).decode()}
+    return name
+
+
+def _difference(
+    before: dict[str, Any], now: dict[str, Any], *, every: bool = False
+) -> tuple[str, str, str] | None:
+    """What differs, as it was and as it is; with `every`, what only `before` has counts, too."""
+    for key in dict.fromkeys([*now, *(before if every else ())]):
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            if found := _difference(old, new, every=True):
+                return found[0] if key == "options" else f"{key} {found[0]}", *found[1:]
+        elif _if_on(old) != _if_on(new):
+            return key, _shown(old), _shown(new)
+    return None
+
+
+def _if_on(value: Any) -> Any:
+    """What is off and what is not named are the same: not every caller has every option."""
+    return None if value is False or value == [] else value
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value)) or "none"
+    return str(value)
+
+
+def _is_stdin(source: Source) -> bool:
+    # A file of that name comes without waiting for anyone.
+    return source.name == "stdin" and not source.prompt
+
+
+def _status(source: Source) -> os.stat_result | None:
+    try:
+        return None if _is_stdin(source) else Path(source.name).stat()
+    except (OSError, ValueError):
+        return None
+
+
+def _as_it_was(folder: str) -> str:
+    return f"it is in the shards of {folder} as it was: write to another folder"
+
+
+@dataclass
+class Journal:
+    """What the journal says.
+
+    Attributes:
+        path: the file.
+        header: what the shards are made of.
+        shards: each as the manifest has it.
+        position: where the ids behind the last shard begin.
+        facts: of each source that was begun, its bytes and when it was changed (see `Provenance`),
+            documents and ids so far.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    shards: list[dict[str, Any]] = field(default_factory=list)
+    position: StreamPosition = field(default_factory=StreamPosition)
+    facts: dict[int, list[int | None]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """What stands there; a last line that is not whole is cut off.
+
+        Raises:
+            TokctlError: another line is damaged.
+        """
+        data = path.read_bytes()
+        lines = data.split(b"\n")[:-1]
+        found: list[Any] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                found.append(orjson.loads(line))
+            except orjson.JSONDecodeError:
+                if number < len(lines) or number == 1:
+                    raise _damaged(path, number) from None
+        if not found:
+            raise _damaged(path, 1)
+        whole = sum(len(line) + 1 for line in lines[: len(found)])
+        if whole < len(data):
+            os.truncate(path, whole)
+        if not isinstance(found[0], dict) or not isinstance(found[0].get("sources"), list):
+            raise _damaged(path, 1)
+        journal = cls(path, found[0])
+        for number, line in enumerate(found[1:], 2):
+            try:
+                journal._take(line)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise _damaged(path, number) from None
+        return journal
+
+    def add(
+        self, shard: dict[str, Any], position: StreamPosition, facts: dict[int, list[int | None]]
+    ) -> None:
+        """Records a shard whose files are whole; `facts` of the sources that it was made of."""
+        line = {
+            "shard": shard,
+            "place": list(position.source),
+            "before": list(position.resume),
+            "documents": position.documents,
+            "ids": position.ids,
+            "sources": {str(number): one for number, one in facts.items()},
+        }
+        try:
+            with self.path.open("ab") as file:
+                file.write(orjson.dumps(line) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise TokctlError(f"can't write {self.path}: {reason}", "free some space") from None
+        self._take(line)
+
+    def _take(self, line: dict[str, Any]) -> None:
+        shard = line["shard"]
+        position = StreamPosition(
+            SourceIndex(*line["place"]),
+            ResumePoint(*line["before"]),
+            line["documents"],
+            line["ids"],
+        )
+        facts = {int(number): one for number, one in line["sources"].items()}
+        sizes = [file["bytes"] for file in files_in(shard) if isinstance(file["file"], str)]
+        known = len(self.header["sources"])
+        if not all(isinstance(size, int) for size in [*sizes, shard["ids"], shard["documents"]]):
+            raise ValueError
+        if any(not 0 <= number < known or len(one) != 4 for number, one in facts.items()):
+            raise ValueError
+        self.shards.append(shard)
+        self.position = position
+        self.facts |= facts
+
+
+def _damaged(path: Path, line: int) -> TokctlError:
+    """The error for a journal that can't be believed."""
+    return TokctlError(f"{path}: line {line} is damaged", "begin again in another folder")
+
+
+def files_in(shard: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files of a shard: the ids, and where documents are in them."""
+    return [shard, shard["index"]] if "index" in shard else [shard]
+
+
+def manifest_of(provenance: Provenance, journal: Journal) -> dict[str, Any]:
+    """What `manifest.json` holds: the same for the same sources, model and options."""
+    sources = []
+    for number, name in enumerate(provenance.names):
+        size, _, documents, ids = journal.facts.get(number) or [*provenance.facts(number), 0, 0]
+        sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
+    shards = journal.shards
+    return {
+        "manifest": MANIFEST_VERSION,
+        **provenance.job,
+        "sources": sources,
+        "shards": shards,
+        "totals": {
+            "shards": len(shards),
+            "documents": sum(shard["documents"] for shard in shards),
+            "ids": sum(shard["ids"] for shard in shards),
+            "bytes": sum(file["bytes"] for shard in shards for file in files_in(shard)),
+        },
+    }

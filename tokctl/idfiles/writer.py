@@ -1,0 +1,413 @@
+"""From texts to a file of ids, or a folder of shards; each file is whole or absent.
+
+`write` does all of it. `ChunkStream` is what an encoder makes of the sources; `open_writer` opens
+the writer of a form. The writers are in modules of their own, imported when they are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from tokctl.errors import TokctlError
+from tokctl.files import whole_file
+from tokctl.idfiles import FORMS
+from tokctl.idfiles.chunks import (
+    STREAM_START,
+    Chunk,
+    ResumePoint,
+    SourceIndex,
+    StreamPosition,
+    Writer,
+    without,
+)
+from tokctl.idfiles.dtypes import Dtype, dtype_for
+from tokctl.idfiles.tracking import Progress, Tracked
+from tokctl.sources import Document, Records, Source
+
+if TYPE_CHECKING:
+    from tokctl.sources import Reading
+    from tokctl.tokenizer import Special, Tokenizer
+
+#: Formats that read what lies beside the file that is named.
+_SEVERAL_FILES = ("vocab-merges", "bert-vocab", "tiktoken")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is written, and where.
+
+    Attributes:
+        path: a file, a folder (with `shard_size`), or a stream.
+        form: one of `tokctl.idfiles.FORMS`; with `shard_size` of `SHARDED`.
+        dtype: of the ids.
+        index: a file for where documents end (bin, npy).
+        shard_size: ids of a shard; None: one file.
+        resume: goes on with the shards of an earlier run.
+        job: see `tokctl.idfiles.shards.write_shards`.
+    """
+
+    path: str | Path | BinaryIO
+    form: str
+    dtype: Dtype
+    index: str | Path | None = None
+    shard_size: int | None = None
+    resume: bool = False
+    job: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        documents, ids: so many, in all shards.
+        manifest: of a folder of shards, what its `manifest.json` holds.
+        kept: shards that an earlier run had written.
+        was_there: an earlier run had finished, and nothing was done.
+    """
+
+    documents: int
+    ids: int
+    manifest: dict[str, Any] | None = None
+    kept: int = 0
+    was_there: bool = False
+
+
+def write(
+    tokenizer: Tokenizer,
+    sources: Sequence[str | Path | Source],
+    target: str | Path,
+    *,
+    form: str = "bin",
+    dtype: str | None = None,
+    eos: str | None = None,
+    lines: bool = False,
+    special: Special = "none",
+    errors: str = "strict",
+    threads: int = 1,
+    index: str | Path | None = None,
+    shard_size: int | None = None,
+    resume: bool = False,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Encodes texts into a file, or into a folder of shards; whole or not at all.
+
+    A text file is one document, or with `lines` each line of it; a line of JSON Lines or a row of
+    a table is one. Memory does not grow with the sources. The bytes do not depend on `threads`.
+
+    Args:
+        sources: paths, as the command line takes them, or sources that are open.
+        target: the file; for `megatron` without its ending; with `shard_size` a folder.
+        form: one of `tokctl.idfiles.FORMS`.
+        dtype: `uint16`, `uint32` or `int32`; by the vocabulary without it (see `dtype_for`).
+        eos: a token of the vocabulary, by its text, that is put behind each document.
+        special, errors, threads: as in `Tokenizer.encode_batch` and `tokctl.sources`.
+        index: a file for where documents end (bin, npy): 64-bit numbers as `.npy`.
+        shard_size: ids of a shard.
+        resume: goes on where an earlier run into the same folder stopped; needs `shard_size`.
+        reading: how paths are read.
+        progress: called with `encode`, the bytes read and their total, or None.
+
+    Raises:
+        TokctlError: a source can't be read, a file can't be written, a character has no id,
+            options do not go together.
+    """
+    from tokctl.idfiles.encoding import NativeEncoder, eos_id
+    from tokctl.sources import AUTO, open_sources
+
+    if form not in FORMS:
+        raise TokctlError(f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}")
+    kind = dtype_for(form, tokenizer.vocab_size, dtype)
+    last_id = None if eos is None else eos_id(tokenizer, eos)
+    tokenizer.special_matcher(special)  # an unknown token is an error before all else
+    opened: list[Source] = []
+    for source in sources:
+        if isinstance(source, (str, Path)):
+            opened += open_sources([source], reading or AUTO)
+        else:
+            opened.append(source)
+    encoder = NativeEncoder(
+        tokenizer, kind.width, last_id, lines=lines, special=special, errors=errors, threads=threads
+    )
+    job: dict[str, Any] = {}
+    if shard_size is not None:
+        how = reading or AUTO
+        options = {
+            "special": _listed(special),
+            "errors": errors,
+            "lines": lines,
+            "format": how.format,
+            "text_field": how.text_field,
+        }
+        job = job_description(
+            model_facts(tokenizer), form, kind, eos=eos, shard_size=shard_size, options=options
+        )
+    where = Target(target, form, kind, index, shard_size, resume, job)
+    return write_stream(ChunkStream(opened, encoder, progress), where)
+
+
+def write_stream(stream: ChunkStream, target: Target) -> Written:
+    """Writes the chunks of a stream.
+
+    Raises:
+        TokctlError: as `write`.
+    """
+    check_target(target)
+    if target.shard_size is None:
+        with open_writer(target.form, target.path, target.dtype, index=target.index) as writer:
+            for chunk in stream.chunks():
+                writer.add(chunk)
+        return Written(writer.documents, writer.ids)
+    from tokctl.idfiles.shards import write_shards
+
+    assert isinstance(target.path, (str, Path))
+    done = write_shards(
+        stream,
+        target.path,
+        form=target.form,
+        dtype=target.dtype,
+        size=target.shard_size,
+        job=target.job,
+        resume=target.resume,
+    )
+    totals = done.manifest["totals"]
+    return Written(totals["documents"], totals["ids"], done.manifest, done.kept, done.was_there)
+
+
+def check_target(target: Target) -> None:
+    """TokctlError where options do not go together, or a package is missing."""
+    if target.index is not None:
+        if target.form not in ("bin", "npy"):
+            raise TokctlError(
+                f"an index is for bin and npy: {target.form} holds its documents itself",
+                "leave the index out",
+            )
+        if target.shard_size is not None:
+            raise TokctlError("each shard has an index beside it", "leave the index out")
+    if target.resume and target.shard_size is None:
+        raise TokctlError("only shards can be resumed", "give the size of a shard, too")
+    if target.shard_size is not None and target.shard_size < 1:
+        raise TokctlError(f"a shard can't have {target.shard_size} ids", "take 1 or more")
+    if target.form == "parquet":
+        from tokctl.idfiles.parquet import WRITING_NEEDS_PYARROW, pyarrow
+
+        pyarrow(WRITING_NEEDS_PYARROW)
+
+
+def job_description(
+    model: dict[str, Any],
+    form: str,
+    dtype: Dtype,
+    *,
+    eos: str | None,
+    shard_size: int,
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    """The job of `write_shards`, as it stands in the manifest."""
+    job: dict[str, Any] = {
+        "model": model,
+        "form": form,
+        "dtype": None if form == "jsonl" else dtype.name,
+        "shard_size": shard_size,
+        "eos": eos,
+        "options": options,
+    }
+    if form == "parquet":
+        from tokctl.idfiles.parquet import WRITING_NEEDS_PYARROW, pyarrow
+
+        job["pyarrow"] = pyarrow(WRITING_NEEDS_PYARROW).__version__  # its release decides the bytes
+    return job
+
+
+def _listed(special: Special) -> list[str]:
+    """As the command line has it: `none` is no token, and `all` is one of its words."""
+    if isinstance(special, str):
+        return [] if special == "none" else [special]
+    return list(special)
+
+
+def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[str, Any]:
+    """What tells a model from others: its size, and the SHA-256 of its file; of what
+    `Tokenizer.save` writes, where it comes from no file or can come from several."""
+    import hashlib
+
+    if path is not None and Path(path).is_file() and tokenizer.format not in _SEVERAL_FILES:
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    else:
+        from tokctl import formats
+
+        digest = hashlib.sha256(formats.serialize(tokenizer.model)).hexdigest()
+    return {"sha256": digest, "vocab_size": tokenizer.vocab_size}
+
+
+class Encoder(Protocol):
+    """Makes chunks of a source; see `tokctl.idfiles.encoding.NativeEncoder`."""
+
+    def chunks(self, source: Document | Records, start: ResumePoint = ...) -> Iterator[Chunk]:
+        """The ids of a source, from `start` on, as they come."""
+
+
+class ChunkStream:
+    """Sources, and the encoder that makes chunks of them. `progress` gets the phase `encode`."""
+
+    def __init__(
+        self, sources: Sequence[Source], encoder: Encoder, progress: Progress | None = None
+    ) -> None:
+        self.sources = sources
+        self.encoder = encoder
+        self._tracked = Tracked(sources, progress)
+
+    def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:
+        """The chunks from `start` on, each with its source."""
+        for number, member, source in self._tracked.each(*start.source):
+            index = SourceIndex(number, member)
+            if index == start.source and start != STREAM_START:
+                point = start.resume
+                same = start.documents == point.documents
+                found = without(
+                    self.encoder.chunks(source, point),
+                    start.documents - point.documents,
+                    start.ids - point.ids if same else start.ids,
+                )
+            else:
+                found = self.encoder.chunks(source)
+            for chunk in found:
+                yield replace(chunk, source=index)
+                self._tracked.tell()
+
+
+#: Forms whose header is written at the end.
+_HEADER_LAST = ("npy", "safetensors")
+
+
+@contextlib.contextmanager
+def open_writer(
+    form: str,
+    target: str | Path | BinaryIO,
+    dtype: Dtype,
+    *,
+    index: str | Path | None = None,
+    starts: bool = False,
+    begun: bool = False,
+) -> Iterator[Writer]:
+    """A writer of one of `tokctl.idfiles.FORMS`, or of `jsonl`, whose chunks are lines already.
+
+    The file is there, whole, when the block ends without an error; else none is.
+
+        with open_writer("npy", "ids.npy", dtype_for("npy", 50_257)) as writer:
+            writer.add(Chunk.of([[1, 2], [3]], writer.dtype))
+
+    Args:
+        target: the file; `megatron` adds `.bin` and `.idx` to it, and gives the second its name
+            last. Or a stream, which is written to as chunks come (bin, parquet), or when they
+            have come: the others stay in a temporary file until then.
+        dtype: of the ids; the chunks must have its width.
+        index: a second file (bin and npy): an `.npy` of 64-bit numbers, where documents end.
+            It begins with 0 and has one number more than there are documents.
+        starts: the index is that of a shard: where documents begin.
+        begun: the first ids go on with a document that has begun in another shard.
+
+    Raises:
+        TokctlError: a file can't be written; `parquet` without pyarrow.
+    """
+    with ExitStack() as stack:
+        # What is opened first is given its name last.
+        found = None
+        if index is not None:
+            from tokctl.idfiles.npy import Index
+
+            found = Index(stack.enter_context(whole_file(index)), starts=starts, begun=begun)
+        writer = _opened(stack, form, target, dtype)
+        writer.index = found
+        try:
+            yield writer
+            writer.finish()
+            if found is not None:
+                found.finish()
+        except BaseException:
+            writer.abandon()
+            raise
+
+
+def files_of(form: str, target: str | Path) -> list[str]:
+    """The files that a writer makes at `target`, the largest first."""
+    return [f"{target}.bin", f"{target}.idx"] if form == "megatron" else [str(target)]
+
+
+def _opened(stack: ExitStack, form: str, target: str | Path | BinaryIO, dtype: Dtype) -> Writer:
+    if form == "megatron":
+        from tokctl.idfiles.megatron import MegatronWriter
+
+        if not isinstance(target, (str, Path)):
+            raise TokctlError("Megatron's files are two", "name them: -o PREFIX")
+        data, idx = files_of(form, target)
+        second = stack.enter_context(whole_file(idx))
+        first = stack.enter_context(whole_file(data))
+        return MegatronWriter(first, second, stack.enter_context(_beside(target)), dtype)
+    if isinstance(target, (str, Path)):
+        out = stack.enter_context(whole_file(target))
+        is_file = out.seekable()
+    else:
+        out, is_file = target, False
+    if form in _HEADER_LAST:
+        out = out if is_file else stack.enter_context(spooled(out))
+    if form == "npy":
+        from tokctl.idfiles.npy import NpyWriter
+
+        return NpyWriter(out, dtype)
+    if form == "safetensors":
+        from tokctl.idfiles.safetensors import SafetensorsWriter
+
+        return SafetensorsWriter(out, stack.enter_context(_beside(target)), dtype)
+    if form == "parquet":
+        from tokctl.idfiles.parquet import ParquetWriter
+
+        return ParquetWriter(out, dtype)
+    from tokctl.idfiles.raw import RawWriter
+
+    return RawWriter(out, dtype, flush=not is_file)
+
+
+def _beside(target: str | Path | BinaryIO) -> BinaryIO:
+    """A temporary file without a name, on the same disk as the ids."""
+    folder = None
+    if isinstance(target, (str, Path)) and (not Path(target).exists() or Path(target).is_file()):
+        folder = Path(target).parent
+    return tempfile.TemporaryFile(dir=folder)
+
+
+@contextlib.contextmanager
+def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
+    """A temporary file that is copied to `out` when the block ends without an error."""
+    try:
+        spool = tempfile.TemporaryFile()  # noqa: SIM115
+    except OSError as error:
+        raise _no_room(error) from None
+    with spool:
+        try:
+            yield spool
+            spool.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _no_room(error) from None
+        spool.seek(0)
+        shutil.copyfileobj(spool, out, 1 << 20)
+        out.flush()
+
+
+def _no_room(error: OSError) -> TokctlError:
+    return TokctlError(
+        f"can't keep ids in {tempfile.gettempdir()}: {os.strerror(error.errno or 0)}",
+        "name a folder with room in $TMPDIR, or write to a file: -o PATH",
+    )
