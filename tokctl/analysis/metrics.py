@@ -375,13 +375,12 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
 
     A space or a marker that is a token of its own has no bytes left: (start, b"").
     """
-    kind, text = recipe.marker
-    mark = text.encode()
-    if kind == "continuation":
+    mark = recipe.marker.text.encode()
+    if recipe.marker.is_continuation:
         return ("inside", token[len(mark) :]) if token.startswith(mark) else ("start", token)
-    if kind == "start":
+    if recipe.marker.starts_words:
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
-    if kind in ("end", "end-fused"):
+    if recipe.marker.ends_words:
         return ("end", token[: -len(mark)]) if token.endswith(mark) else ("open", token)
     if space := space_mark(recipe):
         mark = space.encode()

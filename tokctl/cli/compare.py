@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
-#: Why a vocabulary did not fill up.
-_EXHAUSTED = {
-    "bpe": "no pair was left to merge",
-    "wordpiece": "no pair was left to merge",
-    "unigram": "the text gave no more pieces",
-    "word": "the text has no more words",
-    "char": "the text has no more characters",
-}
 
 EXAMPLES = """Examples:
 
@@ -246,7 +238,7 @@ def _train(
         size = trained[name, sizes[-1]].vocab_size
         if size < sizes[-1]:
             world.say(
-                f"note: {name} has {size:,} ids: {_EXHAUSTED[recipe.algorithm]}; "
+                f"note: {name} has {size:,} ids: {recipe.traits.exhausted}; "
                 "with a smaller --vocab more words are split"
             )
     return trained

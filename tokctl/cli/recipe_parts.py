@@ -145,7 +145,7 @@ def _for_spaces(base: Recipe, changed: Mapping[str, Any]) -> tuple[Part, ...]:
         # The spaces that a metaspace decoder makes belong to the pre-tokenizer's `▁`.
         if before is not None:
             decoders = tuple(part for part in decoders if part.kind not in _OF_METASPACE)
-        if after is not None and marker.kind in ("none", "continuation"):
+        if after is not None and (not marker.text or marker.is_continuation):
             decoders = tuple(part for part in decoders if part.kind not in ("join", "wordpiece"))
             prepend, replacement = after
             undo = DECODERS.part("metaspace", prepend=prepend, replacement=replacement)

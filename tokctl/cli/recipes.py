@@ -20,19 +20,19 @@ _NOT_LONGEST_MATCH = (
 )
 
 #: The options that only some algorithms have.
-_FOR = {
-    "score": ("wordpiece",),
-    "segment": ("wordpiece",),
-    "unknown": ("wordpiece",),
-    "max_input_chars": ("wordpiece",),
-    "marker": ("bpe", "wordpiece"),
-    "tie_break": ("bpe", "wordpiece"),
-    "show_steps": ("bpe", "wordpiece", "unigram"),
-    "min_frequency": ("bpe", "wordpiece", "word", "char"),
-    "byte_fallback": ("bpe", "unigram"),
-    "fuse_unknown": ("bpe", "unigram"),
-    "graphemes": ("char",),
-}
+_NOT_FOR_ALL = (
+    "score",
+    "segment",
+    "unknown",
+    "max_input_chars",
+    "marker",
+    "tie_break",
+    "show_steps",
+    "min_frequency",
+    "byte_fallback",
+    "fuse_unknown",
+    "graphemes",
+)
 
 
 def recipe_of(
@@ -120,12 +120,14 @@ def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
 
 def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
     """TokctlError where an option is for other algorithms than that of `base`."""
-    for name, algorithms in _FOR.items():
+    for name in _NOT_FOR_ALL:
         # A number that does nothing is as good as none.
         given = asked[name] not in (None, False, 0) and (name, asked[name]) != ("min_frequency", 1)
-        if given and base.algorithm not in algorithms:
+        if given and name not in base.traits.options:
+            from tokctl.model import ALGORITHMS
+
             option = f"--{name.replace('_', '-')}"
-            *most, last = algorithms
+            *most, last = (one.name for one in ALGORITHMS.values() if name in one.options)
             fitting = f"{', '.join(most)} and {last}" if most else last
             choice = f"take --algo {', '.join(most)} or {last}" if most else f"add --algo {last}"
             raise TokctlError(
@@ -159,11 +161,10 @@ def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
     from tokctl.model import UNKNOWNS
 
     changes: dict[str, Any] = {}
-    segmentation = base.segmentation
     if asked["segment"] is not None:
         options.choose("--segment", asked["segment"], tuple(_SEGMENTATIONS))
-        segmentation = changes["segmentation"] = _SEGMENTATIONS[asked["segment"]]
-    if segmentation != "longest-match":
+        changes["segmentation"] = _SEGMENTATIONS[asked["segment"]]
+    if not replace(base, **changes).matches_longest:
         for name in ("unknown", "max_input_chars"):
             if asked[name] is not None:
                 why, hint = _NOT_LONGEST_MATCH
@@ -203,7 +204,8 @@ def _marker(asked: str, base: Recipe) -> Marker:
             f"--marker can't be {asked!r}",
             "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none",
         )
-    if (kind == "continuation") != base.traits.marks_continuations:
+    marker = Marker(kind, text)
+    if marker.is_continuation != base.traits.marks_continuations:
         fits = (
             "continuation:TEXT"
             if base.traits.marks_continuations
@@ -213,7 +215,7 @@ def _marker(asked: str, base: Recipe) -> Marker:
             f"{base.algorithm} can't have {'an' if kind[0] == 'e' else 'a'} {kind} marker",
             f"choose: {fits}",
         )
-    return Marker(kind, text)
+    return marker
 
 
 def _check_special(token: str, mark: str) -> None:

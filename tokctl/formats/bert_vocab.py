@@ -104,7 +104,7 @@ def write(model: FilledRecipe) -> Files:
 
 def _tokens(model: FilledRecipe) -> list[str]:
     recipe = model.recipe
-    if recipe.algorithm != "wordpiece" or not recipe.matches_longest:
+    if not recipe.matches_longest:
         raise InexpressibleError("it holds WordPiece by the longest match only")
     if recipe.marker.text != "##":
         raise InexpressibleError(f"tokens inside words begin with ## there, not {recipe.marker}")

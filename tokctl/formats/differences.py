@@ -62,11 +62,11 @@ def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
         return tuple(part for part in parts if part.kind != "trim-offsets")
     if name != "decoders":
         return parts
-    kind, mark = recipe.marker
     usual: dict[str, Any] = {}
     if recipe.is_byte_level:
         usual = {"kind": "byte-level"}
-    elif kind == "end-fused":
+    elif recipe.marker.is_end_fused:
+        mark = recipe.marker.text
         token = mark.encode()
         inside = any(token in text.removesuffix(token) for text in model.tokens)
         usual = {} if inside else {"kind": "bpe-suffix", "suffix": mark}

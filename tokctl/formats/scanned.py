@@ -84,10 +84,9 @@ def fill(
     size = max([len(file), *(token.id + 1 for token in added)])
     if size > len(file) + len(added):
         return None
-    kind, mark = recipe.marker
     return file.fill(
         byte_level=recipe.is_byte_level,
-        mark=mark if kind == "continuation" else "",
+        mark=recipe.marker.text if recipe.marker.is_continuation else "",
         size=size,
         apart=[(token.text, token.id) for token in added if not token.ordinary],
     )

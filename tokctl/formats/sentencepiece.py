@@ -24,7 +24,7 @@ from tokctl.formats.contract import (
     damaged,
     training_lost,
 )
-from tokctl.model import FilledRecipe, Origin, Recipe, user_defined_score
+from tokctl.model import ALGORITHMS, Algorithm, FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
 
@@ -249,7 +249,7 @@ def made_of_missing(pieces: Iterable[str], characters: Set[str]) -> list[str]:
 
 #: The name of every recipe that comes out of such a file.
 NAME = "sentencepiece"
-ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "word": "lookup", "char": "symbols"}
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 #: The lowest number of single precision. It stands for the logarithm of 0 where that can't be.
@@ -290,7 +290,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
         TokctlError: tokctl can't run it.
     """
     trained = proto.trainer_spec
-    algorithm = ALGORITHMS.get(trained.model_type)
+    algorithm = MODEL_TYPES.get(trained.model_type)
     if algorithm is None:
         raise ValueError(f"its model type is {trained.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
@@ -298,14 +298,15 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     types = [piece.type for piece in proto.pieces]
     texts = _texts(tokens)
-    _check(proto, algorithm, texts, types)
+    traits = ALGORITHMS[algorithm]
+    _check(proto, traits, texts, types)
     scores = [float(piece.score) for piece in proto.pieces]
-    if algorithm in ("word", "char"):
+    if traits.by_frequency:
         # Of a character that is required and was never seen; no score decides anything here.
         scores = [LOWEST if score == -math.inf else score for score in scores]
     if not all(map(math.isfinite, scores)):
         raise ValueError("one of its scores is no number")
-    if algorithm == "unigram":
+    if traits.has_scores:
         scores = [
             user_defined_score(token) if kind == USER_DEFINED else score
             for token, score, kind in zip(tokens, scores, types, strict=True)
@@ -317,13 +318,13 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
         rules = (NORMALIZERS.part(default, keep=keep),)
     spaces = Spaces.of(proto)
     _check_kept_spaces(spaces, keep)
-    added = _added(algorithm, texts, types)
+    added = _added(traits, texts, types)
     unk_token = texts[types.index(UNKNOWN)]
     recipe = Recipe(
         name=NAME,
         algorithm=algorithm,
         normalizers=(*rules, *normalizers(spaces, rules=bool(rules))),
-        pre_tokenizers=WORDS if algorithm == "word" else (),
+        pre_tokenizers=WORDS if traits.learns_words else (),
         segmentation=SEGMENTATIONS[algorithm],
         unk_token=unk_token,
         byte_fallback=trained.byte_fallback,
@@ -335,7 +336,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
             unk_token,
             _surface(trained),
             byte_fallback=trained.byte_fallback,
-            words=algorithm == "word",
+            words=traits.learns_words,
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
@@ -356,7 +357,7 @@ def _texts(tokens: list[bytes]) -> list[str]:
     return texts
 
 
-def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> None:
+def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) -> None:
     """What SentencePiece itself asks of the pieces, and what tokctl can't do."""
     if not texts:
         raise ValueError("it has no pieces")
@@ -377,13 +378,13 @@ def _check(proto: Any, algorithm: str, texts: list[str], types: list[int]) -> No
             raise ValueError("its byte pieces are not all there")
     elif found:
         raise ValueError("it has byte pieces, but no byte fallback")
-    if algorithm == "bpe" and UNUSED in types:
+    if traits.is_plain_bpe and UNUSED in types:
         raise TokctlError(
             f"its piece {texts[types.index(UNUSED)]!r} is unused, and is taken apart again "
             "where merges make it",
             "use the model without a restricted vocabulary",
         )
-    if algorithm == "bpe":
+    if traits.is_plain_bpe:
         _check_characters(texts, types)
 
 
@@ -410,13 +411,13 @@ def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
             )
 
 
-def _added(algorithm: str, texts: list[str], types: list[int]) -> list[AddedToken]:
+def _added(traits: Algorithm, texts: list[str], types: list[int]) -> list[AddedToken]:
     """The pieces that ordinary text does not make, and those that are found first."""
     added = []
     for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
         if kind in (UNKNOWN, CONTROL, UNUSED):
             added.append(AddedToken(text, id_))
-        if kind == USER_DEFINED and algorithm in ("bpe", "char"):
+        if kind == USER_DEFINED and (traits.is_plain_bpe or traits.learns_characters):
             added.append(AddedToken(text, id_, special=False, normalized=True, literal=True))
     return added
 
@@ -465,7 +466,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     if idle and model.recipe.whole_words:
         name = model.spelled[idle[0]]
         losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
-    if model.recipe.segmentation != "merges":
+    if model.recipe.has_ranks:
         idle = _of_missing(model)
     if idle:
         names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
@@ -539,7 +540,7 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
     if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
         raise InexpressibleError("it has no token that text becomes")
     scores = _written_scores(model)
-    decides = model.recipe.algorithm in ("bpe", "unigram")
+    decides = not model.recipe.traits.by_frequency
     if decides and not all(math.isfinite(_single(score)) for score in scores):
         raise InexpressibleError("a score is too large for single precision")
     # What is written for these is not read: 0, as training writes it.
@@ -569,11 +570,9 @@ def _types(model: FilledRecipe) -> list[int]:
     for id_ in model.user_defined:
         types[id_] = USER_DEFINED
     kept = {text.encode() for part in model.recipe.normalizers for text in _kept(part)}
-    algorithm = model.recipe.algorithm
+    traits = model.recipe.traits
     for id_, text in enumerate(model.tokens):
-        if text in kept and (
-            algorithm == "word" or (algorithm == "unigram" and _is_best(model, id_))
-        ):
+        if text in kept and (traits.learns_words or (traits.has_scores and _is_best(model, id_))):
             types[id_] = USER_DEFINED
     for id_ in _of_one_byte(model):
         types[id_] = USER_DEFINED
@@ -902,7 +901,7 @@ def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
     _check_expressible(model)
     fit = fitted(model)
     found = [*fit.losses]
-    if model.recipe.algorithm == "bpe":
+    if model.recipe.traits.is_plain_bpe:
         ready, more = ranked(model)
         found += more
     else:
@@ -922,10 +921,10 @@ def _check_expressible(model: FilledRecipe) -> None:
         raise InexpressibleError(f"SentencePiece has no {algorithm}")
     if recipe.marker.text:
         raise InexpressibleError(f"SentencePiece has no word marker but {MARK}")
-    if algorithm != "bpe" and recipe.segmentation != SEGMENTATIONS[algorithm]:
+    if not recipe.traits.is_plain_bpe and recipe.segmentation != SEGMENTATIONS[algorithm]:
         raise InexpressibleError(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
     marked = MARK.encode()
-    if algorithm == "word" and not any(token.startswith(marked) for token in model.tokens):
+    if recipe.traits.learns_words and not any(token.startswith(marked) for token in model.tokens):
         raise InexpressibleError(f"SentencePiece's words begin with {MARK}, and none does here")
 
 
@@ -938,7 +937,7 @@ def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
         found.append(Loss("its fallback to bytes, which do not all have tokens"))
     if not recipe.fuse_unknown and not complete and recipe.unk_token is not None:
         found.append(Loss("that every unknown character, or word, is an unknown token of its own"))
-    looks_up = recipe.algorithm in ("unigram", "word") or recipe.whole_words
+    looks_up = recipe.traits.has_scores or recipe.traits.learns_words or recipe.whole_words
     if complete and recipe.precision == "double" and looks_up:
         found.append(Loss("that the text <0x41> becomes the token of that byte"))
     if recipe.traits.has_scores and recipe.precision == "double":
@@ -957,7 +956,9 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
             continue
         exact = token.normalized and token.literal and not recipe.pre_tokenizers
         plain = not (token.single_word or token.strip_left or token.strip_right)
-        if not (exact and plain and recipe.algorithm in ("bpe", "char")):
+        if not (
+            exact and plain and (recipe.traits.is_plain_bpe or recipe.traits.learns_characters)
+        ):
             found.append(Loss(f"the way that the added token {token.text!r} is found in a text"))
     kept = {piece.text.decode() for piece in listed if piece.type == USER_DEFINED}
     if fit.rules.blob and kept != set(fit.rules.keep):
@@ -979,7 +980,7 @@ def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> An
         if piece.type != 1:
             entry.type = piece.type
     trained = proto.trainer_spec
-    trained.model_type = {name: number for number, name in ALGORITHMS.items()}[recipe.algorithm]
+    trained.model_type = {name: number for number, name in MODEL_TYPES.items()}[recipe.algorithm]
     trained.vocab_size = len(listed)
     trained.treat_whitespace_as_suffix = fit.spaces.dummy == "behind"
     trained.byte_fallback = any(piece.type == BYTE for piece in listed)

@@ -27,7 +27,7 @@ _LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?\n", re.DOTALL)
 _START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
 _UNKNOWN = b"<unk>"
 _CONTROLS = (b"<s>", b"</s>", b"<pad>")
-_NUMBERS = {name: number for number, name in sentencepiece.ALGORITHMS.items()}
+_NUMBERS = {name: number for number, name in sentencepiece.MODEL_TYPES.items()}
 
 
 def is_one(source: Source) -> bool:
@@ -73,7 +73,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
         found.append(Loss("which pieces are user-defined"))
     if there.scores != here.scores:
         # Only sums of scores, or their order, decide anything.
-        ranks = there.recipe.algorithm == "bpe" and _order(there) == _order(here)
+        ranks = there.recipe.traits.is_plain_bpe and _order(there) == _order(here)
         minor = ranks or there.recipe.traits.by_frequency
         found.append(Loss("more than six digits of a score", minor))
     return found

@@ -388,7 +388,7 @@ def _name(model: FilledRecipe, data: bytes) -> str:
 def _ranked(model: FilledRecipe) -> FilledRecipe:
     """The model segmented by its ids; InexpressibleError where these are not its ranks."""
     recipe = model.recipe
-    if recipe.algorithm != "bpe":
+    if not recipe.traits.is_plain_bpe:
         raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
     if not recipe.is_byte_level:
         raise InexpressibleError("tiktoken's BPE is one of bytes, and this is one of characters")

@@ -193,7 +193,7 @@ def _contents(model: FilledRecipe) -> tuple[dict[str, int], list[tuple[str, str]
 def _as_written(model: FilledRecipe) -> FilledRecipe:
     """The model by merges; `InexpressibleError` where it is no BPE."""
     recipe = model.recipe
-    if recipe.algorithm != "bpe":
+    if not recipe.traits.is_plain_bpe:
         raise InexpressibleError(f"it holds merges, and this is a {recipe.algorithm} model")
     if recipe.replays_merges:
         raise InexpressibleError("it merges by rank, and this model replays its merges")

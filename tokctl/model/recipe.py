@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, AnyStr, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
@@ -74,9 +74,12 @@ class Marker(NamedTuple):
         mark = self.text.encode()
         return token.removesuffix(mark) if self.ends_words else token.removeprefix(mark)
 
-    def merged(self, left: bytes, right: bytes) -> bytes:
+    def merged(self, left: AnyStr, right: AnyStr) -> AnyStr:
         """The token that merging two neighbours makes: the right one's prefix goes."""
-        return left + (right.removeprefix(self.text.encode()) if self.is_continuation else right)
+        if not self.is_continuation:
+            return left + right
+        mark = self.text if isinstance(right, str) else self.text.encode()
+        return left + right.removeprefix(mark)
 
     def on_symbol(self, text: str, *, first: bool, last: bool) -> str:
         """How a character is spelled as a symbol of a word; `first` and `last`: of its symbols."""
@@ -157,6 +160,11 @@ class Recipe(Value):
     def is_byte_level(self) -> bool:
         """Are symbols, and so the alphabet, bytes? If not, they are characters."""
         return self.units == "bytes"
+
+    @property
+    def has_bare_characters(self) -> bool:
+        """Has every character of the training text an id in its bare form, too?"""
+        return self.alphabet == "characters"
 
     @property
     def matches_longest(self) -> bool:

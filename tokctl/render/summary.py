@@ -163,28 +163,22 @@ def _merge_list(tokenizer: Tokenizer, merges: Sequence[Merge]) -> str:
 
 
 def _why_stopped(tokenizer: Tokenizer, record: TrainingRecord) -> str:
-    algorithm = tokenizer.recipe.algorithm
+    traits = tokenizer.recipe.traits
     limits = []
     least, longest = record.min_frequency, record.max_token_length
     stopped = f"stopped at {tokenizer.vocab_size:,} of {record.vocab_size:,}: "
-    if algorithm == "unigram":
+    if traits.has_scores:
         return f"{stopped}the text has no more pieces that are of use"
-    if algorithm in ("word", "char"):
-        if least > 1:
-            limits.append(f"occurs {least:,} times")
-        if longest is not None:
-            limits.append(f"has a length of {longest:,} at most")
-        which = f" that {' and '.join(limits)}" if limits else ""
-        return f"{stopped}the text has no other {_UNITS[algorithm]}{which}"
     if least > 1:
         limits.append(f"occurs {least:,} times")
     if longest is not None:
-        limits.append(f"makes a token of {longest:,} at most")
+        what = "makes a token" if traits.learns_merges else "has a length"
+        limits.append(f"{what} of {longest:,} at most")
     which = f" that {' and '.join(limits)}" if limits else ""
-    return f"{stopped}no pair{which} is left to merge"
-
-
-_UNITS = {"word": "word", "char": "character"}
+    if traits.learns_merges:
+        return f"{stopped}no pair{which} is left to merge"
+    unit = "word" if traits.learns_words else "character"
+    return f"{stopped}the text has no other {unit}{which}"
 
 
 def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:

@@ -71,7 +71,7 @@ class Encodes(Described):
 
     def as_bytes(self, text: str | bytes) -> bytes:
         """The bytes of a text, as `as_bytes` has them for this recipe's units."""
-        return as_bytes(text, self.recipe.units)
+        return as_bytes(text, byte_level=self.recipe.is_byte_level)
 
     def encode(
         self,

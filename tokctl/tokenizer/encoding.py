@@ -13,6 +13,7 @@ from tokctl.errors import TokctlError
 from tokctl.values import Value, cached_property
 
 if TYPE_CHECKING:
+    from tokctl.model import Marker
     from tokctl.tokenizer.encodes import Encodes, Special
 
 T = TypeVar("T")
@@ -275,7 +276,7 @@ def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[i
 
 def token_names(
     tokens: Sequence[str],
-    marker: tuple[str, str],
+    marker: Marker,
     ids: list[int],
     data: bytes,
     starts: list[int],
@@ -286,18 +287,13 @@ def token_names(
     of the text `data`, with the marker (kind and text) where that would stand."""
     if NO_ID not in ids:
         return [tokens[id_] for id_ in ids]
-    kind, mark = marker
     names = []
     for place, id_ in enumerate(ids):
         if id_ != NO_ID:
             names.append(tokens[id_])
             continue
         name = data[starts[place] : ends[place]].decode("utf-8", "replace")
-        inside = place > 0 and words[place] == words[place - 1]
+        first = place == 0 or words[place] != words[place - 1]
         last = place + 1 == len(ids) or words[place] != words[place + 1]
-        if kind == "continuation" and inside:
-            name = mark + name
-        elif kind == "end-fused" and last:
-            name += mark
-        names.append(name or mark)
+        names.append(marker.on_symbol(name, first=first, last=last) or marker.text)
     return names

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from tokctl.errors import TokctlError
 
 
-def as_bytes(text: str | bytes, units: str) -> bytes:
-    """The bytes of a text; TokctlError where a recipe with these units can't read them.
+def as_bytes(text: str | bytes, *, byte_level: bool) -> bytes:
+    """The bytes of a text; TokctlError where a recipe can't read them that is, or is not,
+    byte-level.
 
     In a str for bytes, lone surrogates stand for bytes that are not UTF-8 (Python's
     `surrogateescape`).
@@ -16,13 +17,13 @@ def as_bytes(text: str | bytes, units: str) -> bytes:
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
     if isinstance(text, bytes):
-        if units == "characters":
+        if not byte_level:
             _check_utf8(text)
         return text
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        if units == "bytes":
+        if byte_level:
             try:
                 return text.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:

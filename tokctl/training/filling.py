@@ -64,7 +64,7 @@ def fill(
             "the text is empty or blank, or --min-count is higher than every count",
         )
     tell = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
-    trainer = _TRAINERS[recipe.algorithm]
+    trainer = TRAINERS[recipe.traits.trainer]
     try:
         trained = trainer(counts, read, recipe, options, tell)
     except _native.CoreError as error:
@@ -142,7 +142,7 @@ def _by_merges(
         special_tokens=special,
         reserved=_reserved(recipe),
         initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
-        bare_characters=recipe.alphabet == "characters",
+        bare_characters=recipe.has_bare_characters,
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
         limits=limits(options),
@@ -239,12 +239,11 @@ def _round(row: _native._RoundRow) -> Round:
     return Round(pieces, objective, tokens, unused, dropped, named)
 
 
-_TRAINERS = {
-    "bpe": _by_merges,
-    "wordpiece": _by_merges,
+#: By what an algorithm says its trainer is.
+TRAINERS = {
+    "merges": _by_merges,
     "unigram": _by_likelihood_of_pieces,
-    "word": _by_frequency,
-    "char": _by_frequency,
+    "frequency": _by_frequency,
 }
 
 

@@ -69,7 +69,6 @@ class WatchApp(App[None]):
         super().__init__(ansi_color=None if color else True)
         self.theme = "textual-light" if light else "textual-dark"
         self.replay = replay
-        self.algorithm = replay.tokenizer.recipe.algorithm
         self.model_name = model_name
         self.text_name = text_name
         self.arrange = "changed" if len(replay.counts) > _MANY else "scan"

@@ -19,9 +19,11 @@ class Top(Panel):
     def rows(self, width: int, height: int) -> Iterator[Content]:  # noqa: ARG002
         app = self.watch_app
         frame = app.frame
-        names = {"bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
-        algorithm = names.get(app.algorithm, app.algorithm)
-        yield row((algorithm, "bold"), f" {plain(app.model_name)}", f" on {plain(app.text_name)}")
+        yield row(
+            (app.replay.tokenizer.recipe.traits.title, "bold"),
+            f" {plain(app.model_name)}",
+            f" on {plain(app.text_name)}",
+        )
         unit = app.replay.unit
         title = f"{unit} {frame.step:,} of {frame.total:,} "
         size = f" vocabulary {frame.vocabulary:,}"

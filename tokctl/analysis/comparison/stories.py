@@ -213,8 +213,8 @@ class Reasons:
                 return self._unknown(word, covered)
             if self._is_byte(encoding.raw_ids[place]):
                 return f"it has no token for {covered}: bytes stand for it"
-        algorithm = self.tokenizer.recipe.algorithm
-        if algorithm == "char":
+        recipe = self.tokenizer.recipe
+        if recipe.traits.learns_characters:
             return "each character is a token"
         if len(ids) == 1:
             whole = self._whole(ids[0])
@@ -226,11 +226,11 @@ class Reasons:
             for place in covering[:-1]
             if encoding.word_ids[place] == encoding.word_ids[place + 1]
         ]
-        if not pairs or (algorithm == "unigram" and len(pairs) < len(ids) - 1):
+        if not pairs or (recipe.traits.has_scores and len(pairs) < len(ids) - 1):
             return "the pre-tokenizer cuts it there"
-        if algorithm == "unigram":
+        if recipe.traits.has_scores:
             return self._no_piece(word)
-        if self.tokenizer.recipe.has_ranks or not self.tokenizer.merges:
+        if recipe.has_ranks or not self.tokenizer.merges:
             first, second = map(self._name, pairs[0])
             return f"no token is spelled {first} and {second} together"
         return self._not_merged(word, pairs)

@@ -78,10 +78,9 @@ class History:
 
     def instead(self, pair: tuple[int, int]) -> MergeRecord | None:
         """The merge that makes the token which two neighbours would spell, where one does."""
-        kind, mark = self.model.recipe.marker
         left, right = (self.model.tokens[id_] for id_ in pair)
-        right = right.removeprefix(mark.encode()) if kind == "continuation" else right
-        ranks = self.made_by.get(self._ids.get(left + right, -1), ())
+        token = self.model.recipe.marker.merged(left, right)
+        ranks = self.made_by.get(self._ids.get(token, -1), ())
         return self.record(ranks[0]) if ranks else None
 
     @cached_property
@@ -204,17 +203,12 @@ def name_symbols(
 
 
 def _unknown_name(recipe: Recipe, data: bytes, start: int, end: int) -> str:
-    kind, mark = recipe.marker
     if recipe.is_byte_level:
         return byte_level.spell(data[start:end])
     if start == end:  # a marker that is a symbol of its own
-        return mark
+        return recipe.marker.text
     name = data[start:end].decode("utf-8", "replace")
-    if kind == "continuation" and start > 0:
-        return mark + name
-    if kind == "end-fused" and end == len(data):
-        return name + mark
-    return name
+    return recipe.marker.on_symbol(name, first=start == 0, last=end == len(data))
 
 
 Pair = tuple[int, int]
@@ -299,10 +293,9 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     Raises:
         TokctlError: another algorithm; a model whose file does not tell its training.
     """
-    algorithm = tokenizer.recipe.algorithm
-    if algorithm != "unigram":
+    if not tokenizer.recipe.traits.has_scores:
         other = "see its merges: --merges" if tokenizer.merges else "see a token: --token TOKEN"
-        raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
+        raise TokctlError(f"a {tokenizer.recipe.algorithm} model is not trained in rounds", other)
     if not tokenizer.model.rounds:
         raise TokctlError(
             "this model's file says nothing of its training",

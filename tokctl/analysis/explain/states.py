@@ -201,9 +201,7 @@ class Criterion:
         self.least = training.min_frequency if training else 1
         self._longest = training.max_token_length if training else None
         self._tokens = model.tokens
-        self._units = recipe.units
-        kind, mark = recipe.marker
-        self._marker = kind, mark.encode()
+        self._recipe = recipe
         self._never = {model.tokens[id_] for id_ in model.apart}
         self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
         if recipe.is_byte_level:
@@ -221,18 +219,12 @@ class Criterion:
     def joined(self, pair: Pair) -> bytes:
         """The token that merging a pair makes."""
         left, right = self._tokens[pair[0]], self._tokens[pair[1]]
-        kind, mark = self._marker
-        return left + (right.removeprefix(mark) if kind == "continuation" else right)
+        return self._recipe.marker.merged(left, right)
 
     def _length(self, pair: Pair) -> int:
         """Of the token, in units, without its marker."""
-        text = self.joined(pair)
-        kind, mark = self._marker
-        if kind in ("end", "end-fused"):
-            text = text.removesuffix(mark)
-        elif kind != "none":
-            text = text.removeprefix(mark)
-        return len(text) if self._units == "bytes" else len(text.decode("utf-8", "replace"))
+        text = self._recipe.marker.removed_from(self.joined(pair))
+        return len(text) if self._recipe.is_byte_level else len(text.decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tokctl.analysis.explain.history import MergeRecord, history_of
 from tokctl.analysis.explain.vocabulary import (
-    KINDS,
     Reach,
     content_of,
     is_byte_token,
@@ -159,7 +158,7 @@ def _has_merges(recipe: Recipe) -> bool:
 
 def _kinds(tokenizer: Tokenizer) -> dict[str, int]:
     found = Counter(kind_of(tokenizer, id_) for id_ in range(tokenizer.vocab_size))
-    first = {kind: found.pop(kind, 0) for kind in KINDS[tokenizer.recipe.algorithm]}
+    first = {kind: found.pop(kind, 0) for kind in tokenizer.recipe.traits.token_kinds}
     return first | dict(sorted(found.items()))
 
 

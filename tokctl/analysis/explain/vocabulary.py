@@ -114,14 +114,11 @@ def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
     """The bytes of text that a token stands for: its own, without the word marker."""
     token = tokenizer.model.tokens[id_]
-    kind, mark = tokenizer.recipe.marker
     if id_ in tokenizer.model.apart:
         return token
     if space := space_mark(tokenizer.recipe):
         return token.removeprefix(space.encode())
-    if kind in ("start", "continuation"):
-        return token.removeprefix(mark.encode())
-    return token.removesuffix(mark.encode()) if mark else token
+    return tokenizer.recipe.marker.removed_from(token)
 
 
 def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
@@ -187,16 +184,6 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
             yield start, b""
 
 
-#: The kinds that each algorithm's tokens have, in the order in which they are listed.
-KINDS = {
-    "bpe": ("special", "alphabet", "merged"),
-    "wordpiece": ("special", "alphabet", "merged"),
-    "unigram": ("special", "character", "piece"),
-    "word": ("special", "word"),
-    "char": ("special", "character"),
-}
-
-
 def kind_of(tokenizer: Tokenizer, id_: int) -> str:
     """One of the kinds above."""
     model = tokenizer.model
@@ -206,12 +193,12 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
         return "byte"
     if id_ in model.apart:
         return "added"
-    algorithm = tokenizer.recipe.algorithm
-    if algorithm == "word":
+    traits = tokenizer.recipe.traits
+    if traits.learns_words:
         return "word"
-    if algorithm == "char":
+    if traits.learns_characters:
         return "character"
-    if algorithm == "unigram":
+    if traits.has_scores:
         return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
     if id_ in history_of(tokenizer).made_by:
         return "merged"
@@ -245,13 +232,14 @@ def script_of(text: bytes) -> str:
 def place_of(tokenizer: Tokenizer, id_: int) -> str:
     """Where in a word an ordinary token stands, as far as its spelling says."""
     token = tokenizer.model.tokens[id_]
-    kind, mark = tokenizer.recipe.marker
-    if kind == "continuation":
-        return "continuation" if token.startswith(mark.encode()) else "word start"
-    if kind == "start":
-        return "word start" if token.startswith(mark.encode()) else "continuation"
-    if kind in ("end", "end-fused"):
-        return "word end" if token.endswith(mark.encode()) else "before the word end"
+    marker = tokenizer.recipe.marker
+    mark = marker.text.encode()
+    if marker.is_continuation:
+        return "continuation" if token.startswith(mark) else "word start"
+    if marker.starts_words:
+        return "word start" if token.startswith(mark) else "continuation"
+    if marker.ends_words:
+        return "word end" if token.endswith(mark) else "before the word end"
     if space := space_mark(tokenizer.recipe):
         return "word start" if token.startswith(space.encode()) else "continuation"
     if tokenizer.recipe.traits.learns_words:

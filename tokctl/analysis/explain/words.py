@@ -583,14 +583,14 @@ def _word(
     nbest: int,
 ) -> Word:
     """One pre-token, which the encoder has made these tokens of."""
-    segmentation = tokenizer.recipe.segmentation
-    if segmentation == "longest-match":
+    recipe = tokenizer.recipe
+    if recipe.matches_longest:
         return match_word(tokenizer, data)
-    if segmentation == "viterbi":
+    if recipe.traits.has_scores:
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
-    if segmentation in ("lookup", "symbols"):
+    if not recipe.segments_by_merging:
         return look_up(tokenizer, data, names, ids)
-    if tokenizer.recipe.whole_words and len(ids) == 1 and _is_token(tokenizer, data, ids[0]):
+    if recipe.whole_words and len(ids) == 1 and _is_token(tokenizer, data, ids[0]):
         return MergedWord(data, (), (), names, (), names, ids, whole=True)
     return _merge_word(tokenizer, data, names, ids)
 

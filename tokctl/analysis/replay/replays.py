@@ -452,14 +452,12 @@ class MergeReplay(Replay):
     def _leading(self, pair: Pair, place: int, own: Pair | None) -> LeadingPair:
         tokens, symbols, count = self.tokenizer.tokens, self._tally.symbols, self._tally.pairs[pair]
         left, right = pair
-        kind, mark = self.tokenizer.recipe.marker
-        tail = tokens[right].removeprefix(mark) if kind == "continuation" else tokens[right]
         return LeadingPair(
             place=place,
             left=tokens[left],
             right=tokens[right],
             ids=pair,
-            token=tokens[left] + tail,
+            token=self.tokenizer.recipe.marker.merged(tokens[left], tokens[right]),
             count=count,
             left_count=symbols[left],
             right_count=symbols[right],

@@ -41,24 +41,23 @@ def to_json(recipe: Recipe) -> Json | None:
         return in_sequence((_WRITERS[part.kind](part) for part in recipe.decoders), "decoders")
     if recipe.is_byte_level:
         return _BYTE_LEVEL
-    kind, text = recipe.marker
-    if kind == "continuation":
-        return {"type": "WordPiece", "prefix": text, "cleanup": False}
-    if kind == "end-fused":
-        return {"type": "BPEDecoder", "suffix": text}
+    if recipe.marker.is_continuation:
+        return {"type": "WordPiece", "prefix": recipe.marker.text, "cleanup": False}
+    if recipe.marker.is_end_fused:
+        return {"type": "BPEDecoder", "suffix": recipe.marker.text}
     return {"type": "Fuse"}
 
 
-def from_json(data: Any, units: str) -> list[Part]:
+def from_json(data: Any, *, of_bytes: bool) -> list[Part]:
     """The decoders that a component stands for."""
     components = flatten(data, "decoder", "decoders")
     if not components:
         # Without a decoder they put a space between tokens, even where these spell bytes.
-        return [] if units == "bytes" else [_part("join")]
-    if units == "bytes" and [fields.type for fields in components] == ["ByteLevel"]:
+        return [] if of_bytes else [_part("join")]
+    if of_bytes and [fields.type for fields in components] == ["ByteLevel"]:
         # What a model of bytes does anyway.
         return []
-    if units == "bytes" and components[0].type != "ByteLevel":
+    if of_bytes and components[0].type != "ByteLevel":
         raise TokctlError(
             f"its decoder {components[0].type} gets bytes as they are spelled, which tokctl has "
             "no decoder for",

@@ -31,7 +31,6 @@ def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
 
     lossy: writes one that drops unknown characters, too.
     """
-    kind, mark = recipe.marker
     if fails_at_bytes(recipe) and not lossy:
         raise InexpressibleError("its Unigram falls back to bytes only with an unknown token")
     if drops_unknown(recipe) and not lossy:
@@ -40,14 +39,17 @@ def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
         )
     if recipe.unk_token is None and needs_unknown(recipe):
         raise InexpressibleError(f"its {recipe.algorithm} models need an unknown token")
-    if kind in ("start", "end"):
-        raise InexpressibleError(f"it has no word marker that is a symbol of its own ({mark})")
-    return _WRITERS[recipe.algorithm](recipe, unk_id)
+    if recipe.marker.is_symbol:
+        raise InexpressibleError(
+            f"it has no word marker that is a symbol of its own ({recipe.marker.text})"
+        )
+    theirs = recipe.traits.huggingface.get(recipe.segmentation)
+    if theirs is None:
+        raise InexpressibleError(recipe.traits.not_in_huggingface)
+    return _WRITERS[theirs](recipe, unk_id)
 
 
 def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
-    if recipe.segmentation not in ("merges", "symbols"):
-        raise InexpressibleError("its BPE merges by rank only")
     return {
         "type": "BPE",
         "dropout": None,
@@ -61,8 +63,6 @@ def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
 
 
 def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
-    if not recipe.matches_longest:
-        raise InexpressibleError("its WordPiece does not replay merges")
     if recipe.unknown != "word":
         raise InexpressibleError("its WordPiece knows no unknown characters, only unknown words")
     return {
@@ -89,18 +89,8 @@ def _word(recipe: Recipe, _unk_id: int | None) -> Json:
     return {"type": "WordLevel", "unk_token": recipe.unk_token}
 
 
-def _char(recipe: Recipe, unk_id: int | None) -> Json:
-    """Characters are BPE without merges, or words where a pre-tokenizer cuts them out."""
-    return (_word if recipe.looks_up_pre_tokens else _bpe)(recipe, unk_id)
-
-
-_WRITERS = {
-    "bpe": _bpe,
-    "wordpiece": _wordpiece,
-    "unigram": _unigram,
-    "word": _word,
-    "char": _char,
-}
+#: By the type of their model; which one an algorithm has is said in `tokctl.model.algorithms`.
+_WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLevel": _word}
 
 
 # -- reading --------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def _scores(model: FilledRecipe) -> Steps:
 
 def _segmentation(model: FilledRecipe) -> Steps:
     recipe = model.recipe
-    if recipe.algorithm == "bpe" and recipe.replays_merges:
+    if recipe.traits.is_plain_bpe and recipe.replays_merges:
         yield Step(
             _with(model, segmentation="merges"),
             "merges that are replayed one after the other: it merges by rank",

@@ -30,11 +30,11 @@ _THEIR_BEHAVIOURS = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
 _PUNCTUATION = "[\\p{P}$+<=>^`|~]"
 
 
-def to_json(parts: tuple[Part, ...], units: str) -> Json | None:
+def to_json(parts: tuple[Part, ...], *, of_bytes: bool) -> Json | None:
     """The component for pre-tokenizers; `InexpressibleError` where there is none."""
     components = []
     steps = list(parts)
-    if units == "bytes":
+    if of_bytes:
         use_regex = bool(steps) and steps[-1].kind == "gpt2"
         if use_regex:
             steps.pop()

@@ -22,7 +22,7 @@ from tokctl.formats.huggingface import (
 )
 from tokctl.formats.huggingface.models import ReadModel
 from tokctl.formats.scanned import LongWayError, fill
-from tokctl.model import FilledRecipe, Merge, Origin, Recipe, byte_level
+from tokctl.model import ALGORITHMS, FilledRecipe, Merge, Origin, Recipe, byte_level
 from tokctl.model.parts import AddedToken, Part, template_pieces
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read(document: dict[str, Any], file: ModelFile | None = None) -> FilledRecip
     splitting, splits_bytes = pre_tokenizers.from_json(document.get("pre_tokenizer"))
     if spells_bytes and (splitting or splits_bytes):
         raise TokctlError("its pre-tokenizers split what its normalizer ByteLevel has spelled")
-    units = "bytes" if spells_bytes or splits_bytes else "characters"
+    of_bytes = spells_bytes or splits_bytes
     size = len(model.vocabulary) if file else len(model.spelled)
     # A token that is added gets the number of tokens as its id, even where that is taken.
     given = size - len(model.holes)
@@ -62,17 +62,17 @@ def read(document: dict[str, Any], file: ModelFile | None = None) -> FilledRecip
     )
     after = post_processors.from_json(document.get("post_processor"), ids)
     added = _with_special(added, [model.unk_token, *_named(after)], ids)
-    if units == "bytes":
+    if of_bytes:
         _check_bytes(model)
     recipe = Recipe(
         **{"name": NAME, **model.recipe},
         normalizers=tuple(before),
         pre_tokenizers=tuple(splitting),
-        units=units,
-        alphabet="bytes" if units == "bytes" else "seen",
+        units="bytes" if of_bytes else "characters",
+        alphabet="bytes" if of_bytes else "seen",
         unk_token=model.unk_token,
         post_processors=tuple(after),
-        decoders=tuple(decoders.from_json(document.get("decoder"), units)),
+        decoders=tuple(decoders.from_json(document.get("decoder"), of_bytes=of_bytes)),
         special_tokens=tuple(token.text for token in added if token.special),
     )
     apart = {token.id for token in added if not token.ordinary}
@@ -130,7 +130,7 @@ def _with_special(
 def _check_bytes(model: ReadModel) -> None:
     """TokctlError unless every byte has a token, and normal BPE is made of them."""
     algorithm = model.recipe["algorithm"]
-    if algorithm != "bpe":
+    if not ALGORITHMS[algorithm].reads_bytes:
         raise TokctlError(
             f"its {algorithm} model reads bytes spelled as characters",
             "tokctl has bytes for BPE only",

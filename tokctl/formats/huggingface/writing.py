@@ -47,7 +47,9 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
         "padding": None,
         "added_tokens": added_tokens.to_json(added),
         "normalizer": normalizers.to_json(recipe.normalizers),
-        "pre_tokenizer": pre_tokenizers.to_json(recipe.pre_tokenizers, recipe.units),
+        "pre_tokenizer": pre_tokenizers.to_json(
+            recipe.pre_tokenizers, of_bytes=recipe.is_byte_level
+        ),
         "post_processor": post_processors.to_json(recipe.post_processors, ids),
         "decoder": decoders.to_json(recipe),
         "model": model,
@@ -98,7 +100,7 @@ def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
     always may: Hugging Face finds the token before its model can, but for one that stands
     inside a word, or that only the normalized text spells.)"""
     text = token.text
-    if recipe.segmentation in ("longest-match", "lookup") or recipe.whole_words:
+    if recipe.matches_longest or recipe.looks_up_pre_tokens or recipe.whole_words:
         return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
     if recipe.traits.has_scores:
         raw = bool(recipe.normalizers) and not token.normalized

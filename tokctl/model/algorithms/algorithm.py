@@ -33,6 +33,8 @@ class Algorithm(NamedTuple):
             missing.
         marker_kinds: the kinds of word markers that its recipes can have.
         learns_merges: training merges pairs of symbols (BPE, WordPiece).
+        is_plain_bpe: merges by rank, or ranks, say all about its segmentation, as files of merges
+            (merges.txt), of ranks (tiktoken) and SentencePiece's BPE have it.
         has_scores: each token has a log probability, and training goes in rounds (Unigram). A
             pre-token then has many segmentations, of which the best is taken.
         learns_words: the tokens are whole pre-tokens, the most frequent ones.
@@ -57,6 +59,7 @@ class Algorithm(NamedTuple):
     default_characters: Mapping[str, Any] = {}
     marker_kinds: tuple[str, ...] = ("none",)
     learns_merges: bool = False
+    is_plain_bpe: bool = False
     has_scores: bool = False
     learns_words: bool = False
     learns_characters: bool = False

@@ -35,6 +35,7 @@ BPE = Algorithm(
     not_in_huggingface="its BPE merges by rank only",
     marker_kinds=("none", "end", "end-fused", "start"),
     learns_merges=True,
+    is_plain_bpe=True,
     reads_bytes=True,
     is_nested=True,
 )

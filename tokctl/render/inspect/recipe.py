@@ -75,7 +75,7 @@ def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str,
 
 def _marked(recipe: Recipe) -> str:
     kind, mark = recipe.marker
-    if kind == "none" and (space := space_mark(recipe)):
+    if not mark and (space := space_mark(recipe)):
         return f"{visible(space)} for each space"
     return _MARKERS[kind].format(visible(mark))
 
@@ -183,7 +183,7 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
 def _exhausted(recipe: Recipe) -> str:
     if recipe.traits.learns_merges:
         return "no pair was left"
-    return f"the text gave no more {'pieces' if recipe.algorithm == 'unigram' else 'tokens'}"
+    return f"the text gave no more {'pieces' if recipe.traits.has_scores else 'tokens'}"
 
 
 def whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str, str]]:

@@ -24,13 +24,6 @@ from tokctl.render.inspect.recipe import (
 from tokctl.render.inspect.rounds import rounds_lines, rounds_table
 from tokctl.wording import plural
 
-ALGORITHM_NAMES = {
-    "bpe": "BPE",
-    "wordpiece": "WordPiece",
-    "unigram": "Unigram",
-    "word": "words",
-    "char": "characters",
-}
 #: Columns of the longest bar.
 BAR = 30
 #: The greatest length that a terminal is shown by itself.
@@ -61,7 +54,7 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     """What a model is and where it came from: names and values for people."""
     recipe = summary.recipe
     yield from source_facts(summary.source)
-    yield "algorithm", f"{ALGORITHM_NAMES[recipe.algorithm]}, recipe {visible(recipe.name)}"
+    yield "algorithm", f"{recipe.traits.title}, recipe {visible(recipe.name)}"
     yield "vocabulary", f"{plural(summary.vocab_size, 'id')}{_merges_known(summary)}"
     yield from added_facts(summary.special.items(), summary.added)
     yield from recipe_facts(recipe, trained=summary.training is not None)

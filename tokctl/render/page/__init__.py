@@ -28,7 +28,7 @@ from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import rows
 from tokctl.render.console import drawn, visible
-from tokctl.render.inspect.summary import ALGORITHM_NAMES, check_rows, summary_facts
+from tokctl.render.inspect.summary import check_rows, summary_facts
 from tokctl.wording import times
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def inspect_page(
 def _headline(summary: Summary) -> str:
     size = f"{summary.vocab_size:,} ids"
     merges = f", {summary.merges:,} merges" if summary.merges is not None else ""
-    algorithm = ALGORITHM_NAMES[summary.recipe.algorithm]
+    algorithm = summary.recipe.traits.title
     return prose(f"{algorithm}, recipe {summary.recipe.name}: {size}{merges}.")
 
 
