@@ -146,7 +146,7 @@ def test_every_kind_is_written_or_refused(kind: str) -> None:
     refused = {"graphemes", "penn-treebank", "prefix-space"}
     assert (obstacle(recipe) is not None) == (kind in refused)
     if kind not in refused:
-        written = to_json(recipe.pre_tokenizers, "characters")
+        written = to_json(recipe.pre_tokenizers, of_bytes=False)
         assert from_json(written)[0] == list(recipe.pre_tokenizers)
 
 
@@ -198,7 +198,7 @@ def test_byte_level(options: dict[str, bool], kinds: list[str]) -> None:
     data = json.loads(made.to_str())["pre_tokenizer"]
     parts, spells_bytes = from_json(data)
     assert ([part.kind for part in parts], spells_bytes) == (kinds, True)
-    assert to_json(tuple(parts), "bytes") == data
+    assert to_json(tuple(parts), of_bytes=True) == data
 
 
 def test_older_forms() -> None:
