@@ -11,7 +11,6 @@ from tests.explain import models as small
 from tests.metrics.models import document
 from tokctl import Tokenizer
 from tokctl.analysis.explain import token_history
-from tokctl.analysis.explain.cards import LONGER, NODES, Node, TokenCard, token_cards
 from tokctl.analysis.explain.summary import (
     POINTS,
     frequencies,
@@ -20,6 +19,7 @@ from tokctl.analysis.explain.summary import (
     spread,
     token_lengths,
 )
+from tokctl.analysis.explain.tokens import LONGER, NODES, TokenCard, TreeNode, token_cards
 from tokctl.model.presets import BPE_CHARACTERS
 
 
@@ -40,7 +40,7 @@ def _check(model: Tokenizer, card: TokenCard) -> None:
     known = token_history(model, card.id)
     assert (card.token, card.kind) == (known.token, known.kind)
     assert card.ranked == known.ranked
-    tree = [Node(depth, node.token, node.id, node.step) for depth, node in known.tree.walk()]
+    tree = [TreeNode(depth, node.token, node.id, node.step) for depth, node in known.tree.walk()]
     if len(tree) > 1:
         assert list(card.tree) == tree[:NODES]
         assert card.cut == (len(tree) > NODES)

@@ -14,10 +14,10 @@ from tests.twins.train import merge_word
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import (
     Candidate,
-    Failure,
     Leftover,
     Match,
     MatchedWord,
+    MatchFailure,
     MergedWord,
     explain,
 )
@@ -150,9 +150,9 @@ def test_longest_match_names_what_is_missing() -> None:
 
 def test_longest_match_that_fails() -> None:
     word = matched(models.model("longest-match"), "aaé")
-    assert word.failure == Failure("unmatchable", "é", 3, 100)
+    assert word.failure == MatchFailure("unmatchable", "é", 3, 100)
     assert word.tokens == ("[UNK]",)
-    assert matched(models.model("longest-match"), "a" * 101).failure == Failure(
+    assert matched(models.model("longest-match"), "a" * 101).failure == MatchFailure(
         "too-long", "", 101, 100
     )
 

@@ -8,8 +8,8 @@ from functools import cache
 
 from tests.metrics.models import document
 from tokctl.analysis.comparison import Comparison, compare
-from tokctl.analysis.explain.cards import TokenCard, token_cards
 from tokctl.analysis.explain.summary import UseCurves, use_curves
+from tokctl.analysis.explain.tokens import TokenCard, token_cards
 from tokctl.tokenizer import Tokenizer
 
 #: What a careless page would run, end early, turn around or lose.

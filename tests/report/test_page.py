@@ -17,8 +17,8 @@ import pytest
 from tests.explain import every
 from tests.report.made import EVIL, NAMES, bytes_only, hostile
 from tokctl.analysis.explain import summarize
-from tokctl.analysis.explain.cards import token_cards
 from tokctl.analysis.explain.summary import model_curves
+from tokctl.analysis.explain.tokens import token_cards
 from tokctl.analysis.metrics import METRICS
 from tokctl.render import page as shown
 from tokctl.render.page import compare_page, inspect_page

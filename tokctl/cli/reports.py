@@ -15,8 +15,8 @@ from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
-    from tokctl.analysis.explain.cards import TokenCard
     from tokctl.analysis.explain.summary import UseCurves
+    from tokctl.analysis.explain.tokens import TokenCard
     from tokctl.render.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -150,7 +150,7 @@ def _cards(
 ) -> tuple[TokenCard, ...]:
     """The cards of the tokens that a page of this comparison shows, those of `first` before
     the others where there are very many."""
-    from tokctl.analysis.explain.cards import token_cards
+    from tokctl.analysis.explain.tokens import token_cards
 
     cuts = [sample.segmentations[place] for sample in comparison.samples]
     cuts += [word.segmentations[place] for word in comparison.disagreements]
@@ -175,8 +175,8 @@ def write_model(
 
     from tokctl.analysis.comparison import compare
     from tokctl.analysis.explain import summarize
-    from tokctl.analysis.explain.cards import token_cards
     from tokctl.analysis.explain.summary import model_curves, use_curves
+    from tokctl.analysis.explain.tokens import token_cards
 
     summary = summarize(tokenizer)
     curves = model_curves(tokenizer)

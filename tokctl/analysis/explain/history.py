@@ -1,10 +1,12 @@
-"""A model's merge history, with the look-ups that every explanation needs.
+"""What a training did, as a model's file tells it: its merges step by step, or its rounds.
 
-A *step* is counted from 1, as people count; the *rank* of the same merge is one less.
+A *step* is counted from 1, as people count; the *rank* of the same merge is one less. Where the
+file ranks tokens and names no pairs, the merges are those that follow from the ranks.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +23,9 @@ from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+#: Two neighbours by their ids.
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -43,30 +48,60 @@ class MergeRecord:
     score: Fraction | None
 
 
-class History:
-    """What a tokenizer's merges say, looked up from every side."""
+class MergeRules(ABC):
+    """Which pairs merge, and what tokens are merged from."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         # Not the tokenizer itself: it is the key under which this is kept.
         self.model = tokenizer.model
         self.tokens = tokenizer.tokens
+
+    @cached_property
+    def ids(self) -> dict[bytes, int]:
+        """The ordinary tokens with their ids."""
+        apart = self.model.apart
+        return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in apart}
+
+    @abstractmethod
+    def ranks_of(self, pair: Pair) -> Sequence[int]:
+        """The ranks at which a pair merges, the first one first."""
+
+    @abstractmethod
+    def token_of(self, rank: int, pair: Pair) -> int:
+        """The token that merging a pair at a rank makes."""
+
+    @abstractmethod
+    def record(self, rank: int, pair: Pair) -> MergeRecord:
+        """The merge of a pair at a rank, for people."""
+
+    @abstractmethod
+    def alternative(self, pair: Pair) -> MergeRecord | None:
+        """The merge that makes the token which two neighbours would spell that never merge."""
+
+    @abstractmethod
+    def parts_of(self, id_: int) -> tuple[Pair, int] | None:
+        """The two tokens that a token is merged from, and at which rank; None for one that no
+        merge makes."""
+
+    @abstractmethod
+    def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
+        """The merges that have a token as a part, with their ranks, in the order of these."""
+
+
+class History(MergeRules):
+    """What a tokenizer's merges say, looked up from every side."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer)
         self.merges = tokenizer.merges
 
     @cached_property
-    def ranks(self) -> dict[tuple[int, int], list[int]]:
+    def ranks(self) -> dict[Pair, list[int]]:
         """The ranks of each pair: more than one where the pair was merged again later."""
-        ranks: dict[tuple[int, int], list[int]] = {}
+        ranks: dict[Pair, list[int]] = {}
         for rank, merge in enumerate(self.merges):
             ranks.setdefault((merge.left, merge.right), []).append(rank)
         return ranks
-
-    def ranks_of(self, pair: tuple[int, int]) -> Sequence[int]:
-        """The ranks at which a pair merges, the first one first."""
-        return self.ranks.get(pair, ())
-
-    def token_of(self, rank: int, _pair: tuple[int, int]) -> int:
-        """The token that the merge of that rank makes."""
-        return self.merges[rank].token
 
     @cached_property
     def made_by(self) -> dict[int, list[int]]:
@@ -75,18 +110,6 @@ class History:
         for rank, merge in enumerate(self.merges):
             made.setdefault(merge.token, []).append(rank)
         return made
-
-    def instead(self, pair: tuple[int, int]) -> MergeRecord | None:
-        """The merge that makes the token which two neighbours would spell, where one does."""
-        left, right = (self.model.tokens[id_] for id_ in pair)
-        token = self.model.recipe.marker.merged(left, right)
-        ranks = self.made_by.get(self._ids.get(token, -1), ())
-        return self.record(ranks[0]) if ranks else None
-
-    @cached_property
-    def _ids(self) -> dict[bytes, int]:
-        apart = self.model.apart
-        return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in apart}
 
     @cached_property
     def longest(self) -> int:
@@ -100,7 +123,13 @@ class History:
 
         return replayer(self.model)
 
-    def record(self, rank: int, _pair: tuple[int, int] | None = None) -> MergeRecord:
+    def ranks_of(self, pair: Pair) -> Sequence[int]:
+        return self.ranks.get(pair, ())
+
+    def token_of(self, rank: int, _pair: Pair) -> int:
+        return self.merges[rank].token
+
+    def record(self, rank: int, _pair: Pair | None = None) -> MergeRecord:
         merge = self.merges[rank]
         score = None
         expected = merge.left_count * merge.right_count  # 0 where a file does not know them
@@ -108,6 +137,104 @@ class History:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
         return MergeRecord(rank + 1, *names, merge.count or None, score)
+
+    def alternative(self, pair: Pair) -> MergeRecord | None:
+        left, right = (self.model.tokens[id_] for id_ in pair)
+        token = self.ids.get(self.model.recipe.marker.merged(left, right), -1)
+        return self.record(self.made_by[token][0]) if token in self.made_by else None
+
+    def parts_of(self, id_: int) -> tuple[Pair, int] | None:
+        if id_ not in self.made_by:
+            return None
+        rank = self.made_by[id_][0]
+        return (self.merges[rank].left, self.merges[rank].right), rank
+
+    def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
+        for rank, merge in enumerate(self.merges):
+            if id_ in (merge.left, merge.right):
+                yield (merge.left, merge.right), rank
+
+
+class Ranks(MergeRules):
+    """The ranks of a model's tokens, and the merges that they stand for.
+
+    A model segmented by ranks (tiktoken's, SentencePiece's BPE) merges any two neighbours that
+    spell a token, the token of the lowest rank first. The rank is the id; in a model with scores
+    it is the place in the order of the scores, equal scores being equal ranks.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer)
+        self.spelled = tokenizer.model.tokens
+        self.encoder = tokenizer.encoder
+        self._parts: dict[int, tuple[Pair, int] | None] = {}
+
+    @cached_property
+    def by_id(self) -> dict[int, int]:
+        """The rank of each ordinary token."""
+        scores = self.model.scores
+        if not scores:
+            return {id_: id_ for id_ in self.ids.values()}
+        levels = sorted({scores[id_] for id_ in self.ids.values()}, reverse=True)
+        ranks = {score: rank for rank, score in enumerate(levels)}
+        return {id_: ranks[scores[id_]] for id_ in self.ids.values()}
+
+    def ranks_of(self, pair: Pair) -> Sequence[int]:
+        """The rank of the token that two neighbours spell, if they spell one."""
+        if NO_ID in pair:
+            return ()
+        id_ = self.ids.get(self.spelled[pair[0]] + self.spelled[pair[1]])
+        return () if id_ is None else (self.by_id[id_],)
+
+    def token_of(self, _rank: int, pair: Pair) -> int:
+        return self.ids[self.spelled[pair[0]] + self.spelled[pair[1]]]
+
+    def record(self, rank: int, pair: Pair) -> MergeRecord:
+        left, right = pair
+        token = self.tokens[self.token_of(rank, pair)]
+        return MergeRecord(rank, self.tokens[left], self.tokens[right], token, None, None)
+
+    def alternative(self, _pair: Pair) -> None:
+        """Two neighbours that spell a token are always merged."""
+        return
+
+    def lowest(self, ids: Sequence[int]) -> tuple[int, Pair] | None:
+        """The pair that merges next, with its rank: the lowest, the leftmost of equals."""
+        ranked = [(rank, pair) for pair in pairwise(ids) for rank in self.ranks_of(pair)]
+        return min(ranked, key=lambda found: found[0], default=None)
+
+    def parts_of(self, id_: int) -> tuple[Pair, int] | None:
+        """The two tokens that the merges of lower rank leave of a token's own text; None
+        where they leave another number: then the token is never made of its own text."""
+        if id_ not in self._parts:
+            self._parts[id_] = self._find_parts(id_) if id_ in self.by_id else None
+        return self._parts[id_]
+
+    def _find_parts(self, id_: int) -> tuple[Pair, int] | None:
+        ids = list(self.encoder.replay(self.spelled[id_], 0)[0])
+        while (found := self.lowest(ids)) and len(ids) > 2:
+            rank, pair = found
+            if rank >= self.by_id[id_]:
+                return None
+            at = next(at for at, two in enumerate(pairwise(ids)) if two == pair)
+            ids[at : at + 2] = [self.token_of(rank, pair)]
+        if len(ids) != 2 or self.ranks_of((ids[0], ids[1])) != (self.by_id[id_],):
+            return None
+        return (ids[0], ids[1]), self.by_id[id_]
+
+    def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
+        if id_ not in self.by_id:
+            return
+        data = self.spelled[id_]
+        longer = [
+            other
+            for token, other in self.ids.items()
+            if len(token) > len(data) and (token.startswith(data) or token.endswith(data))
+        ]
+        for other in sorted(longer, key=lambda other: (self.by_id[other], other)):
+            found = self.parts_of(other)
+            if found and id_ in found[0]:
+                yield found
 
 
 _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
@@ -119,6 +246,11 @@ def history_of(tokenizer: Tokenizer) -> History:
     if found is None:
         found = _HISTORIES[tokenizer] = History(tokenizer)
     return found
+
+
+def merge_rules(tokenizer: Tokenizer) -> MergeRules:
+    """What says which pairs merge in a model: its ranks, or else its history."""
+    return Ranks(tokenizer) if tokenizer.recipe.has_ranks else history_of(tokenizer)
 
 
 def merge_records(
@@ -188,13 +320,13 @@ def name_symbols(
         lengths: the bytes of it that each symbol covers.
     """
     tokens = tokenizer.tokens
-    if _native.NO_ID not in ids:
+    if NO_ID not in ids:
         return [tokens[id_] for id_ in ids]
     names = []
     at = 0
     for id_, length in zip(ids, lengths, strict=True):
         end = at + length
-        if id_ != _native.NO_ID:
+        if id_ != NO_ID:
             names.append(tokens[id_])
         else:
             names.append(_unknown_name(tokenizer.recipe, data, at, end))
@@ -211,82 +343,6 @@ def _unknown_name(recipe: Recipe, data: bytes, start: int, end: int) -> str:
     return recipe.marker.on_symbol(name, first=start == 0, last=end == len(data))
 
 
-Pair = tuple[int, int]
-
-
-class Ranks:
-    """The ranks of a model's tokens, and the merges that they stand for."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        model = tokenizer.model
-        self.spelled = model.tokens
-        self.tokens = tokenizer.tokens
-        self.ids = {t: id_ for id_, t in enumerate(model.tokens) if id_ not in model.apart}
-        self.scores = model.scores
-        self.encoder = tokenizer.encoder
-
-    @cached_property
-    def by_id(self) -> dict[int, int]:
-        """The rank of each ordinary token."""
-        if not self.scores:
-            return {id_: id_ for id_ in self.ids.values()}
-        levels = sorted({self.scores[id_] for id_ in self.ids.values()}, reverse=True)
-        ranks = {score: rank for rank, score in enumerate(levels)}
-        return {id_: ranks[self.scores[id_]] for id_ in self.ids.values()}
-
-    def ranks_of(self, pair: Pair) -> Sequence[int]:
-        """The rank of the token that two neighbours spell, if they spell one."""
-        if NO_ID in pair:
-            return ()
-        id_ = self.ids.get(self.spelled[pair[0]] + self.spelled[pair[1]])
-        return () if id_ is None else (self.by_id[id_],)
-
-    def token_of(self, _rank: int, pair: Pair) -> int:
-        return self.ids[self.spelled[pair[0]] + self.spelled[pair[1]]]
-
-    def record(self, rank: int, pair: Pair) -> MergeRecord:
-        left, right = pair
-        token = self.tokens[self.token_of(rank, pair)]
-        return MergeRecord(rank, self.tokens[left], self.tokens[right], token, None, None)
-
-    def instead(self, _pair: Pair) -> None:
-        """Two neighbours that spell a token are always merged."""
-        return
-
-    def lowest(self, ids: Sequence[int]) -> tuple[int, Pair] | None:
-        """The pair that merges next, with its rank: the lowest, the leftmost of equals."""
-        ranked = [(rank, pair) for pair in pairwise(ids) for rank in self.ranks_of(pair)]
-        return min(ranked, key=lambda found: found[0], default=None)
-
-    def parts(self, id_: int) -> Pair | None:
-        """The two tokens that the merges of lower rank leave of a token's own text; None
-        where they leave another number: then the token is never made of its own text."""
-        data = self.spelled[id_]
-        ids = list(self.encoder.replay(data, 0)[0])
-        while (found := self.lowest(ids)) and len(ids) > 2:
-            rank, pair = found
-            if rank >= self.by_id[id_]:
-                return None
-            at = next(at for at, two in enumerate(pairwise(ids)) if two == pair)
-            ids[at : at + 2] = [self.token_of(rank, pair)]
-        if len(ids) != 2 or self.ranks_of((ids[0], ids[1])) != (self.by_id[id_],):
-            return None
-        return ids[0], ids[1]
-
-    def uses(self, id_: int) -> Iterator[tuple[int, Pair]]:
-        """The tokens that have this one as a part, by rank."""
-        data = self.spelled[id_]
-        longer = [
-            other
-            for token, other in self.ids.items()
-            if len(token) > len(data) and (token.startswith(data) or token.endswith(data))
-        ]
-        for other in sorted(longer, key=lambda other: (self.by_id[other], other)):
-            parts = self.parts(other)
-            if parts and id_ in parts:
-                yield other, parts
-
-
 def rounds(tokenizer: Tokenizer) -> list[Round]:
     """What each round left and dropped, first to last.
 
@@ -294,8 +350,9 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
         TokctlError: another algorithm; a model whose file does not tell its training.
     """
     if not tokenizer.recipe.traits.has_scores:
+        algorithm = tokenizer.recipe.algorithm
         other = "see its merges: --merges" if tokenizer.merges else "see a token: --token TOKEN"
-        raise TokctlError(f"a {tokenizer.recipe.algorithm} model is not trained in rounds", other)
+        raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
     if not tokenizer.model.rounds:
         raise TokctlError(
             "this model's file says nothing of its training",

@@ -1,22 +1,39 @@
-"""Where a token comes from and where it goes."""
+"""Where a token comes from, what it is worth, and which tokens are made with it.
+
+`token_history` says everything of one token; `token_cards` says of many, for a page that shows
+them, what fits a card; `merges_of` lists the merges that a token takes part in.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import nsmallest
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.analysis.explain.history import (
-    History,
     MergeRecord,
+    MergeRules,
     Ranks,
     check_merges,
     history_of,
     merge_range,
+    merge_rules,
 )
-from tokctl.analysis.explain.vocabulary import is_byte_token, kind_of, token_text
+from tokctl.analysis.explain.vocabulary import (
+    is_byte_token,
+    kind_of,
+    ordinary_ids,
+    text_ids,
+    token_bytes,
+    token_text,
+    written_text,
+)
 from tokctl.analysis.explain.words import LONGEST, Path, paths_of
 from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
@@ -25,6 +42,9 @@ from tokctl.model.parts import AddedToken
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+
+# -- The merges that a token consists of -------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +71,112 @@ class MergeTree:
 
     def __repr__(self) -> str:
         return f"<MergeTree {self.token!r}, step {self.step}>"
+
+
+def merge_tree(rules: MergeRules, root: int) -> tuple[MergeTree, tuple[MergeRecord, ...]]:
+    """The tree of a token, and its merges, each once, in the order learned."""
+    made: dict[int, tuple[tuple[int, int], int]] = {}
+    waiting = [root]
+    while waiting:
+        id_ = waiting.pop()
+        if id_ not in made and (found := rules.parts_of(id_)):
+            made[id_] = found
+            waiting += found[0]
+    nodes: dict[int, MergeTree] = {}
+    leaves: dict[int, MergeTree] = {}
+
+    def node(id_: int) -> MergeTree:
+        # A part is older than the whole. In a file that says otherwise the part is taken
+        # for a leaf, so that nothing goes round in a circle.
+        if id_ in nodes:
+            return nodes[id_]
+        return leaves.setdefault(id_, MergeTree(rules.tokens[id_], id_, None, ()))
+
+    records = []
+    for id_, (pair, rank) in sorted(made.items(), key=lambda item: item[1][1]):
+        records.append(rules.record(rank, pair))
+        parts = (node(pair[0]), node(pair[1]))
+        nodes[id_] = MergeTree(rules.tokens[id_], id_, records[-1].step, parts)
+    return node(root), tuple(records)
+
+
+# -- Scores and counts -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PieceScore:
+    """What a piece of a Unigram model is worth.
+
+    Attributes:
+        score: its natural log probability.
+        place, pieces: its place by score among all pieces.
+        instead: the best segmentation of the piece's own text without the piece; None for
+            a single character.
+        gain: how much higher the piece scores than that. Below 0 the piece is never taken.
+    """
+
+    score: float
+    place: int
+    pieces: int
+    instead: Path | None
+    gain: float | None
+
+
+@dataclass(frozen=True)
+class TrainingCount:
+    """How often a token was counted in training, and its place among all by that."""
+
+    count: int
+    place: int
+    tokens: int
+
+
+class _Places:
+    """The places of tokens by score or count, the highest first; equals share the highest."""
+
+    def __init__(self, values: Sequence[float], ids: Iterable[int]) -> None:
+        self.values = values
+        self.negated = sorted(-values[id_] for id_ in ids)
+
+    def __len__(self) -> int:
+        return len(self.negated)
+
+    def of(self, id_: int) -> int:
+        return bisect_left(self.negated, -self.values[id_]) + 1
+
+
+def piece_score(tokenizer: Tokenizer, id_: int, places: _Places | None = None) -> PieceScore | None:
+    """What a piece is worth; None for other tokens, and in other models."""
+    model = tokenizer.model
+    if not model.recipe.traits.has_scores or id_ in model.apart or is_byte_token(tokenizer, id_):
+        return None
+    places = places or _Places(model.scores, text_ids(tokenizer))
+    score = model.scores[id_]
+    instead = _path_without(tokenizer, id_)
+    gain = None if instead is None else score - instead.score
+    return PieceScore(score, places.of(id_), len(places), instead, gain)
+
+
+def _path_without(tokenizer: Tokenizer, id_: int) -> Path | None:
+    """The best way to write a piece's text without it."""
+    data = tokenizer.model.tokens[id_]
+    if len(data.decode()) > LONGEST:
+        return None
+    own = [tokenizer.tokens[id_]]
+    paths = paths_of(tokenizer, data, 2)
+    return next((path for path in paths if [piece.token for piece in path.pieces] != own), None)
+
+
+def training_count(tokenizer: Tokenizer, id_: int) -> TrainingCount | None:
+    """How often a token was counted, where the model says so."""
+    model = tokenizer.model
+    if not model.counts or id_ in model.apart:
+        return None
+    places = _Places(model.counts, ordinary_ids(tokenizer))
+    return TrainingCount(model.counts[id_], places.of(id_), len(places))
+
+
+# -- All of one token --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -91,8 +217,8 @@ class TokenHistory:
     merges: tuple[MergeRecord, ...]
     uses: tuple[Use, ...]
     ranked: bool = False
-    worth: Worth | None = None
-    counted: Counted | None = None
+    worth: PieceScore | None = None
+    counted: TrainingCount | None = None
     added: AddedToken | None = None
 
 
@@ -109,75 +235,34 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
     """
     id_ = token if isinstance(token, int) else find_token(tokenizer, token)
     _check_id(tokenizer, id_)
+    rules = merge_rules(tokenizer)
+    tree, merges = merge_tree(rules, id_)
+    born = rules.parts_of(id_)
     history = history_of(tokenizer)
-    known = TokenHistory(
+    return TokenHistory(
         token=tokenizer.tokens[id_],
         id=id_,
-        data=_bytes_of(tokenizer, id_),
+        data=token_bytes(tokenizer, id_),
         kind=kind_of(tokenizer, id_),
-        merge=None,
-        again=(),
-        tree=MergeTree(tokenizer.tokens[id_], id_, None, ()),
-        merges=(),
-        uses=(),
-        worth=worth_of(tokenizer, id_),
-        counted=counted_of(tokenizer, id_),
+        merge=rules.record(born[1], born[0]) if born else None,
+        again=tuple(history.record(rank) for rank in history.made_by.get(id_, ())[1:]),
+        tree=tree,
+        merges=merges,
+        uses=tuple(_uses(rules, id_)),
+        ranked=tokenizer.recipe.has_ranks,
+        worth=piece_score(tokenizer, id_),
+        counted=training_count(tokenizer, id_),
         added=next((token for token in tokenizer.model.added if token.id == id_), None),
     )
-    if tokenizer.recipe.has_ranks:
-        return _with_ranks(tokenizer, known)
-    births = history.made_by.get(id_, [])
-    tree, ranks = _tree(history, id_)
-    return replace(
-        known,
-        merge=history.record(births[0]) if births else None,
-        again=tuple(history.record(rank) for rank in births[1:]),
-        tree=tree,
-        merges=tuple(history.record(rank) for rank in ranks),
-        uses=tuple(_uses(history, id_)),
-    )
 
 
-def _bytes_of(tokenizer: Tokenizer, id_: int) -> bytes:
-    data = tokenizer.model.tokens[id_]
-    return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
-
-
-def _with_ranks(tokenizer: Tokenizer, known: TokenHistory) -> TokenHistory:
-    """The merges and uses that follow from ranks, for want of a history."""
-    if known.id in tokenizer.model.apart:
-        return replace(known, ranked=True)
-    ranks = Ranks(tokenizer)
-    names = tokenizer.tokens
-    nodes: dict[int, MergeTree] = {}
-    records: dict[int, MergeRecord] = {}
-    waiting = [known.id]
-    while waiting:
-        id_ = waiting[-1]
-        parts = ranks.parts(id_)
-        missing = [part for part in parts or () if part not in nodes]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        step = None if parts is None else ranks.by_id[id_]
-        if parts and step is not None:
-            records[id_] = ranks.record(step, parts)
-        below = (nodes[parts[0]], nodes[parts[1]]) if parts else ()
-        nodes[id_] = MergeTree(names[id_], id_, step, below)
-    uses = []
-    for other, (left, right) in ranks.uses(known.id):
-        side = "both" if left == right else "left" if left == known.id else "right"
-        partner = right if left == known.id else left
-        uses.append(Use(ranks.by_id[other], names[partner], side, names[other]))
-    return replace(
-        known,
-        merge=records.get(known.id),
-        tree=nodes[known.id],
-        merges=tuple(sorted(records.values(), key=lambda record: record.step)),
-        uses=tuple(uses),
-        ranked=True,
-    )
+def _uses(rules: MergeRules, id_: int) -> Iterator[Use]:
+    for pair, rank in rules.uses_of(id_):
+        left, right = pair
+        side = "both" if left == right else "left" if left == id_ else "right"
+        partner = right if left == id_ else left
+        record = rules.record(rank, pair)
+        yield Use(record.step, rules.tokens[partner], side, record.token)
 
 
 def _check_id(tokenizer: Tokenizer, id_: int) -> None:
@@ -225,111 +310,11 @@ def _close(tokenizer: Tokenizer, token: str) -> str:
     return f"did you mean {' or '.join(close)}? (or {split})" if close else f"see {split}"
 
 
-def _tree(history: History, root: int) -> tuple[MergeTree, list[int]]:
-    """The tree of a token, and the ranks of its merges in order."""
-    born = {root: history.made_by[root][0]} if root in history.made_by else {}
-    waiting = list(born)
-    while waiting:
-        merge = history.merges[born[waiting.pop()]]
-        for part in (merge.left, merge.right):
-            if part not in born and part in history.made_by:
-                born[part] = history.made_by[part][0]
-                waiting.append(part)
-    nodes: dict[int, MergeTree] = {}
-
-    def node(id_: int, before: int) -> MergeTree:
-        # A part is older than the whole. In a file that says otherwise the part is taken
-        # for a leaf, so that nothing goes round in a circle.
-        known = nodes.get(id_)
-        if known is None or (known.step or 0) > before:
-            return MergeTree(history.tokens[id_], id_, None, ())
-        return known
-
-    ranks = sorted(born.values())
-    for rank in ranks:
-        merge = history.merges[rank]
-        parts = (node(merge.left, rank), node(merge.right, rank))
-        nodes[merge.token] = MergeTree(history.tokens[merge.token], merge.token, rank + 1, parts)
-    return node(root, len(history.merges)), ranks
+# -- The merges that tokens take part in -------------------------------------------------------
 
 
-def _uses(history: History, id_: int) -> Iterator[Use]:
-    for step, merge in enumerate(history.merges, 1):
-        if id_ not in (merge.left, merge.right):
-            continue
-        side, partner = ("left", merge.right) if merge.left == id_ else ("right", merge.left)
-        side = "both" if merge.left == merge.right else side
-        yield Use(step, history.tokens[partner], side, history.tokens[merge.token])
-
-
-@dataclass(frozen=True)
-class Worth:
-    """What a piece of a Unigram model is worth.
-
-    Attributes:
-        score: its natural log probability.
-        place, pieces: its place by score among all pieces.
-        instead: the best segmentation of the piece's own text without the piece; None for
-            a single character.
-        gain: how much higher the piece scores than that. Below 0 the piece is never taken.
-    """
-
-    score: float
-    place: int
-    pieces: int
-    instead: Path | None
-    gain: float | None
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How often a token was counted in training, and its place among all by that."""
-
-    count: int
-    place: int
-    tokens: int
-
-
-def worth_of(tokenizer: Tokenizer, id_: int) -> Worth | None:
-    """What a piece is worth; None for other tokens, and in other models."""
-    model = tokenizer.model
-    if not model.recipe.traits.has_scores or id_ in model.apart:
-        return None
-    if is_byte_token(tokenizer, id_):
-        return None
-    score = model.scores[id_]
-    others = [
-        other
-        for number, other in enumerate(model.scores)
-        if number not in model.apart and not is_byte_token(tokenizer, number)
-    ]
-    place = 1 + sum(other > score for other in others)
-    data = model.tokens[id_]
-    if len(data.decode()) > LONGEST:
-        return Worth(score, place, len(others), None, None)
-    token = tokenizer.tokens[id_]
-    without = [
-        path
-        for path in paths_of(tokenizer, data, 2)
-        if [piece.token for piece in path.pieces] != [token]
-    ]
-    instead = without[0] if without else None
-    gain = None if instead is None else score - instead.score
-    return Worth(score, place, len(others), instead, gain)
-
-
-def counted_of(tokenizer: Tokenizer, id_: int) -> Counted | None:
-    """How often a token was counted, where the model says so."""
-    model = tokenizer.model
-    if not model.counts or id_ in model.apart:
-        return None
-    others = [count for number, count in enumerate(model.counts) if number not in model.apart]
-    count = model.counts[id_]
-    return Counted(count, 1 + sum(other > count for other in others), len(others))
-
-
-#: How a pattern is matched, for people.
-HOW = {
+#: How the text of tokens is matched, for people.
+MATCHES = {
     "is": "the token is",
     "begins": "the text begins with",
     "ends": "the text ends with",
@@ -338,11 +323,11 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TokenPattern:
     """What `merges_of` looked for.
 
     Attributes:
-        how: a key of `HOW`.
+        how: a key of `MATCHES`.
         text: the token, or what its text begins with, ends with or contains.
         names: the tokens that are so.
     """
@@ -354,7 +339,7 @@ class Wanted:
 
 def merges_of(
     tokenizer: Tokenizer, token: str, first: int = 1, last: int | None = None
-) -> tuple[list[MergeRecord], Wanted]:
+) -> tuple[list[MergeRecord], TokenPattern]:
     """The merges of the steps `first` to `last` in which a token is left, right or result.
 
     Args:
@@ -368,20 +353,20 @@ def merges_of(
         TokctlError: the model has no merges, no such token, or not the step `first`.
     """
     check_merges(tokenizer)
-    ids, wanted = _wanted(tokenizer, token)
+    ids, pattern = _matching(tokenizer, token)
     history = history_of(tokenizer)
     ranks = merge_range(tokenizer, first, last)
     found = [history.record(rank) for rank in ranks if not ids.isdisjoint(history.merges[rank][:3])]
-    return found, wanted
+    return found, pattern
 
 
-def _wanted(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], Wanted]:
+def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPattern]:
     text = token.strip("*") if token.strip("*") else ""
     is_pattern = text and (token.startswith("*") or token.endswith("*"))
     if token in tokenizer.vocabulary or not is_pattern:
         id_ = find_token(tokenizer, token)
         name = tokenizer.tokens[id_]
-        return frozenset({id_}), Wanted("is", name, frozenset({name}))
+        return frozenset({id_}), TokenPattern("is", name, frozenset({name}))
     behind, before = token.endswith("*"), token.startswith("*")
     how = "contains" if behind and before else "begins" if behind else "ends"
     part = text.encode("utf-8", "surrogateescape")
@@ -398,10 +383,174 @@ def _wanted(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], Wanted]:
         and any(map(fits, (name.encode(), token_text(tokenizer, id_), *_bare(tokenizer, id_))))
     )
     if not ids:
-        raise TokctlError(f"no token of this model fits {token!r}", f"{HOW[how]} {text!r}: none")
-    return ids, Wanted(how, text, frozenset(tokenizer.tokens[id_] for id_ in ids))
+        raise TokctlError(
+            f"no token of this model fits {token!r}", f"{MATCHES[how]} {text!r}: none"
+        )
+    return ids, TokenPattern(how, text, frozenset(tokenizer.tokens[id_] for id_ in ids))
 
 
 def _bare(tokenizer: Tokenizer, id_: int) -> tuple[bytes, bytes]:
     """A token's bytes, and its text without the spaces around it."""
     return tokenizer.model.tokens[id_], token_text(tokenizer, id_).strip()
+
+
+# -- Cards: what a page says of each token that it shows ---------------------------------------
+
+
+#: Nodes of a tree that a card holds. A token of n symbols has 2n - 1.
+NODES = 99
+#: Longer tokens that a card names.
+LONGER = 5
+
+
+class TreeNode(NamedTuple):
+    """A token of a merge tree. Each node comes before its parts, left before right.
+
+    depth: 0 is the token of the card.
+    step: at which it was merged, or its rank; None where it was not.
+    """
+
+    depth: int
+    token: str
+    id: int
+    step: int | None
+
+
+@dataclass(frozen=True)
+class TokenCard:
+    """One token, for people who point at it.
+
+    Attributes:
+        token: as the vocabulary spells it.
+        text: what it stands for: without markers, a space for what is written for one; of
+            `<0x0A>` the byte.
+        kind: see `tokctl.analysis.explain.vocabulary`.
+        counts: how often each text has it, in the order of the texts.
+        step: the step that made it, or its rank where `ranked`; None where none did.
+        merged: weighted occurrences of the pair before that merge, where they are known.
+        score: its natural log probability (unigram).
+        trained: how often training counted it (word, char).
+        place, of: its place among `of` tokens by score or by that count.
+        tree: its merges, at most `NODES` of them; a token that is not merged is alone.
+        cut: the tree is larger than that.
+        instead: the best segmentation of its own text without it (unigram).
+        gain: how much higher it scores than that; below 0 it is never taken.
+        longer, longer_count: tokens that begin with it, the shortest first, and how many
+            there are; longest match takes one of them where the text goes on so.
+    """
+
+    token: str
+    id: int
+    text: bytes
+    kind: str
+    counts: tuple[int, ...]
+    ranked: bool = False
+    step: int | None = None
+    merged: int | None = None
+    score: float | None = None
+    trained: int | None = None
+    place: int | None = None
+    of: int | None = None
+    tree: tuple[TreeNode, ...] = ()
+    cut: bool = False
+    instead: Path | None = None
+    gain: float | None = None
+    longer: tuple[str, ...] = ()
+    longer_count: int | None = None
+
+    @property
+    def count(self) -> int:
+        """In all texts together."""
+        return sum(self.counts)
+
+
+def token_cards(
+    tokenizer: Tokenizer, ids: Iterable[int], counts: Sequence[Mapping[int, int]] = ()
+) -> tuple[TokenCard, ...]:
+    """The cards of some tokens, by id.
+
+    Args:
+        counts: for each text, how often it has each id.
+
+    Raises:
+        IndexError: an id outside the vocabulary.
+    """
+    maker = _CardMaker(tokenizer, counts)
+    return tuple(maker.card(id_) for id_ in sorted(set(ids)))
+
+
+class _CardMaker:
+    """What all cards of one model need, found once."""
+
+    def __init__(self, tokenizer: Tokenizer, counts: Sequence[Mapping[int, int]]) -> None:
+        self.tokenizer = tokenizer
+        self.counts = counts
+        self.rules = merge_rules(tokenizer)
+        self.ranked = tokenizer.recipe.has_ranks
+        self.matches = tokenizer.recipe.matches_longest
+        self.scored = tokenizer.recipe.traits.has_scores
+
+    def card(self, id_: int) -> TokenCard:
+        tokenizer, model = self.tokenizer, self.tokenizer.model
+        apart = id_ in model.apart
+        of_byte = is_byte_token(tokenizer, id_)
+        born = None if apart else self.rules.parts_of(id_)
+        merge = self.rules.record(born[1], born[0]) if born else None
+        nodes = self._nodes(id_) if born else ()
+        has_value = bool(self.values) and not apart and not of_byte
+        piece = piece_score(tokenizer, id_, self.places) if self.scored and has_value else None
+        longer, longer_count = self._longer(id_) if self.matches and not apart else ((), None)
+        return TokenCard(
+            token=tokenizer.tokens[id_],
+            id=id_,
+            text=token_bytes(tokenizer, id_) if of_byte else written_text(tokenizer, id_),
+            kind=kind_of(tokenizer, id_),
+            counts=tuple(found.get(id_, 0) for found in self.counts),
+            ranked=self.ranked,
+            step=self._step(id_, merge),
+            merged=merge.count if merge else None,
+            score=piece.score if piece else None,
+            trained=None if self.scored or not has_value else int(self.values[id_]),
+            place=self.places.of(id_) if has_value else None,
+            of=len(self.places) if has_value else None,
+            tree=nodes[:NODES],
+            cut=len(nodes) > NODES,
+            instead=piece.instead if piece else None,
+            gain=piece.gain if piece else None,
+            longer=longer,
+            longer_count=longer_count,
+        )
+
+    def _step(self, id_: int, merge: MergeRecord | None) -> int | None:
+        if isinstance(self.rules, Ranks):
+            return self.rules.by_id.get(id_)
+        return merge.step if merge else None
+
+    def _nodes(self, id_: int) -> tuple[TreeNode, ...]:
+        """A token's tree in one row, up to one node more than a card holds."""
+        tree, _ = merge_tree(self.rules, id_)
+        first = islice(tree.walk(), NODES + 1)
+        return tuple(TreeNode(depth, node.token, node.id, node.step) for depth, node in first)
+
+    @cached_property
+    def values(self) -> Sequence[float]:
+        """What tokens were chosen by, where that is not a merge: scores or counts."""
+        model = self.tokenizer.model
+        return model.scores if self.scored else model.counts
+
+    @cached_property
+    def places(self) -> _Places:
+        return _Places(self.values, text_ids(self.tokenizer))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The ordinary tokens in the order of their characters."""
+        return sorted(self.tokenizer.tokens[id_] for id_ in ordinary_ids(self.tokenizer))
+
+    def _longer(self, id_: int) -> tuple[tuple[str, ...], int]:
+        token = self.tokenizer.tokens[id_]
+        first = bisect_right(self.names, token)
+        end = bisect_left(self.names, token + chr(0x10FFFF))
+        found = range(first, max(first, end))
+        shortest = nsmallest(LONGER, (self.names[at] for at in found), key=lambda n: (len(n), n))
+        return tuple(shortest), len(found)

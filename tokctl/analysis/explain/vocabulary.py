@@ -106,9 +106,20 @@ def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
     return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
 
 
+def text_ids(tokenizer: Tokenizer) -> list[int]:
+    """The same without the tokens of bytes that unknown characters fall back to."""
+    return [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
+
+
 def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
     """Is it the token of a byte that unknown characters fall back to?"""
     return tokenizer.recipe.is_byte_token(tokenizer.model.tokens[id_])
+
+
+def token_bytes(tokenizer: Tokenizer, id_: int) -> bytes:
+    """A token's bytes, markers included; of `<0x0A>` the byte that it stands for."""
+    data = tokenizer.model.tokens[id_]
+    return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
 
 
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:

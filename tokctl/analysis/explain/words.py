@@ -1,4 +1,8 @@
-"""How a text's pre-tokens are split, step by step, and why not otherwise."""
+"""How a text's pre-tokens are split, step by step, and why not otherwise.
+
+`explain` explains each pre-token by the recipe's segmentation: merges, scores, longest match, or a
+look-up.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import exp
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID, normalize
-from tokctl.analysis.explain.history import MergeRecord, Ranks, history_of, name_symbols
+from tokctl.analysis.explain.history import (
+    MergeRecord,
+    MergeRules,
+    Pair,
+    Ranks,
+    history_of,
+    merge_rules,
+    name_symbols,
+)
 from tokctl.errors import TokctlError
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
@@ -18,7 +30,13 @@ from tokctl.tokenizer.sampling import check_nbest
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
-Pair = tuple[int, int]
+
+#: Symbols or characters of one pre-token that is explained. An explanation by merges holds every
+#: state in between, which is quadratic, and nobody reads further.
+LONGEST = 1000
+
+
+# -- Merges -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -68,22 +86,84 @@ class Leftover:
     lacks: tuple[str, ...] = ()
 
 
-class Rules(Protocol):
-    """Which pairs merge: the merges of a history, or the ranks of tokens."""
+@dataclass(frozen=True)
+class MergedWord:
+    """A pre-token that is segmented by merges.
 
-    def ranks_of(self, pair: Pair) -> Sequence[int]: ...
-    def token_of(self, rank: int, pair: Pair) -> int: ...
-    def record(self, rank: int, pair: Pair) -> MergeRecord: ...
-    def instead(self, pair: Pair) -> MergeRecord | None: ...
+    Attributes:
+        data: the pre-token's bytes, normalized and rewritten.
+        symbols: what it starts as, markers included; characters that fall back to bytes
+            as the tokens of these.
+        state: what it ends as; a symbol without an id as the character itself.
+        tokens: the same as `encode` names it, with the unknown token where there is one,
+            and unknown symbols side by side as one where the recipe fuses them.
+        ids: None where a character has no id.
+        whole: the pre-token is a token and stays whole, whatever the merges would make of
+            it; there are no steps then.
+        ranked: there is no history of merges: the steps are ranks of tokens.
+        fallbacks: the characters that fell back to bytes, with their tokens.
+    """
 
-    @property
-    def tokens(self) -> list[str]: ...
+    data: bytes
+    symbols: tuple[str, ...]
+    steps: tuple[MergeStep, ...]
+    state: tuple[str, ...]
+    leftovers: tuple[Leftover, ...]
+    tokens: tuple[str, ...]
+    ids: tuple[int | None, ...]
+    whole: bool = False
+    ranked: bool = False
+    fallbacks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class Segmented:
+def merge_word(
+    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], final: tuple[int | None, ...]
+) -> MergedWord:
+    """How merges segment one pre-token, which the encoder has made the tokens `names` of.
+
+    Raises:
+        TokctlError: it has over `LONGEST` symbols.
+    """
+    ids, lengths, _ = tokenizer.encoder.replay(data, 0)
+    if len(ids) > LONGEST:
+        raise TokctlError(
+            f"a pre-token of {len(ids):,} symbols is too long to explain step by step",
+            f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
+        )
+    symbols = name_symbols(tokenizer, data, ids, lengths)
+    rules = merge_rules(tokenizer)
+    word = SymbolSequence(rules, ids, symbols, replay=tokenizer.recipe.replays_merges)
+    if isinstance(rules, Ranks):
+        steps = tuple(word.steps(word.by_rank(rules)))
+    else:
+        merges = tokenizer.merges
+        _, _, ranks = tokenizer.encoder.replay(data, len(merges))
+        pairs = ((merges[rank].left, merges[rank].right) for rank in ranks)
+        steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
+    fallbacks = tuple(_fallbacks(tokenizer, data, symbols, lengths))
+    # No merge could ever join these, which says it all.
+    of_bytes = {name for _, names in fallbacks for name in names}
+    return MergedWord(
+        data=data,
+        symbols=tuple(symbols),
+        steps=steps,
+        state=tuple(word.names),
+        leftovers=tuple(
+            rest for rest in word.leftovers() if not of_bytes & {rest.left, rest.right}
+        ),
+        tokens=names,
+        ids=final,
+        ranked=isinstance(rules, Ranks),
+        fallbacks=fallbacks,
+    )
+
+
+class SymbolSequence:
     """A pre-token on its way from symbols to tokens."""
 
-    def __init__(self, rules: Rules, replay: bool, ids: list[int], names: list[str]) -> None:
+    def __init__(
+        self, rules: MergeRules, ids: Sequence[int], names: Sequence[str], *, replay: bool
+    ) -> None:
         self.rules = rules
         self.replay = replay
         self.ids = list(ids)
@@ -118,6 +198,11 @@ class Segmented:
                 step = self.rules.record(rank, (left, right)).step
                 yield Candidate(names[left], names[right], step)
 
+    def by_rank(self, rules: Ranks) -> Iterator[tuple[int, Pair]]:
+        """The pairs that merge, each looked for when those before it are merged."""
+        while found := rules.lowest(self.ids):
+            yield found
+
     def leftovers(self) -> Iterator[Leftover]:
         for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
             if NO_ID in pair:
@@ -128,20 +213,43 @@ class Segmented:
                 step = self.rules.record(ranks[-1], pair).step
                 yield Leftover(left, right, "passed", step)
             else:
-                yield Leftover(left, right, "never", None, self.rules.instead(pair))
+                yield Leftover(left, right, "never", None, self.rules.alternative(pair))
+
+
+def _fallbacks(
+    tokenizer: Tokenizer, data: bytes, symbols: Sequence[str], lengths: Sequence[int]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The characters that have become the tokens of their bytes."""
+    if not tokenizer.recipe.byte_fallback:
+        return
+    at = 0
+    symbol = 0
+    while symbol < len(symbols):
+        byte = f"<0x{data[at]:02X}>" if at < len(data) else ""
+        if lengths[symbol] == 1 and symbols[symbol] == byte:
+            # A character of n bytes begins here, and has n symbols.
+            first = data[at]
+            size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+            yield data[at : at + size].decode(), tuple(symbols[symbol : symbol + size])
+            at += size
+            symbol += size
+        else:
+            at += lengths[symbol]
+            symbol += 1
+
+
+# -- Scores: the best path through the lattice of pieces, and the next best (Unigram) -----------
 
 
 #: Segmentations that are shown.
 BEST = 5
-#: Characters of one pre-token that is explained.
-LONGEST = 1000
 #: An unknown character scores so much less than the worst piece (SentencePiece's
 #: `kUnkPenalty`).
 UNKNOWN_PENALTY = 10.0
 
 
 @dataclass(frozen=True)
-class Piece:
+class PathPiece:
     """A stretch of a path.
 
     Attributes:
@@ -168,7 +276,7 @@ class Path:
             None in models with user-defined pieces, whose scores are no probabilities.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PathPiece, ...]
     score: float
     behind: float
     probability: float | None = None
@@ -228,7 +336,7 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
     )
 
 
-def _sum(pieces: Sequence[Piece]) -> float:
+def _sum(pieces: Sequence[PathPiece]) -> float:
     """The sum of the scores as the encoder has it: each in single precision."""
     total = 0.0
     for piece in pieces:
@@ -252,7 +360,7 @@ def unknown_score(tokenizer: Tokenizer) -> float:
 
 def _pieces(
     tokenizer: Tokenizer, data: bytes, ids: Sequence[int], lengths: Sequence[int], unknown: float
-) -> Iterator[Piece]:
+) -> Iterator[PathPiece]:
     at = 0
     waiting: list[str] = []  # byte tokens of characters that have not ended yet
     start = 0
@@ -263,28 +371,31 @@ def _pieces(
         if known and tokenizer.model.tokens[id_] == stretch and id_ != tokenizer.unk_id:
             yield from _fallen(data[start : at - length], waiting, unknown)
             waiting, start = [], at
-            yield Piece(stretch.decode(), tokenizer.tokens[id_], tokenizer.model.scores[id_])
+            yield PathPiece(stretch.decode(), tokenizer.tokens[id_], tokenizer.model.scores[id_])
         elif known and tokenizer.recipe.byte_fallback and id_ != tokenizer.unk_id:
             waiting.append(tokenizer.tokens[id_])
         else:
             yield from _fallen(data[start : at - length], waiting, unknown)
             waiting, start = [], at
             text = stretch.decode()
-            yield Piece(text, None, unknown * len(text))
+            yield PathPiece(text, None, unknown * len(text))
     yield from _fallen(data[start:], waiting, unknown)
 
 
-def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[Piece]:
+def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[PathPiece]:
     """Characters that became the tokens of their bytes: each by itself."""
     at = 0
     for character in data.decode():
         end = at + len(character.encode())
-        yield Piece(character, None, unknown, tuple(tokens[at:end]))
+        yield PathPiece(character, None, unknown, tuple(tokens[at:end]))
         at = end
 
 
+# -- Longest match: which token is found at each place, and which longer ones are none ----------
+
+
 #: Longer stretches that are shown of those that are no token.
-FEW = 3
+LONGER_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -295,7 +406,7 @@ class Match:
         stretch: the characters that it covers.
         token: None where nothing matches the character, which alone is unknown.
         longer: tokens that would have gone further, were they in the vocabulary: up to
-            `FEW`, the longest of all first, then those that come just before the match.
+            `LONGER_SHOWN`, the longest of all first, then those that come just before the match.
         longer_count: how many were tried in vain.
     """
 
@@ -306,7 +417,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Failure:
+class MatchFailure:
     """Why a whole word is unknown.
 
     Attributes:
@@ -336,7 +447,7 @@ class MatchedWord:
 
     data: bytes
     matches: tuple[Match, ...]
-    failure: Failure | None
+    failure: MatchFailure | None
     tokens: tuple[str, ...]
     ids: tuple[int | None, ...]
 
@@ -349,11 +460,11 @@ def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
     matches: list[Match] = []
     failure = None
     if limit is not None and len(word) > limit:
-        failure = Failure("too-long", "", len(word), limit)
+        failure = MatchFailure("too-long", "", len(word), limit)
     else:
         for at, match in _matches(tokenizer, word):
             if match.token is None and recipe.unknown == "word":
-                failure = Failure("unmatchable", word[at:], len(word), limit)
+                failure = MatchFailure("unmatchable", word[at:], len(word), limit)
                 break
             matches.append(match)
     unknown, mark = recipe.unk_token, recipe.marker.text
@@ -384,12 +495,15 @@ def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
         tried = len(word) - (at if token is None else end)
         # Just those above the match, and in front of them the whole rest.
         above = [mark + word[at:stop] for stop in range(len(word) - tried + 1, len(word) + 1)][
-            : FEW - 1
+            : LONGER_SHOWN - 1
         ]
-        if tried >= FEW:
+        if tried >= LONGER_SHOWN:
             above.append(mark + word[at:])
         yield at, Match(word[at:end], token, tuple(reversed(above)), tried)
         at = end
+
+
+# -- Look-ups: whole pre-tokens of word models, characters of character models ------------------
 
 
 @dataclass(frozen=True)
@@ -424,16 +538,6 @@ class LookedUpWord:
     ids: tuple[int | None, ...]
 
 
-@dataclass(frozen=True)
-class FoundWord:
-    """An added token, found in the text before the model segments anything."""
-
-    data: bytes
-    added: AddedToken
-    tokens: tuple[str, ...]
-    ids: tuple[int | None, ...]
-
-
 def look_up(
     tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
 ) -> LookedUpWord:
@@ -452,49 +556,17 @@ def look_up(
     return LookedUpWord(data, unit, len(known), tuple(found), names, ids)
 
 
-def pre_tokens_of(tokenizer: Tokenizer, data: bytes) -> Iterator[bytes | AddedToken]:
-    """What a text is cut into, in order: pre-tokens, normalized and rewritten, and the
-    added tokens that need no permission."""
-    matchers = tokenizer.special_matcher("none")
-    text, ranges, _, found = tokenizer.encoder.pre_tokens(data, matchers)
-    added = {token.id: token for token in tokenizer.model.added if not token.special}
-    for (start, end), id_ in zip(ranges, found, strict=True):
-        yield text[start:end] if id_ is None else added[id_]
-
-
-#: Symbols of one pre-token. An explanation holds every state in between, which is
-#: quadratic, and nobody reads further.
-LONGEST = 1000
+# -- Explanations -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class MergedWord:
-    """A pre-token that is segmented by merges.
-
-    Attributes:
-        data: the pre-token's bytes, normalized and rewritten.
-        symbols: what it starts as, markers included; characters that fall back to bytes
-            as the tokens of these.
-        state: what it ends as; a symbol without an id as the character itself.
-        tokens: the same as `encode` names it, with the unknown token where there is one,
-            and unknown symbols side by side as one where the recipe fuses them.
-        ids: None where a character has no id.
-        whole: the pre-token is a token and stays whole, whatever the merges would make of
-            it; there are no steps then.
-        ranked: there is no history of merges: the steps are ranks of tokens.
-        fallbacks: the characters that fell back to bytes, with their tokens.
-    """
+class FoundWord:
+    """An added token, found in the text before the model segments anything."""
 
     data: bytes
-    symbols: tuple[str, ...]
-    steps: tuple[MergeStep, ...]
-    state: tuple[str, ...]
-    leftovers: tuple[Leftover, ...]
+    added: AddedToken
     tokens: tuple[str, ...]
     ids: tuple[int | None, ...]
-    whole: bool = False
-    ranked: bool = False
-    fallbacks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 #: A pre-token and how it is segmented.
@@ -530,7 +602,7 @@ def explain(tokenizer: Tokenizer, word: str, nbest: int | None = None) -> Explan
 
     Args:
         nbest: paths of each pre-token, the one that is taken among them (unigram); None
-            for `tokctl.analysis.explain.words.BEST`.
+            for `BEST`.
 
     Raises:
         TokctlError: a pre-token of over `LONGEST` symbols, where merges or scores segment
@@ -590,78 +662,18 @@ def _word(
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
     if not recipe.segments_by_merging:
         return look_up(tokenizer, data, names, ids)
-    if recipe.whole_words and len(ids) == 1 and _is_token(tokenizer, data, ids[0]):
-        return MergedWord(data, (), (), names, (), names, ids, whole=True)
-    return _merge_word(tokenizer, data, names, ids)
+    if recipe.whole_words and len(ids) == 1:
+        id_ = ids[0]
+        if id_ is not None and tokenizer.model.tokens[id_] == data:
+            return MergedWord(data, (), (), names, (), names, ids, whole=True)
+    return merge_word(tokenizer, data, names, ids)
 
 
-def _is_token(tokenizer: Tokenizer, data: bytes, id_: int | None) -> bool:
-    return id_ is not None and tokenizer.model.tokens[id_] == data
-
-
-def _merge_word(
-    tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], final: tuple[int | None, ...]
-) -> MergedWord:
-    ids, lengths, _ = tokenizer.encoder.replay(data, 0)
-    if len(ids) > LONGEST:
-        raise TokctlError(
-            f"a pre-token of {len(ids):,} symbols is too long to explain step by step",
-            f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
-        )
-    symbols = name_symbols(tokenizer, data, ids, lengths)
-    ranked = tokenizer.recipe.has_ranks
-    if ranked:
-        rules = Ranks(tokenizer)
-        word = Segmented(rules, False, ids, symbols)
-        steps = tuple(word.steps(_by_rank(rules, word)))
-    else:
-        history = history_of(tokenizer)
-        _, _, ranks = tokenizer.encoder.replay(data, len(history.merges))
-        word = Segmented(history, tokenizer.recipe.replays_merges, ids, symbols)
-        merges = [history.merges[rank] for rank in ranks]
-        pairs = [(merge.left, merge.right) for merge in merges]
-        steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
-    fallbacks = tuple(_fallbacks(tokenizer, data, symbols, lengths))
-    # No merge could ever join these, which says it all.
-    of_bytes = {name for _, names in fallbacks for name in names}
-    return MergedWord(
-        data=data,
-        symbols=tuple(symbols),
-        steps=steps,
-        state=tuple(word.names),
-        leftovers=tuple(
-            rest for rest in word.leftovers() if not of_bytes & {rest.left, rest.right}
-        ),
-        tokens=names,
-        ids=final,
-        ranked=ranked,
-        fallbacks=fallbacks,
-    )
-
-
-def _by_rank(rules: Ranks, word: Segmented) -> Iterator[tuple[int, Pair]]:
-    """The pairs that merge, each looked for when those before it are merged."""
-    while found := rules.lowest(word.ids):
-        yield found
-
-
-def _fallbacks(
-    tokenizer: Tokenizer, data: bytes, symbols: Sequence[str], lengths: Sequence[int]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The characters that have become the tokens of their bytes."""
-    if not tokenizer.recipe.byte_fallback:
-        return
-    at = 0
-    symbol = 0
-    while symbol < len(symbols):
-        byte = f"<0x{data[at]:02X}>" if at < len(data) else ""
-        if lengths[symbol] == 1 and symbols[symbol] == byte:
-            # A character of n bytes begins here, and has n symbols.
-            first = data[at]
-            size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-            yield data[at : at + size].decode(), tuple(symbols[symbol : symbol + size])
-            at += size
-            symbol += size
-        else:
-            at += lengths[symbol]
-            symbol += 1
+def pre_tokens_of(tokenizer: Tokenizer, data: bytes) -> Iterator[bytes | AddedToken]:
+    """What a text is cut into, in order: pre-tokens, normalized and rewritten, and the
+    added tokens that need no permission."""
+    matchers = tokenizer.special_matcher("none")
+    text, ranges, _, found = tokenizer.encoder.pre_tokens(data, matchers)
+    added = {token.id: token for token in tokenizer.model.added if not token.special}
+    for (start, end), id_ in zip(ranges, found, strict=True):
+        yield text[start:end] if id_ is None else added[id_]

@@ -17,8 +17,8 @@ from tokctl.analysis.explain import (
     Summary,
     TextUse,
     TokenHistory,
+    TokenPattern,
     TokenUse,
-    Wanted,
 )
 from tokctl.analysis.health import Health
 from tokctl.model import FilledRecipe, Round
@@ -49,7 +49,7 @@ class Forms:
 
 
 def merges(
-    records: Sequence[MergeRecord], total: int, wanted: Wanted | None, limit: int | None
+    records: Sequence[MergeRecord], total: int, wanted: TokenPattern | None, limit: int | None
 ) -> Forms:
     """Merges of a history of `total` steps; `wanted` are the tokens that were asked for."""
     return Forms(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.analysis.explain import HOW, MergeRecord, Wanted
+from tokctl.analysis.explain import MATCHES, MergeRecord, TokenPattern
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import as_lines, brief, number
 from tokctl.wording import plural
@@ -39,7 +39,7 @@ def show_merges(
     console: Console,
     merges: Sequence[MergeRecord],
     total: int,
-    wanted: Wanted | None,
+    wanted: TokenPattern | None,
     limit: int | None,
 ) -> None:
     """Up to `limit` merges; `wanted` are the tokens that were asked for."""
@@ -55,7 +55,7 @@ def show_merges(
     elif wanted:
         known = plural(len(wanted.names), "token")
         facts.append(
-            f"of {known} whose {HOW[wanted.how].removeprefix('the ')} {brief(wanted.text)}"
+            f"of {known} whose {MATCHES[wanted.how].removeprefix('the ')} {brief(wanted.text)}"
         )
     if facts:
         console.print(Text("; ".join(facts), style="dim"))

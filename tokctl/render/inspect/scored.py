@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.analysis.explain import FoundWord, LookedUpWord, Path, Piece, ScoredWord
+from tokctl.analysis.explain import FoundWord, LookedUpWord, Path, PathPiece, ScoredWord
 from tokctl.render.console import visible
 from tokctl.render.inspect.plain import brief, brief_segmentation, number, scored, shown
 from tokctl.render.inspect.recipe import how_found
@@ -35,7 +35,7 @@ def _probability(path: Path) -> list[str]:
     return [] if path.probability is None else [f"{path.probability:.4g}"]
 
 
-def _names(piece: Piece) -> str:
+def _names(piece: PathPiece) -> str:
     if piece.token is not None:
         return visible(piece.token)
     return shown(piece.fallback) if piece.fallback else "-"

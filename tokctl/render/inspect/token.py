@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from tokctl.analysis.explain import MergeTree, TokenHistory, TokenUse, Worth
+from tokctl.analysis.explain import MergeTree, PieceScore, TokenHistory, TokenUse
 from tokctl.render.console import visible
 from tokctl.render.inspect.merges import decimal
 from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, number, scored, shown
@@ -60,7 +60,7 @@ def _rows(token: TokenHistory, limit: int | None) -> Iterator[Iterable[str]]:
         yield "use", str(use.step), visible(use.partner), use.side, visible(use.result)
 
 
-def _worth_rows(worth: Worth) -> Iterator[Iterable[str]]:
+def _worth_rows(worth: PieceScore) -> Iterator[Iterable[str]]:
     yield "score", scored(worth.score)
     yield "probability", f"{exp(worth.score):.4g}"
     yield "place", str(worth.place), str(worth.pieces)
@@ -109,7 +109,7 @@ def show_token(
         console.print(Text(more, style="dim"))
 
 
-def _show_worth(console: Console, worth: Worth) -> None:
+def _show_worth(console: Console, worth: PieceScore) -> None:
     facts = f"score {scored(worth.score)}, probability {exp(worth.score):.4g}"
     console.print(f"{facts}, place {worth.place:,} of {plural(worth.pieces, 'piece')}")
     if worth.instead is None or worth.gain is None:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from tokctl import __version__
 from tokctl.analysis.comparison import Comparison, Cut, Segmentation
 from tokctl.analysis.explain import MergeRecord, Summary
-from tokctl.analysis.explain.cards import Node, TokenCard
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
+from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.charts import check_extra
@@ -446,7 +446,7 @@ def _path(path: Path) -> str:
     return " │ ".join(spelling(piece.token or piece.text) for piece in path.pieces)
 
 
-def _node(node: Node, ranked: bool) -> list[Any]:
+def _node(node: TreeNode, ranked: bool) -> list[Any]:
     said = "" if node.step is None else f"{'rank' if ranked else 'merge'} {node.step:,}"
     return [node.depth, spelling(node.token), said or f"id {node.id}"]
 
