@@ -116,12 +116,12 @@ def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], na
     from tokctl.idfiles.dtypes import DTYPES
     from tokctl.idfiles.raw import read_bin
     from tokctl.idfiles.reader import text_of
-    from tokctl.sources.streams import Stream
+    from tokctl.sources.blocks import BlockStream
 
     tokenizer = Tokenizer.load(trained[name])
     ids = tokenizer.encode_ids(TEXT)
     single = [packed([id_], 2) for id_ in ids]
-    parts = read_bin(Stream(iter(single)), "in", DTYPES["uint16"])
+    parts = read_bin(BlockStream(iter(single)), "in", DTYPES["uint16"])
     blocks = list(text_of(tokenizer, parts))
     for block in blocks:
         block.decode()

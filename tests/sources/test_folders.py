@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sources.made import COMPRESS, read
 from tokctl.errors import TokctlError
 from tokctl.sources import Document, Reading, open_sources
-from tokctl.sources.patterns import Pattern
+from tokctl.sources.folders import Pattern
 
 TREE = (
     "b.txt",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.sources.made import COMPRESS, batches, records
 from tokctl.errors import TokctlError
-from tokctl.sources import Reading, Records, columns, open_sources
+from tokctl.sources import Reading, Records, open_sources, tables
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -118,15 +118,15 @@ def test_other_layouts(tmp_path: Path) -> None:
 )
 def test_slices_of_arrays(texts: list[str], start: int, kind: str) -> None:
     array = KINDS[kind](texts)[start:]
-    found = list(columns.batches(array, [], "text", "x", 1))
+    found = list(tables.column_batches(array, [], "text", "x", 1))
     assert [text.decode() for batch in found for text in batch.texts] == texts[start:]
 
 
 def test_large_rows_are_batches_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "BATCH_SIZE", 100)
+    monkeypatch.setattr(tables, "BATCH_SIZE", 100)
     texts = ["a" * 60, "b" * 60, "c" * 500, "", "d", "e" * 99, "f"]
     for make in KINDS.values():
-        found = list(columns.batches(make(texts), [], "text", "x", 5))
+        found = list(tables.column_batches(make(texts), [], "text", "x", 5))
         assert [text.decode() for batch in found for text in batch.texts] == texts
         assert found[0].first == 5
         for batch in found:
@@ -178,7 +178,7 @@ def test_what_is_wrong_with_a_table(form: str, piped: bool, tmp_path: Path) -> N
 def test_a_null_in_a_dictionary() -> None:
     array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
     with pytest.raises(TokctlError, match="x: row 9: text is null"):
-        list(columns.batches(array, [], "text", "x", 8))
+        list(tables.column_batches(array, [], "text", "x", 8))
 
 
 @pytest.mark.parametrize("form", FORMS)

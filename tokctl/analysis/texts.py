@@ -12,7 +12,7 @@ from pathlib import Path
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source, check_utf8, flat, open_sources
-from tokctl.sources.utf8 import checked_batch
+from tokctl.sources.document import checked_batch
 from tokctl.tokenizer import Tokenizer
 
 #: Bytes of documents that are handed on together.

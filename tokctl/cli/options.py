@@ -333,7 +333,7 @@ def _id_dtypes() -> Iterable[str]:
 
 
 def _sources() -> Iterable[str]:
-    from tokctl.sources.reading import FORMATS
+    from tokctl.sources.document import FORMATS
 
     return FORMATS
 

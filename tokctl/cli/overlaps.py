@@ -59,17 +59,15 @@ def check_apart(
 def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading) -> None:
     """TokctlError where a folder for shards lies in a folder that is read, and a file in it,
     such as `shard`, would be a text for the next run."""
-    from tokctl.sources.folders import wanted
-    from tokctl.sources.patterns import Pattern
+    from tokctl.sources.folders import FileFilter
 
-    include = [Pattern(text) for text in reading.include]
-    exclude = [Pattern(text, dots=True) for text in reading.exclude]
+    chosen = FileFilter(reading)
     target = os.path.realpath(folder)
     for text in texts:
         if not os.path.isdir(text):  # noqa: PTH112
             continue
         path = os.path.relpath(f"{target}/{shard}", os.path.realpath(text))
-        if not path.startswith("../") and wanted(path.split("/"), include, exclude):
+        if not path.startswith("../") and chosen.takes(path):
             raise TokctlError(
                 f"can't write shards to {folder}: {text} is read with all that is in it",
                 _LEAVE_OUT,

@@ -91,7 +91,7 @@ class Sources:
     @property
     def reading(self) -> Reading:
         """How the sources are read; TokctlError where options do not go together."""
-        from tokctl.sources.reading import FORMATS, Reading
+        from tokctl.sources.document import FORMATS, Reading
 
         choose("--format", self.format, FORMATS)
         if self.text_field is not None:
@@ -151,7 +151,7 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
     """The names of a list, each of something that is there: patterns are not expanded, and a
     folder's files are to be listed themselves, since `find` lists both."""
     from tokctl import sources
-    from tokctl.sources import remote, saved_datasets
+    from tokctl.sources import folders, remote
 
     (text,) = sources.documents([name], stdin=world.stdin)
     unit = "line" if end == b"\n" else "name"
@@ -170,7 +170,7 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
                 if end == b"\0" and b"\n" in entry:
                     hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
                 raise TokctlError(f"{place}: can't read {listed}: {reason}", hint) from None
-            if stat.S_ISDIR(status.st_mode) and not saved_datasets.is_one(listed):
+            if stat.S_ISDIR(status.st_mode) and not folders.is_saved_dataset(listed):
                 raise TokctlError(
                     f"{place}: {listed} is a folder",
                     "list the files in it (find … -type f), or give it as an argument",

@@ -16,7 +16,7 @@ from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, Part, Writer
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.raw import read_numbers
-from tokctl.sources.streams import Stream
+from tokctl.sources.blocks import BlockStream
 
 MAGIC = b"\x93NUMPY"
 
@@ -98,7 +98,7 @@ class Index:
         self._out.seek(0, 2)
 
 
-def read_npy(stream: Stream, name: str) -> Iterator[Part]:
+def read_npy(stream: BlockStream, name: str) -> Iterator[Part]:
     """The ids of a one-dimensional array of whole numbers.
 
     Raises:
@@ -117,7 +117,7 @@ def read_npy(stream: Stream, name: str) -> Iterator[Part]:
         )
 
 
-def _read_header(stream: Stream, name: str) -> tuple[Dtype, int, int]:
+def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
     """The type of the numbers, how many there are, and at which byte they begin."""
     front = stream.read(8)
     if not front.startswith(MAGIC) or len(front) < 8:

@@ -61,7 +61,7 @@ class InputFile:
             with file:
                 yield RandomAccessFile(self.name, file, self.meter)
             return
-        from tokctl.sources.streams import spooled
+        from tokctl.sources.blocks import spooled
 
         with spooled(self.blocks(), self.name) as copy:
             yield RandomAccessFile(self.name, copy, ByteMeter())

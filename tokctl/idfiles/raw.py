@@ -8,7 +8,7 @@ from typing import BinaryIO
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, Part, Writer
 from tokctl.idfiles.dtypes import Dtype, numbers
-from tokctl.sources.streams import Stream
+from tokctl.sources.blocks import BlockStream
 
 
 class RawWriter(Writer):
@@ -27,7 +27,7 @@ class RawWriter(Writer):
                 self._out.flush()
 
 
-def read_bin(stream: Stream, name: str, dtype: Dtype) -> Iterator[Part]:
+def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[Part]:
     """The ids of a file without a header.
 
     Raises:
@@ -44,7 +44,7 @@ def read_bin(stream: Stream, name: str, dtype: Dtype) -> Iterator[Part]:
 
 
 def read_numbers(
-    stream: Stream, name: str, dtype: Dtype, start: int, end: int | None = None
+    stream: BlockStream, name: str, dtype: Dtype, start: int, end: int | None = None
 ) -> Generator[Part, None, int]:
     """The numbers up to byte `end`, or to the end of the stream, which is at byte `start`.
 

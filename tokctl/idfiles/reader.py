@@ -26,7 +26,7 @@ from tokctl.idfiles import lines
 from tokctl.idfiles.chunks import Part
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
 from tokctl.idfiles.random_access import ByteMeter, InputFile
-from tokctl.sources.streams import Stream
+from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_compression_suffix
 
 if TYPE_CHECKING:
     from tokctl.idfiles.shards import ShardList
@@ -57,7 +57,6 @@ _MAGICS = {
 _HEAD = 16
 #: The bytes that ids in decimal are made of.
 _DECIMAL = b"0123456789 \t\r\n"
-_COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
 #: Bytes of text that are gathered from small documents.
 _PORTION = 1 << 18
@@ -175,13 +174,13 @@ class IdSource:
             file = InputFile(self.name, meter=self.meter)
             dtype = self._options.bin_dtype(tokenizer)
             return self._decode(
-                tokenizer, self._parts("megatron", file, Stream(iter(())), self._path, dtype)
+                tokenizer, self._parts("megatron", file, BlockStream(iter(())), self._path, dtype)
             )
         return self._text_of_file(tokenizer, self._file)
 
     def _text_of_file(self, tokenizer: Decodes, file: InputFile) -> Iterator[bytes]:
         options = self._options
-        stream = Stream(file.blocks())
+        stream = BlockStream(file.blocks())
         form = options.form
         if form == "auto":
             form = _form_of(stream, self._path)
@@ -220,7 +219,7 @@ class IdSource:
         dtype = options.bin_dtype(tokenizer, found.dtype)
 
         def parts(file: InputFile) -> Iterator[Part]:
-            return self._parts(found.form, file, Stream(file.blocks()), file.path, dtype)
+            return self._parts(found.form, file, BlockStream(file.blocks()), file.path, dtype)
 
         # A document may go on in the next shard.
         yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
@@ -245,7 +244,7 @@ class IdSource:
         return lines.from_jsonl(tokenizer, name, blocks, field, skip_special=skip_special)
 
     def _parts(
-        self, form: str, file: InputFile, stream: Stream, path: str | None, dtype: Dtype
+        self, form: str, file: InputFile, stream: BlockStream, path: str | None, dtype: Dtype
     ) -> Iterator[Part]:
         """The ids of a file of numbers. The file is read, or its bytes as they come.
 
@@ -293,10 +292,10 @@ def _is_raw(name: str, options: ReadOptions) -> bool:
     file, so that only a name says that they are compressed."""
     numbers = options.form == "bin" or options.dtype is not None
     numbers = numbers or (options.form == "auto" and name.endswith(".bin"))
-    return numbers and not name.endswith(_COMPRESSED)
+    return numbers and not name.endswith(COMPRESSION_SUFFIXES)
 
 
-def _is_plain(path: str, stream: Stream) -> bool:
+def _is_plain(path: str, stream: BlockStream) -> bool:
     """Is it a regular file whose bytes come as they are, not decompressed?"""
     if not Path(path).is_file():
         return False
@@ -317,7 +316,7 @@ def _megatron_pair(name: str) -> tuple[str, str] | None:
     return pair(name)
 
 
-def _form_of(stream: Stream, path: str | None) -> str:
+def _form_of(stream: BlockStream, path: str | None) -> str:
     """The form; `ids` where nothing else shows. Of a stream no more is read than tells it.
 
     First bytes decide, where ids in decimal can't begin like that. Else `.bin` and `.arrow` at
@@ -329,9 +328,7 @@ def _form_of(stream: Stream, path: str | None) -> str:
     for magic, form in _MAGICS.items():
         if head.startswith(magic):
             return form
-    name = (path or "").lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
+    name = without_compression_suffix(path or "")
     if name.endswith(".arrow"):
         return "arrow"
     if name.endswith(".bin") and stream.peek(_HEAD).strip(_DECIMAL):

@@ -8,20 +8,19 @@ from contextlib import closing
 from typing import Any, cast
 
 from tokctl.errors import TokctlError
+from tokctl.sources.blocks import BLOCK_SIZE, BlockStream, ByteSource
 from tokctl.sources.document import Archive, Document, Records
-from tokctl.sources.files import BLOCK_SIZE, Place
-from tokctl.sources.streams import Stream
 
 #: An archive in an archive, and so on; one that holds itself must end somewhere.
 _DEEPEST = 8
 #: Bytes that a header can have; and more than a block.
 _LONGEST_HEADER = 1 << 24
 
-Opener = Callable[[Place], Document | Records | Archive]
+Opener = Callable[[ByteSource], Document | Records | Archive]
 
 
 def members(
-    place: Place, blocks: Callable[[], Iterator[bytes]], open_member: Opener, depth: int
+    data: ByteSource, blocks: Callable[[], Iterator[bytes]], open_member: Opener, depth: int
 ) -> Iterator[Document | Records]:
     """The regular files of an archive, in its order; those of an archive in it in its place.
 
@@ -31,7 +30,7 @@ def members(
     Raises:
         TokctlError: names the archive that is damaged, cut short, or deeper than any is.
     """
-    name = place.name
+    name = data.name
     if depth > _DEEPEST:
         raise TokctlError(f"{name}: archives in archives, more than {_DEEPEST} deep", "unpack it")
     with closing(_Forward(blocks(), name)) as stream:
@@ -44,8 +43,8 @@ def members(
                 continue
             if member.size < 0:
                 raise _damaged(name, ValueError(f"a file of {member.size} bytes"))
-            place_of_member = _place(tar, stream, member, name)
-            source = open_member(place_of_member)
+            data_of_member = _member_data(tar, stream, member, name)
+            source = open_member(data_of_member)
             if isinstance(source, Archive):
                 yield from source.members()
             else:
@@ -58,7 +57,9 @@ def members(
             )
 
 
-def _place(tar: tarfile.TarFile, stream: _Forward, member: tarfile.TarInfo, name: str) -> Place:
+def _member_data(
+    tar: tarfile.TarFile, stream: _Forward, member: tarfile.TarInfo, name: str
+) -> ByteSource:
     path = f"{name}/{member.name.removeprefix('./').lstrip('/')}"
     turn = stream.turn
 
@@ -79,10 +80,10 @@ def _place(tar: tarfile.TarFile, stream: _Forward, member: tarfile.TarInfo, name
                 left -= len(block)
                 yield block
 
-    return Place(path, blocks, size=member.size)
+    return ByteSource(path, blocks, size=member.size)
 
 
-class _Forward(Stream):
+class _Forward(BlockStream):
     """What `tarfile` needs of a file that it does not go back in."""
 
     def __init__(self, blocks: Iterator[bytes], name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Protocol
 
 from tokctl.errors import TokctlError
-from tokctl.sources.files import BLOCK_SIZE
+from tokctl.sources.blocks import BLOCK_SIZE
 
 #: Bytes given to a decompressor at a time: it copies what it leaves.
 _SLICE = 1 << 16

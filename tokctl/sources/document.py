@@ -5,11 +5,14 @@ A document is one text: no merge, no pre-token and no token crosses its end.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tokctl.values import Fixed
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.values import Fixed, Value
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -140,3 +143,90 @@ def total_size(sources: Sequence[Source]) -> int | None:
     """Bytes of all sources, as they lie there; None where one does not know."""
     sizes = [source.size for source in sources]
     return sum(size for size in sizes if size is not None) if None not in sizes else None
+
+
+#: What a file can hold; `auto` is what its name and its first bytes say.
+FORMATS = ("auto", "text", "jsonl", "parquet", "arrow", "tsv", "tar", "raw")
+
+
+@dataclass(init=False, eq=False, repr=False)
+class Reading(Fixed, Value):
+    """How sources are read.
+
+    Attributes:
+        format: one of `FORMATS`. `raw` takes every byte as it is: nothing is decompressed.
+        text_field: the field of records (JSON Lines, tables) that holds the text; `a.b` is the
+            field b of the object a. None: `text`.
+        include: of the files in a folder, those whose path in it, or whose name, is one of
+            these patterns; empty: all that are not hidden.
+        exclude: not these, whatever `include` says.
+    """
+
+    format: str = "auto"
+    text_field: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        format: str = "auto",  # noqa: A002
+        text_field: str | None = None,
+        include: tuple[str, ...] = (),
+        exclude: tuple[str, ...] = (),
+    ) -> None:
+        self.__dict__.update(format=format, text_field=text_field, include=include, exclude=exclude)
+
+
+#: As names and first bytes say.
+AUTO = Reading()
+
+
+def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
+    """The document's blocks, checked to be UTF-8.
+
+    `errors` is `strict` (TokctlError that names file, line and byte) or `replace`
+    (each maximal ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
+    """
+    if errors == "replace":
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for block in document.blocks():
+            yield decoder.decode(block).encode()
+        if rest := decoder.decode(b"", True):
+            yield rest.encode()
+        return
+    check = _native.Utf8Check()
+    for block in document.blocks():
+        if place := check.feed(block):
+            raise invalid_utf8(document.name, *place)
+        yield block
+    if place := check.end():
+        raise invalid_utf8(document.name, *place)
+
+
+def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
+    """The error for text that a character-level model can't read; `byte` counts from 0."""
+    return TokctlError(
+        f"{name}: line {line}, byte {byte} is not UTF-8, and this model reads characters",
+        "use --errors replace to put U+FFFD in its place, or a byte-level model",
+    )
+
+
+def checked_batch(batch: Batch, name: str, errors: str, unit: str = "line") -> Batch:
+    """The batch, its texts checked to be UTF-8; `errors` as `check_utf8` has it."""
+    try:
+        # A line feed is no part of a character: all together are UTF-8 where each is.
+        b"\n".join(batch.texts).decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return batch
+    texts = []
+    for number, text in enumerate(batch.texts, batch.first):
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            if errors != "replace":
+                raise invalid_utf8(f"{name}: {unit} {number}", 1, error.start) from None
+            text = text.decode("utf-8", "replace").encode()
+        texts.append(text)
+    return Batch(texts, batch.counts, batch.first)

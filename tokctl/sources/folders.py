@@ -1,15 +1,127 @@
-"""Files of folders, and of patterns that no shell has expanded."""
+"""The files of folders, patterns that no shell has expanded, and saved datasets.
+
+Patterns are those of shells: `*`, `?`, `[…]`, and `**` for any number of folders.
+
+`save_to_disk` of Hugging Face's `datasets` writes a folder with `state.json`, which lists its Arrow
+files in order, and `dataset_info.json`; a dictionary of datasets has `dataset_dict.json`, which
+lists the splits, each a folder of that name. They are read without that library. A selection or a
+shuffle is written as it is seen: there are no indices since version 2.0.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import translate
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.sources.files import unreadable
-from tokctl.sources.patterns import Pattern, has_magic, part_fits
-from tokctl.sources.reading import Reading
+from tokctl.files import is_plain_name
+from tokctl.sources.blocks import unreadable
+from tokctl.sources.document import Reading
 from tokctl.wording import plural
+
+
+def has_magic(text: str) -> bool:
+    """Does it have a character that makes it a pattern?"""
+    return any(char in text for char in "*?[")
+
+
+class Pattern:
+    """One pattern of `--include` or `--exclude`.
+
+    Without a slash it is held against names, with one against the path in the folder, where
+    `*` stays within a folder and `**` is any number of folders. As in shells, a leading dot
+    must be named, unless `dots`.
+    """
+
+    def __init__(self, text: str, *, dots: bool = False) -> None:
+        text = text.removeprefix("./").strip("/")
+        self.parts = text.split("/")
+        self.is_name = "/" not in text
+        self._dots = dots
+
+    def fits(self, path: Sequence[str]) -> bool:
+        """Does it match the path, given in parts?"""
+        if not self.is_name:
+            return len(self.parts) in self._reached(path)
+        if not self._dots and any(part.startswith(".") for part in path[:-1]):
+            return False
+        return part_fits(self.parts[0], path[-1], dots=self._dots)
+
+    def may_fit_below(self, folder: Sequence[str]) -> bool:
+        """Could it match a path in this folder?"""
+        if self.is_name:
+            return not any(part.startswith(".") for part in folder)
+        return any(place < len(self.parts) for place in self._reached(folder))
+
+    def _reached(self, path: Sequence[str]) -> set[int]:
+        """How many parts of the pattern the whole path can use up; takes no more steps than
+        the one's length times the other's."""
+        reached = self._past_stars({0})
+        for name in path:
+            found = set()
+            for place in reached - {len(self.parts)}:
+                if self.parts[place] == "**":
+                    if self._dots or not name.startswith("."):
+                        found.add(place)
+                elif part_fits(self.parts[place], name, dots=self._dots):
+                    found.add(place + 1)
+            reached = self._past_stars(found)
+        return reached
+
+    def _past_stars(self, reached: set[int]) -> set[int]:
+        """With the places behind each `**`, which can stand for no folder at all."""
+        found = set(reached)
+        for place in reached:
+            while place < len(self.parts) and self.parts[place] == "**":
+                place += 1
+                found.add(place)
+        return found
+
+
+def part_fits(pattern: str, name: str, *, dots: bool = False) -> bool:
+    """Does the name of one file or folder match, a leading dot only by a dot?"""
+    if name.startswith(".") and not (dots or pattern.startswith(".")):
+        return False
+    return _compiled(pattern)(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> Callable[[str], object]:
+    return re.compile(translate(pattern)).match
+
+
+class FileFilter:
+    """Which files of a folder are read: `include` and `exclude` of the options, applied to paths in
+    it. Hidden files are read only where `include` names a dot."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._include = [Pattern(text) for text in reading.include]
+        self._exclude = [Pattern(text, dots=True) for text in reading.exclude]
+
+    def takes(self, path: str) -> bool:
+        """Is the file of this path one to read?"""
+        parts = path.split("/")
+        if not self._include:
+            named = not any(part.startswith(".") for part in parts)
+        else:
+            named = any(pattern.fits(parts) for pattern in self._include)
+        # What excludes a folder excludes what is in it.
+        ends = range(1, len(parts) + 1)
+        return named and not any(p.fits(parts[:end]) for p in self._exclude for end in ends)
+
+    def enters(self, folder: Sequence[str]) -> bool:
+        """Can anything below this folder, given in parts, be one to read?"""
+        if any(pattern.fits(folder) for pattern in self._exclude):
+            return False
+        if not self._include:
+            return not folder[-1].startswith(".")
+        return any(pattern.may_fit_below(folder) for pattern in self._include)
 
 
 def files_of(folder: str, reading: Reading) -> list[str]:
@@ -21,29 +133,17 @@ def files_of(folder: str, reading: Reading) -> list[str]:
     Raises:
         TokctlError: a folder can't be read, or there is no file in it that is wanted.
     """
-    include = [Pattern(text) for text in reading.include]
-    exclude = [Pattern(text, dots=True) for text in reading.exclude]
+    chosen = FileFilter(reading)
     found = [
         path
-        for path, is_folder in _walk(folder, lambda parts: _enter(parts, include, exclude))
-        if not is_folder and wanted(path.split("/"), include, exclude)
+        for path, is_folder in _walk(folder, chosen.enters)
+        if not is_folder and chosen.takes(path)
     ]
     if not found:
         every = sum(not is_folder for _, is_folder in _walk(folder, lambda _: True))
         raise nothing_in(folder, every)
     found.sort(key=os.fsencode)
     return [os.path.join(folder, path) for path in found]  # noqa: PTH118  (10,000 of them)
-
-
-def wanted(parts: Sequence[str], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> bool:
-    """Is the file of this path in the folder one to read?"""
-    if not include:
-        named = not any(part.startswith(".") for part in parts)
-    else:
-        named = any(pattern.fits(parts) for pattern in include)
-    # What excludes a folder excludes what is in it.
-    ends = range(1, len(parts) + 1)
-    return named and not any(p.fits(parts[:end]) for p in exclude for end in ends)
 
 
 def nothing_in(folder: str, files: int) -> TokctlError:
@@ -139,10 +239,62 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     return entry.is_file() or not (entry.is_dir() or os.path.exists(entry.path))  # noqa: PTH110
 
 
-def _enter(parts: Sequence[str], include: Sequence[Pattern], exclude: Sequence[Pattern]) -> bool:
-    """Can anything below this folder be wanted?"""
-    if any(pattern.fits(parts) for pattern in exclude):
-        return False
-    if not include:
-        return not parts[-1].startswith(".")
-    return any(pattern.may_fit_below(parts) for pattern in include)
+def is_saved_dataset(folder: str) -> bool:
+    """Did `save_to_disk` write this folder?"""
+    names = ("dataset_dict.json", "state.json", "dataset_info.json")
+    several, *one = (os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
+    return several or all(one)
+
+
+def arrow_files(folder: str) -> list[str]:
+    """The Arrow files of a dataset, or of all splits in their order.
+
+    Raises:
+        TokctlError: the folder's own description can't be read, or lists no files; or it was
+            written by a version that kept the order of the rows apart.
+    """
+    listed = Path(folder, "dataset_dict.json")
+    if not listed.is_file():
+        return _files_of(Path(folder))
+    splits = _read_json(listed).get("splits")
+    if not isinstance(splits, list):
+        raise _damaged(listed, "it lists no splits")
+    return [file for split in splits for file in _files_of(Path(folder, _name_in(listed, split)))]
+
+
+def _files_of(folder: Path) -> list[str]:
+    path = folder / "state.json"
+    state = _read_json(path)
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        raise TokctlError(
+            f"{folder} keeps the order of its rows apart, as `datasets` did before 2.0",
+            "load it with such a version and save it again",
+        )
+    files = state.get("_data_files")
+    if not isinstance(files, list):
+        raise _damaged(path, "it lists no data files")
+    names = [file.get("filename") if isinstance(file, dict) else None for file in files]
+    return [str(folder / _name_in(path, name)) for name in names]
+
+
+def _name_in(listing: Path, name: Any) -> str:
+    """A name that a listing holds: of something in its folder, and nowhere else."""
+    if not is_plain_name(name):
+        raise _damaged(listing, f"{name!r} is no name of a file in that folder")
+    return name
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise unreadable(str(path), error) from None
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise _damaged(path, "it is no JSON object")
+    return found
+
+
+def _damaged(path: Path, problem: str) -> TokctlError:
+    return TokctlError(f"{path} is damaged: {problem}", "save the dataset again")

@@ -1,54 +1,172 @@
-"""From a place to a source: what its name, its first bytes and `Reading` say it is."""
+"""From paths to sources: what a path names, and what its name, its first bytes and the options say
+it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from tokctl.errors import TokctlError
-from tokctl.sources import content
-from tokctl.sources.document import Archive, Batch, Document, Records, Source
-from tokctl.sources.files import Place
-from tokctl.sources.reading import Reading
+from tokctl.sources.blocks import (
+    HEAD,
+    ByteSource,
+    file_source,
+    read_ahead,
+    stdin_source,
+    without_compression_suffix,
+)
+from tokctl.sources.document import AUTO, Archive, Batch, Document, Reading, Records, Source
+
+STDIN = "-"
+
+#: A path, `-` for stdin, or a source that is there already.
+Named: TypeAlias = str | os.PathLike[str] | Source
+
+#: Blocks of bytes, anew at each call.
+_Blocks: TypeAlias = Callable[[], Iterator[bytes]]
 
 #: The field of records that holds the text.
-FIELD = "text"
+_FIELD = "text"
 
-#: From this size on a thread of its own pays for a compressed file, in bytes.
-_WORTH_A_THREAD = 1 << 18
+#: From this size on a compressed file is decompressed in a thread of its own, in bytes.
+_THREAD_FROM = 1 << 18
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
-_COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
-
-Blocks = Callable[[], Iterator[bytes]]
 
 
-def plain(place: Place) -> Generator[bytes, None, None]:
-    """The blocks of a place, decompressed where they are compressed."""
-    head, blocks = peek(place.blocks(), content.may_be_compressed)
-    kind = content.compression(head)
+def open_sources(
+    paths: Sequence[str | Path], reading: Reading = AUTO, *, stdin: BinaryIO | None = None
+) -> list[Source]:
+    """What `paths` name, each checked before anything is read: files of any form, folders,
+    archives, patterns, addresses.
+
+    `-` is stdin, the process's own unless another is given. Only as much is read as it takes
+    to know the form: the first bytes, and the columns of a table.
+
+    Raises:
+        TokctlError: something is missing or can't be read, a folder or a pattern has no files,
+            a table has no such column, or a package is missing that a form needs.
+    """
+    _check_stdin(paths)
+    found = [source for path in paths for source in _sources_at(str(path), reading, stdin)]
+    texts = all(isinstance(source, Document) for source in found)
+    if reading.text_field is not None and reading.format == "auto" and texts and found:
+        raise TokctlError(
+            f"there is no field {reading.text_field} to be read: {found[0].name} is plain text",
+            "JSON Lines are known by their name (.jsonl, .ndjson); else add --format jsonl",
+        )
+    return found
+
+
+def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[Source]:
+    """Paths as the sources that they name, which are checked; sources as they are; in the order
+    given. A folder or a pattern is as many sources as there are files.
+
+    Args:
+        sources: one, or several; `-` is stdin.
+        reading: how the paths are read.
+
+    Raises:
+        TokctlError: a path is missing, or can't be read.
+    """
+    if isinstance(sources, (str, os.PathLike, Document, Records, Archive)):
+        sources = [sources]
+    found: list[Source] = []
+    for are_paths, some in groupby(sources, lambda source: isinstance(source, (str, os.PathLike))):
+        if are_paths:
+            paths = [path if isinstance(path, str) else Path(path) for path in some]  # type: ignore[arg-type]
+            found += open_sources(paths, reading)
+        else:
+            found += some  # type: ignore[arg-type]
+    return found
+
+
+def documents(
+    paths: Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    raw: bool = False,
+) -> list[Document]:
+    """The documents that `paths` name, each one text, decompressed unless it is `raw`, and
+    checked before anything is read.
+
+    `-` is stdin, the process's own unless another is given. Raises TokctlError for what is
+    missing, is a folder or can't be read.
+    """
+    _check_stdin(paths)
+    return [
+        _document(stdin_source(stdin) if str(path) == STDIN else file_source(path), raw=raw)
+        for path in paths
+    ]
+
+
+def _check_stdin(paths: Sequence[str | Path]) -> None:
+    if sum(str(path) == STDIN for path in paths) > 1:
+        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+
+
+def _sources_at(path: str, reading: Reading, stdin: BinaryIO | None) -> Iterator[Source]:
+    if path == STDIN:
+        yield _source(stdin_source(stdin), reading, is_stdin=True)
+        return
+    if "://" in path:
+        from tokctl.sources import remote
+
+        if remote.is_address(path):
+            for data in remote.files_at(path, reading):
+                yield _source(data, reading)
+            return
+    for data, own in _local(path, reading):
+        yield _source(data, own)
+
+
+def _local(path: str, reading: Reading) -> Iterator[tuple[ByteSource, Reading]]:
+    """The files that a path names, and how each is read."""
+    if os.path.isdir(path):  # noqa: PTH112
+        from tokctl.sources import folders
+
+        if reading.format in ("auto", "arrow") and folders.is_saved_dataset(path):
+            arrow = replace(reading, format="arrow")
+            yield from ((file_source(file), arrow) for file in folders.arrow_files(path))
+            return
+        yield from ((file_source(file), reading) for file in folders.files_of(path, reading))
+        return
+    if any(char in path for char in "*?[") and not os.path.lexists(path):
+        from tokctl.sources import folders
+
+        for found in folders.expand(path):
+            yield from _local(found, reading)
+        return
+    yield file_source(path), reading
+
+
+def _plain(data: ByteSource) -> Generator[bytes, None, None]:
+    """The blocks, decompressed where they are compressed."""
+    head, blocks = _peek(data.blocks(), _may_be_compressed)
+    kind = _compression(head)
     if kind is None:
         yield from blocks
         return
     from tokctl.sources.compressed import decompressed
 
-    head, text = peek(decompressed(blocks, kind, place.name), content.may_be_compressed)
-    if inner := content.compression(head):
+    head, text = _peek(decompressed(blocks, kind, data.name), _may_be_compressed)
+    if inner := _compression(head):
         raise TokctlError(
-            f"{place.name} is compressed twice: its {kind} data holds {inner} data",
+            f"{data.name} is compressed twice: its {kind} data holds {inner} data",
             "unpack it once before: zcat FILE | tokctl …, or zstdcat, xzcat, bzcat",
         )
-    if place.prompt and place.size and place.size >= _WORTH_A_THREAD:
-        from tokctl.sources.ahead import read_ahead
-
+    if data.prompt and data.size and data.size >= _THREAD_FROM:
         text = read_ahead(text)
     yield from text
 
 
-def peek(
+def _peek(
     blocks: Iterator[bytes], undecided: Callable[[bytes], bool]
 ) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, as many as it takes to decide, and all blocks."""
@@ -59,18 +177,20 @@ def peek(
         if block is None:
             break
         first.append(block)
-        head += block[: content.HEAD]
+        head += block[:HEAD]
     return head, chain(first, blocks)
 
 
-def document(place: Place, *, raw: bool = False) -> Document:
-    """The place as one text, decompressed unless it is `raw`; nothing is read yet."""
-    blocks = place.blocks if raw else partial(plain, place)
-    return Document(place.name, place.size, blocks, place.prompt, place.tell)
+def _document(data: ByteSource, *, raw: bool = False) -> Document:
+    """The data as one text, decompressed unless it is `raw`; nothing is read yet."""
+    blocks = data.blocks if raw else partial(_plain, data)
+    return Document(data.name, data.size, blocks, data.prompt, data.tell)
 
 
-def source(place: Place, reading: Reading, *, is_stdin: bool = False, depth: int = 0) -> Source:
-    """What lies at a place, whose first bytes are read for it unless `reading` says the form.
+def _source(
+    data: ByteSource, reading: Reading, *, is_stdin: bool = False, depth: int = 0
+) -> Source:
+    """What the bytes hold. The first of them are read to tell, unless `reading` says the form.
 
     stdin and pipes are taken for JSON Lines where a field is named and their bytes say nothing
     else. The first bytes of a named pipe may be long in coming, so that its name alone says
@@ -78,95 +198,91 @@ def source(place: Place, reading: Reading, *, is_stdin: bool = False, depth: int
     """
     form = reading.format
     if form == "raw":
-        return document(place, raw=True)
-    blocks: Blocks = partial(plain, place)
+        return _document(data, raw=True)
+    blocks: _Blocks = partial(_plain, data)
     direct = False
-    if form in ("auto", "parquet", "arrow") and place.again:
-        head, direct = _head(place)
-    elif form == "auto" and not place.waits:
-        head, rest = peek(plain(place), content.undecided)
+    if form in ("auto", "parquet", "arrow") and data.again:
+        head, direct = _head(data)
+    elif form == "auto" and not data.waits:
+        head, rest = _peek(_plain(data), _undecided)
         blocks = partial(iter, rest)
     else:
         head = b""
     if form == "auto":
-        nameless = is_stdin or place.waits
-        lines = is_lines(place.name) or (nameless and reading.text_field is not None)
-        form = content.form(head) or ("jsonl" if lines else "text")
-        if form == "text" and _is_empty_tar(place.name, head):
+        nameless = is_stdin or data.waits
+        lines = _is_lines(data.name) or (nameless and reading.text_field is not None)
+        form = _form_of(head) or ("jsonl" if lines else "text")
+        if form == "text" and _is_empty_tar(data.name, head):
             form = "tar"
-        if form in ("text", "jsonl") and not place.again:
+        if form in ("text", "jsonl") and not data.again:
             certain = blocks
 
             def blocks() -> Iterator[bytes]:
-                return _surely_text(place.name, certain())
+                return _surely_text(data.name, certain())
 
     if form == "text":
-        return Document(place.name, place.size, blocks, place.prompt, place.tell)
+        return Document(data.name, data.size, blocks, data.prompt, data.tell)
     if form == "tar":
-        return _archive(place, blocks, reading, depth)
-    return _records(place, form, blocks, reading.text_field or FIELD, direct=direct)
+        return _archive(data, blocks, reading, depth)
+    return _records(data, form, blocks, reading.text_field or _FIELD, direct=direct)
 
 
-def is_lines(name: str) -> bool:
+def _is_lines(name: str) -> bool:
     """Does the name say JSON Lines, compressed or not?"""
-    return _bare(name).endswith(_LINES)
+    return without_compression_suffix(name).endswith(_LINES)
 
 
 def _is_empty_tar(name: str, head: bytes) -> bool:
     """An archive without members begins with zeros, as its end does: its name alone says it."""
-    return bool(head) and not head.strip(b"\0") and _bare(name).endswith((".tar", ".tgz"))
+    return (
+        bool(head)
+        and not head.strip(b"\0")
+        and without_compression_suffix(name).endswith((".tar", ".tgz"))
+    )
 
 
-def _bare(name: str) -> str:
-    """A name without what compression has put behind it."""
-    name = name.lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    return name
-
-
-def _head(place: Place) -> tuple[bytes, bool]:
+def _head(data: ByteSource) -> tuple[bytes, bool]:
     """The first bytes of the text, and whether they lie in a regular file as they are."""
-    if place.head is not None and content.compression(place.head) is None:
-        return place.head, place.path is not None
-    with closing(plain(place)) as blocks:
-        return peek(blocks, content.undecided)[0], False
+    if data.head is not None and _compression(data.head) is None:
+        return data.head, data.path is not None
+    with closing(_plain(data)) as blocks:
+        return _peek(blocks, _undecided)[0], False
 
 
-def _archive(place: Place, blocks: Blocks, reading: Reading, depth: int) -> Archive:
+def _archive(data: ByteSource, blocks: _Blocks, reading: Reading, depth: int) -> Archive:
     inside = replace(reading, format="auto")
 
     def members() -> Iterator[Document | Records]:
         from tokctl.sources import archives
 
-        def open_member(member: Place) -> Source:
-            return source(member, inside, depth=depth + 1)
+        def open_member(member: ByteSource) -> Source:
+            return _source(member, inside, depth=depth + 1)
 
-        return archives.members(place, blocks, open_member, depth)
+        return archives.members(data, blocks, open_member, depth)
 
-    return Archive(place.name, place.size, members, place.tell, place.prompt)
+    return Archive(data.name, data.size, members, data.tell, data.prompt)
 
 
-def _records(place: Place, form: str, blocks: Blocks, field: str, *, direct: bool) -> Records:
+def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct: bool) -> Records:
     unit = "line"
     if form in ("parquet", "arrow"):
         from tokctl.sources import tables
 
         unit = "row"
-        tables.pyarrow(place.name)
+        tables.pyarrow(data.name)
         if direct:
-            tables.check(place, form, field)
+            tables.check(data, form, field)
 
     def batches() -> Iterator[Batch]:
         if form in ("parquet", "arrow"):
-            return tables.read(place, form, field, blocks, direct=direct)
+            return tables.read(data, form, field, blocks, direct=direct)
         from tokctl.sources import lines
 
         if form == "tsv":
-            return lines.tsv(blocks(), place.name)
-        return lines.jsonl(blocks(), place.name, field)
+            return lines.tsv(blocks(), data.name)
+        return lines.jsonl(blocks(), data.name, field)
 
-    return Records(place.name, place.size, batches, place.tell, place.prompt, unit)
+    return Records(data.name, data.size, batches, data.tell, data.prompt, unit)
 
 
 def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
@@ -174,11 +290,104 @@ def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
     error where it is found out to be something else."""
     head = b""
     for block in blocks:
-        if len(head) < content.HEAD:
-            head += block[: content.HEAD]
-            if form := content.form(head):
+        if len(head) < HEAD:
+            head += block[:HEAD]
+            if form := _form_of(head):
                 raise TokctlError(
                     f"{name} was taken for text, and what comes out of it is {form}",
                     f"say so with --format {form}: the first bytes of a pipe are not waited for",
                 )
         yield block
+
+
+#: For each place of a magic number, the bytes that can stand there. Enough of them that no
+#: text, and hardly any row of numbers, looks the same: RFC 1952 (gzip: deflate, and no
+#: reserved flag), RFC 8878 (zstd: a frame, or one to be skipped), the descriptions of .xz
+#: and bzip2 (a first block, or the end of nothing).
+_COMPRESSION_MAGIC: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("gzip", (b"\x1f", b"\x8b", b"\x08", bytes(range(32)))),
+    ("zstd", (b"\x28", b"\xb5", b"\x2f", b"\xfd")),
+    ("zstd", (bytes(range(0x50, 0x60)), b"\x2a", b"\x4d", b"\x18")),
+    ("xz", (b"\xfd", b"7", b"z", b"X", b"Z", b"\0")),
+    ("bz2", (b"B", b"Z", b"h", b"123456789", b"1", b"A", b"Y", b"&", b"S", b"Y")),
+    ("bz2", (b"B", b"Z", b"h", b"123456789", b"\x17", b"r", b"E", b"8", b"P", b"\x90")),
+)
+_ARROW_FILE = b"ARROW1\0\0"
+_PARQUET = b"PAR1"
+#: What no text has behind its first word: Parquet goes on with a structure of Thrift.
+_NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
+_CONTINUES = b"\xff\xff\xff\xff"
+_FIRST = frozenset(byte for _, magic in _COMPRESSION_MAGIC for byte in magic[0])
+_FIRST_OF_FORMS = frozenset((_ARROW_FILE[0], _PARQUET[0], _CONTINUES[0]))
+
+
+def _compression(head: bytes) -> str | None:
+    """`gzip`, `zstd`, `xz` or `bz2`; None for what is not compressed.
+
+    Where so few bytes are all there are that a magic number is not whole, they are taken for
+    one that was cut if they can't be text.
+    """
+    if not head or head[0] not in _FIRST:
+        return None
+    for name, magic in _COMPRESSION_MAGIC:
+        if _fits(head, magic) and (len(head) >= len(magic) or _is_cut(head)):
+            return name
+    return None
+
+
+def _may_be_compressed(head: bytes) -> bool:
+    """Must more be read to know the compression?"""
+    return not head or (
+        head[0] in _FIRST
+        and any(len(head) < len(magic) and _fits(head, magic) for _, magic in _COMPRESSION_MAGIC)
+    )
+
+
+def _form_of(head: bytes) -> str | None:
+    """`parquet`, `arrow` or `tar`; None for what is none of them."""
+    if head.startswith(_PARQUET) and len(head) > 4 and head[4] in _NO_TEXT:
+        return "parquet"
+    if head.startswith(_ARROW_FILE) or (len(head) >= 8 and _may_be_arrow_stream(head)):
+        return "arrow"
+    return "tar" if head[257:262] == b"ustar" else None
+
+
+def _undecided(head: bytes) -> bool:
+    """Must more be read to know the form?"""
+    if not head:
+        return True
+    if head[0] in _FIRST_OF_FORMS and (
+        _ARROW_FILE.startswith(head)
+        or _PARQUET.startswith(head)
+        or (len(head) < 8 and _may_be_arrow_stream(head))
+    ):
+        return True
+    return len(head) < 262 and _may_be_tar(head)
+
+
+def _fits(head: bytes, magic: tuple[bytes, ...]) -> bool:
+    return all(byte in allowed for byte, allowed in zip(head, magic, strict=False))
+
+
+def _is_cut(head: bytes) -> bool:
+    return len(head) >= 7 or (len(head) >= 2 and not head.isascii())
+
+
+def _may_be_arrow_stream(head: bytes) -> bool:
+    """The mark of a message, and a length that the description of a schema can have."""
+    if not _CONTINUES.startswith(head[:4]):
+        return False
+    length = int.from_bytes(head[4:8], "little")
+    return len(head) < 8 or (0 < length < 1 << 28 and length % 8 == 0)
+
+
+def _may_be_tar(head: bytes) -> bool:
+    """The start of a header: a name filled up with NULs, and a mode in octal digits.
+
+    A name alone could be any text, which must not wait for more: writers of tar write whole
+    headers, so that the NULs are there.
+    """
+    name, filling, _ = head[:100].partition(b"\0")
+    if not name or (not filling and len(head) < 100):
+        return False
+    return not head[len(name) : 100].strip(b"\0") and not head[100:108].strip(b"01234567 \0")

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.sources.content import HEAD
-from tokctl.sources.files import BLOCK_SIZE, Place
-from tokctl.sources.folders import nothing_in, wanted
-from tokctl.sources.patterns import Pattern, has_magic
-from tokctl.sources.reading import Reading
+from tokctl.sources.blocks import BLOCK_SIZE, HEAD, ByteSource
+from tokctl.sources.document import Reading
+from tokctl.sources.folders import FileFilter, has_magic, nothing_in
 
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _USER = re.compile(r"(://)[^/?#\s'\"]*@")
@@ -34,7 +32,7 @@ def shown(text: str) -> str:
     return _QUERY.sub(r"\1", _USER.sub(r"\1", text))
 
 
-def places(address: str, reading: Reading) -> list[Place]:
+def files_at(address: str, reading: Reading) -> list[ByteSource]:
     """What lies at an address: a file, the files of a folder, or those that a pattern fits, by
     their paths.
 
@@ -48,13 +46,13 @@ def places(address: str, reading: Reading) -> list[Place]:
             # `?` starts a query there, and a page has no files.
             pattern = "*" in name or "[" in name
             if not pattern:
-                return [_place(system, path, name, system.info(path))]
+                return [_file(system, path, name, system.info(path))]
         elif system.isdir(path):
             return _named(system, _folder(system, path, name, reading))
         else:
             pattern = has_magic(path) and not system.exists(path)
             if not pattern:
-                return [_place(system, path, name, system.info(path))]
+                return [_file(system, path, name, system.info(path))]
         found = system.glob(path, detail=True)
         # With `**` a folder's files come themselves.
         files = {each: about for each, about in found.items() if about.get("type") != "directory"}
@@ -64,29 +62,28 @@ def places(address: str, reading: Reading) -> list[Place]:
 
 
 def _folder(system: Any, path: str, name: str, reading: Reading) -> dict[str, Any]:
-    """The files below a path that are wanted, and what is known of each."""
-    include = [Pattern(text) for text in reading.include]
-    exclude = [Pattern(text, dots=True) for text in reading.exclude]
+    """The files to read below a path, and what the store says of each."""
+    chosen = FileFilter(reading)
     base = path.rstrip("/") + "/"
     every: dict[str, Any] = system.find(path, detail=True)
     found = {
         each: about
         for each, about in every.items()
-        if wanted(each.removeprefix(base).strip("/").split("/"), include, exclude)
+        if chosen.takes(each.removeprefix(base).strip("/"))
     }
     if not found:
         raise nothing_in(name, len(every))
     return found
 
 
-def _named(system: Any, files: dict[str, Any]) -> list[Place]:
+def _named(system: Any, files: dict[str, Any]) -> list[ByteSource]:
     return [
-        _place(system, path, shown(system.unstrip_protocol(path)), files[path])
+        _file(system, path, shown(system.unstrip_protocol(path)), files[path])
         for path in sorted(files)
     ]
 
 
-def _place(system: Any, path: str, name: str, about: dict[str, Any]) -> Place:
+def _file(system: Any, path: str, name: str, about: dict[str, Any]) -> ByteSource:
     size = about.get("size")
     web = not {"http", "https"}.isdisjoint(
         (system.protocol,) if isinstance(system.protocol, str) else system.protocol
@@ -103,7 +100,7 @@ def _place(system: Any, path: str, name: str, about: dict[str, Any]) -> Place:
 
     # A web server may answer with everything.
     head = None if web else system.cat_file(path, start=0, end=HEAD)
-    return Place(name, blocks, size=size, head=head, again=True)
+    return ByteSource(name, blocks, size=size, head=head, again=True)
 
 
 def _open(system: Any, path: str, *, web: bool) -> Any:

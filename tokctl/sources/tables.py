@@ -6,16 +6,19 @@ Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from types import ModuleType
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from tokctl.errors import TokctlError
-from tokctl.sources import columns, content
+from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
 from tokctl.sources.document import Batch
-from tokctl.sources.files import Place
-from tokctl.sources.streams import Stream, opened, spooled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Rows of Parquet that are decoded at a time, at most.
 _MOST_ROWS = 1 << 12
@@ -36,19 +39,19 @@ def pyarrow(name: str) -> ModuleType:
     return module  # type: ignore[no-any-return, unused-ignore]
 
 
-def check(place: Place, form: str, field: str) -> None:
-    """TokctlError unless the regular file `place` has that column: before the work begins."""
-    if place.path is not None:
-        with opened(place) as file, _named(place.name, form):
+def check(data: ByteSource, form: str, field: str) -> None:
+    """TokctlError unless the regular file `data` has that column: before the work begins."""
+    if data.path is not None:
+        with opened_file(data) as file, _named(data.name, form):
             if form == "parquet":
-                with _parquet_file(place.name, file) as table:
-                    columns.path_to(table.schema_arrow, field, place.name)
+                with _parquet_file(data.name, file) as table:
+                    path_to(table.schema_arrow, field, data.name)
             else:
-                columns.path_to(_arrow_reader(place.name, file).schema, field, place.name)
+                path_to(_arrow_reader(data.name, file).schema, field, data.name)
 
 
 def read(
-    place: Place, form: str, field: str, blocks: Callable[[], Iterator[bytes]], *, direct: bool
+    data: ByteSource, form: str, field: str, blocks: Callable[[], Iterator[bytes]], *, direct: bool
 ) -> Iterator[Batch]:
     """The texts of a table, `parquet` or `arrow`.
 
@@ -58,53 +61,53 @@ def read(
     Raises:
         TokctlError: names the file, and the column or the row, where something is wrong.
     """
-    pyarrow(place.name)
+    pyarrow(data.name)
     if direct:
-        with opened(place) as file:
-            stream = form == "arrow" and not content.is_arrow_file(file.read(8))
+        with opened_file(data) as file:
+            stream = form == "arrow" and not _is_arrow_file(file.read(8))
             file.seek(0)
             if not stream:
-                place.done = 0
-                yield from _whole(place.name, form, field, file, place)
+                data.done = 0
+                yield from _whole(data.name, form, field, file, data)
                 return
-    with closing(Stream(blocks())) as source:
-        if form == "arrow" and not content.is_arrow_file(source.peek(8)):
-            yield from _stream(place.name, field, source)
+    with closing(BlockStream(blocks())) as source:
+        if form == "arrow" and not _is_arrow_file(source.peek(8)):
+            yield from _stream(data.name, field, source)
             return
-        with spooled(source.rest(), place.name) as file:
-            yield from _whole(place.name, form, field, cast(BinaryIO, file), None)
+        with spooled(source.rest(), data.name) as file:
+            yield from _whole(data.name, form, field, cast(BinaryIO, file), None)
 
 
 def _whole(
-    name: str, form: str, field: str, file: BinaryIO, place: Place | None
+    name: str, form: str, field: str, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
-    """A table that can be read anywhere; `place` is told how far it is, by its rows."""
+    """A table that can be read anywhere; progress of `data` is counted by its rows."""
     with _named(name, form):
         if form == "parquet":
-            yield from _parquet(name, field, file, place)
+            yield from _parquet(name, field, file, data)
         else:
-            yield from _arrow_file(name, field, file, place)
+            yield from _arrow_file(name, field, file, data)
 
 
-def _parquet(name: str, field: str, file: BinaryIO, place: Place | None) -> Iterator[Batch]:
+def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
     with _parquet_file(name, file) as table:
-        columns.path_to(table.schema_arrow, field, name)
+        path_to(table.schema_arrow, field, name)
         about, row = table.metadata, 1
         for number in range(table.num_row_groups):
             group = about.row_group(number)
             rows = _rows_at_a_time(group, field)
             for batch in table.iter_batches(rows, [number], [field], use_threads=False):
-                first, *below = columns.path_to(batch.schema, field, name)
-                yield from columns.batches(batch.column(first), below, field, name, row)
+                first, *below = path_to(batch.schema, field, name)
+                yield from column_batches(batch.column(first), below, field, name, row)
                 row += batch.num_rows
-                if place is not None and place.size:
-                    place.done = place.size * (row - 1) // max(1, about.num_rows)
+                if data is not None and data.size:
+                    data.done = data.size * (row - 1) // max(1, about.num_rows)
     if row - 1 != about.num_rows:
         raise TokctlError(
             f"{name} is damaged: {row - 1} of {about.num_rows} rows came", "fetch it again"
         )
-    if place is not None and place.size:
-        place.done = place.size
+    if data is not None and data.size:
+        data.done = data.size
 
 
 def _rows_at_a_time(group: Any, field: str) -> int:
@@ -116,7 +119,7 @@ def _rows_at_a_time(group: Any, field: str) -> int:
         if f"{part.path_in_schema}.".startswith(f"{field}.")
     )
     each: int = max(1, size // max(1, group.num_rows))
-    return max(1, min(_MOST_ROWS, columns.BATCH_SIZE // each))
+    return max(1, min(_MOST_ROWS, BATCH_SIZE // each))
 
 
 def _parquet_file(name: str, file: BinaryIO) -> Any:
@@ -126,33 +129,33 @@ def _parquet_file(name: str, file: BinaryIO) -> Any:
     return parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
 
 
-def _arrow_file(name: str, field: str, file: BinaryIO, place: Place | None) -> Iterator[Batch]:
+def _arrow_file(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
     from pyarrow import ipc
 
-    first, *below = columns.path_to(_arrow_reader(name, file).schema, field, name)
+    first, *below = path_to(_arrow_reader(name, file).schema, field, name)
     file.seek(0)
     reader = ipc.open_file(file, options=_only(first))
     row = 1
     for number in range(reader.num_record_batches):
         batch = reader.get_batch(number)
-        yield from columns.batches(batch.column(0), below, field, name, row)
+        yield from column_batches(batch.column(0), below, field, name, row)
         row += batch.num_rows
-        if place is not None and place.size:
-            place.done = place.size * (number + 1) // reader.num_record_batches
-    if place is not None and place.size:
-        place.done = place.size
+        if data is not None and data.size:
+            data.done = data.size * (number + 1) // reader.num_record_batches
+    if data is not None and data.size:
+        data.done = data.size
 
 
-def _stream(name: str, field: str, source: Stream) -> Iterator[Batch]:
+def _stream(name: str, field: str, source: BlockStream) -> Iterator[Batch]:
     """A stream of Arrow, which must have its end: without it, nobody knows what is missing."""
     from pyarrow import ipc
 
     with _named(name, "arrow"):
         reader = ipc.open_stream(source)
-        first, *below = columns.path_to(reader.schema, field, name)
+        first, *below = path_to(reader.schema, field, name)
         row = 1
         for batch in reader:
-            yield from columns.batches(batch.column(first), below, field, name, row)
+            yield from column_batches(batch.column(first), below, field, name, row)
             row += batch.num_rows
     if source.tail != _END:
         raise TokctlError(
@@ -162,11 +165,16 @@ def _stream(name: str, field: str, source: Stream) -> Iterator[Batch]:
     source.skip_rest()
 
 
+def _is_arrow_file(head: bytes) -> bool:
+    """Is it a file with a footer (Feather's, too), and not a stream?"""
+    return head.startswith(b"ARROW1")
+
+
 def _arrow_reader(name: str, file: BinaryIO) -> Any:
     pyarrow(name)
     from pyarrow import ipc
 
-    whole = content.is_arrow_file(file.read(8))
+    whole = _is_arrow_file(file.read(8))
     file.seek(0)
     return ipc.open_file(file) if whole else ipc.open_stream(file)
 
@@ -196,3 +204,165 @@ class _named:  # noqa: N801  (a context manager, called like a function)
                 f"{self.name} is damaged, or no {what}: {said}",
                 "fetch or write it again; --format says what a file is",
             ) from None
+
+
+#: Bytes of text in a batch, unless one row has more.
+BATCH_SIZE = 1 << 22
+
+
+def path_to(schema: Any, field: str, name: str) -> list[int]:
+    """The place of a column, and within it that of each field below: `a.b` is the field b of
+    the column a, unless a column is called so itself.
+
+    Raises:
+        TokctlError: there is none, with the columns that there are; or it holds no text.
+    """
+    found = _find([schema.field(place) for place in range(len(schema.names))], field)
+    if found is None:
+        columns = ", ".join(map(str, schema.names[:20])) or "none"
+        more = ", …" if len(schema.names) > 20 else ""
+        raise TokctlError(
+            f"{name} has no column {field}", f"--text-field names it; there is: {columns}{more}"
+        )
+    path, last = found
+    if not _is_text(last.type):
+        raise TokctlError(
+            f"{name}: column {field} holds {last.type}, and no text",
+            "--text-field names the column of the texts",
+        )
+    return path
+
+
+def column_batches(
+    column: pa.Array, path: list[int], field: str, name: str, row: int
+) -> Iterator[Batch]:
+    """The texts of a column; `path` is that of `path_to` without the column's own place.
+
+    `row` is the number of its first row, for messages and for the batches.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts: Any = column
+    for place in path:
+        texts = compute.struct_field(_stored(texts), [place])
+    texts = _stored(texts)
+    if null := _first_null(texts):
+        raise TokctlError(f"{name}: row {row + null - 1}: {field} is null", "leave such rows out")
+    if pa.types.is_dictionary(texts.type):
+        values = [text for batch in _pieces(texts.dictionary, 1) for text in batch.texts]
+        yield from _chosen(values, texts.indices.to_pylist(), row)
+    else:
+        yield from _pieces(texts, row)
+
+
+def _first_null(texts: Any) -> int:
+    """The number of the first row that is null, from 1; 0: there is none."""
+    from pyarrow import compute
+
+    nulls = texts.is_valid()
+    # Of a dictionary's rows, those are null as well whose value is.
+    if hasattr(texts, "indices") and texts.dictionary.null_count:
+        nulls = compute.and_(nulls, compute.take(texts.dictionary.is_valid(), texts.indices))
+    return int(compute.index(compute.fill_null(nulls, False), False).as_py()) + 1
+
+
+def _chosen(values: list[bytes], places: list[int], row: int) -> Iterator[Batch]:
+    """Batches of a dictionary's values, none of which is copied for its rows."""
+    texts: list[bytes] = []
+    size = 0
+    for number, place in enumerate(places, row):
+        texts.append(values[place])
+        size += len(texts[-1])
+        if size >= BATCH_SIZE:
+            yield Batch(texts, first=number + 1 - len(texts))
+            texts, size = [], 0
+    if texts:
+        yield Batch(texts, first=row + len(places) - len(texts))
+
+
+def _pieces(texts: Any, row: int) -> Iterator[Batch]:
+    """Batches of an array of text of any layout."""
+    import pyarrow as pa
+
+    is_one = pa.types
+    if is_one.is_string(texts.type) or is_one.is_binary(texts.type):
+        yield from _cut(texts, "i", row)
+        return
+    if not (is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)):
+        texts = texts.cast(pa.large_binary())
+    yield from _cut(texts, "q", row)
+
+
+def _cut(texts: Any, width: Literal["i", "q"], row: int) -> Iterator[Batch]:
+    """Batches of some size out of an array of offsets and bytes."""
+    count = len(texts)
+    if not count:
+        return
+    _, places, data = texts.buffers()
+    start = texts.offset
+    ends = memoryview(places).cast(width)[start : start + count + 1].tolist()
+    first = 0
+    while first < count:
+        last = max(first + 1, bisect_right(ends, ends[first] + BATCH_SIZE, first, count + 1) - 1)
+        base = ends[first]
+        size = ends[last] - base
+        text = data.slice(base, size).to_pybytes() if size else b""
+        yield Batch(
+            [text[a - base : b - base] for a, b in pairwise(ends[first : last + 1])],
+            first=row + first,
+        )
+        first = last
+
+
+def _stored(array: Any) -> Any:
+    """What an extension type keeps its values in."""
+    return getattr(array, "storage", array)
+
+
+def _find(fields: list[Any], name: str) -> tuple[list[int], Any] | None:
+    """The way to a field, and the field; the longest name of its own goes first."""
+    names = [field.name for field in fields]
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        own = ".".join(parts[:end])
+        if own not in names:
+            continue
+        place = names.index(own)
+        if end == len(parts):
+            return [place], fields[place]
+        below = _find(_fields(fields[place].type), ".".join(parts[end:]))
+        if below is not None:
+            return [place, *below[0]], below[1]
+    return None
+
+
+def _fields(kind: Any) -> list[Any]:
+    import pyarrow as pa
+
+    kind = getattr(kind, "storage_type", kind)
+    if not pa.types.is_struct(kind):
+        return []
+    return [kind.field(place) for place in range(kind.num_fields)]
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kind = getattr(kind, "storage_type", kind)
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    types = pa.types
+    return any(
+        is_one(kind)
+        for is_one in (
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_fixed_size_binary,
+            getattr(types, "is_string_view", types.is_string),
+            getattr(types, "is_binary_view", types.is_binary),
+            types.is_null,
+        )
+    )

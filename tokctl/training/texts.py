@@ -21,7 +21,7 @@ from tokctl.sources import (
     checked_batch,
     total_size,
 )
-from tokctl.sources.ahead import read_ahead
+from tokctl.sources.blocks import read_ahead
 from tokctl.training.counting import Progress, Read, digest_of, finish, memory_limit, scaled, weigh
 from tokctl.training.options import Options, available_threads, share
 

@@ -13,7 +13,7 @@ from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, KINDS, MODEL, TEXTS, lines
 from tests.twins import megatron
 from tokctl.idfiles.reader import read_text
-from tokctl.sources.streams import Stream
+from tokctl.sources.blocks import BlockStream
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")
@@ -181,7 +181,7 @@ def test_any_ids_in_every_form(
 @given(st.lists(st.binary(min_size=1, max_size=9)), st.lists(st.integers(0, 12), max_size=5))
 def test_a_stream_gives_what_it_was_given(blocks: list[bytes], sizes: list[int]) -> None:
     data = b"".join(blocks)
-    stream = Stream(iter(blocks))
+    stream = BlockStream(iter(blocks))
     taken = b""
     for size in sizes:
         assert stream.peek(size) == data[len(taken) :][:size]

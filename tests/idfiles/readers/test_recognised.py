@@ -12,7 +12,7 @@ from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError
 from tokctl.idfiles.reader import IdSource, ReadOptions, _form_of
-from tokctl.sources.streams import Stream
+from tokctl.sources.blocks import BlockStream
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("safetensors")
@@ -45,7 +45,7 @@ FLAT = [id_ for ids in IDS for id_ in ids]
     ],
 )
 def test_form(data: bytes, name: str | None, form: str, cut: int) -> None:
-    stream = Stream(iter([data[at : at + cut] for at in range(0, len(data), cut)]))
+    stream = BlockStream(iter([data[at : at + cut] for at in range(0, len(data), cut)]))
     assert _form_of(stream, name) == form
     assert b"".join(stream.rest()) == data
 
@@ -57,7 +57,7 @@ def test_decimal_ids_are_not_waited_for() -> None:
         yield b"1"
         raise AssertionError("read on")
 
-    assert _form_of(Stream(blocks()), None) == "ids"
+    assert _form_of(BlockStream(blocks()), None) == "ids"
 
 
 class Pipe:

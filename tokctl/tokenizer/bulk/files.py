@@ -23,7 +23,7 @@ from tokctl.sources import (
     checked_batch,
     flat,
 )
-from tokctl.sources.ahead import read_ahead
+from tokctl.sources.blocks import read_ahead
 from tokctl.tokenizer.encodes import Encodes, Special
 from tokctl.tokenizer.encoding import no_id_in
 
