@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
-use tokctl_core::model::{Filling, Sections, Stored, NO_ID};
+use tokctl_core::model::{Fault, Filling, Lists, MergeList, Stored, NO_ID};
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::Encoder;
@@ -14,67 +16,114 @@ use crate::errors::invalid;
 use crate::interrupt::detached;
 use crate::segmenters::{Learned, Settings};
 
-/// See `tokctl_core::model::Sections`.
+/// See `tokctl_core::model::Lists`.
 #[pyclass(module = "tokctl._native")]
-pub struct ModelFile(Option<Sections>);
+pub struct ModelFile(Option<Lists>);
+
+/// The four columns of `Lists::columns`.
+type Columns = [Option<Vec<u64>>; 4];
 
 #[pymethods]
 impl ModelFile {
-    /// None where the file has to be read in another way.
+    /// None where the file is not as libraries write it.
     #[staticmethod]
     fn scan(py: Python<'_>, data: &[u8]) -> Option<Self> {
-        let found = py.detach(|| Sections::of(data))?;
+        let found = py.detach(|| Lists::scan(data))?;
         Some(ModelFile(Some(found)))
+    }
+
+    /// Of tokens by id; of equal ones the last has the text. `merges` are columns of ids: none,
+    /// the two sides, or these and the tokens that they make. `scored`: the scores are those of
+    /// the vocabulary, so that a token behind it has the score 0.
+    #[staticmethod]
+    #[pyo3(signature = (tokens, merges, *, scores, scored, columns))]
+    fn of(
+        tokens: Vec<Option<PyBackedStr>>,
+        merges: Vec<Vec<u32>>,
+        scores: Vec<f64>,
+        scored: bool,
+        columns: Columns,
+    ) -> PyResult<Self> {
+        let texts = tokens.iter().map(|token| token.as_deref());
+        let mut lists = Lists::of(texts).ok_or_else(|| invalid("too many tokens".into()))?;
+        let known = |id: &u32| (*id as usize) < tokens.len();
+        if !merges.iter().flatten().all(known) {
+            return Err(invalid("a merge names no token".into()));
+        }
+        lists.merges = match &merges[..] {
+            [] => MergeList::Missing,
+            [lefts, rights] => {
+                let sides = lefts.iter().zip(rights);
+                MergeList::Pairs(sides.map(|(&left, &right)| (left, right)).collect())
+            }
+            [lefts, rights, made] => {
+                let all = lefts.iter().zip(rights).zip(made);
+                let triples = all.map(|((&left, &right), &token)| (left, right, token));
+                MergeList::Triples(triples.collect())
+            }
+            _ => return Err(invalid("merges have two or three columns".into())),
+        };
+        match scored {
+            true => lists.scores = Some(scores),
+            false => lists.own_scores = Some(scores),
+        }
+        lists.columns = columns;
+        Ok(ModelFile(Some(lists)))
     }
 
     /// The JSON without its long lists, where null stands.
     #[getter]
     fn rest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.sections()?.rest))
+        Ok(PyBytes::new(py, &self.lists()?.rest))
     }
 
     /// Does the vocabulary hold scores?
     #[getter]
     fn is_scored(&self) -> PyResult<bool> {
-        Ok(self.sections()?.scores.is_some())
+        Ok(self.lists()?.scores.is_some())
     }
 
     /// The scores that the vocabulary holds, by id.
     fn scores(&self) -> PyResult<Vec<f64>> {
-        Ok(self.sections()?.scores.clone().unwrap_or_default())
+        Ok(self.lists()?.scores.clone().unwrap_or_default())
     }
 
-    /// Are the merges texts with a space between the two sides?
-    #[getter]
-    fn merges_are_lines(&self) -> PyResult<bool> {
-        Ok(self.sections()?.merges_are_lines())
+    /// Leaves each merge out that comes again later.
+    fn drop_repeated_merges(&mut self) -> PyResult<()> {
+        self.lists_mut()?.drop_repeated_merges();
+        Ok(())
     }
 
-    fn has_equal_merges(&self, py: Python<'_>) -> PyResult<bool> {
-        let sections = self.sections()?;
-        Ok(py.detach(|| sections.has_equal_merges()))
+    /// Leaves all merges out.
+    fn drop_merges(&mut self) -> PyResult<()> {
+        self.lists_mut()?.merges = MergeList::Missing;
+        Ok(())
     }
 
-    /// Tokens of the vocabulary.
+    /// Does the right side of every merge begin with `mark`?
+    fn merges_go_on_with(&self, mark: &str) -> PyResult<bool> {
+        Ok(self.lists()?.merges_go_on_with(mark))
+    }
+
+    /// Tokens of the vocabulary, holes among them.
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.sections()?.spelled.len())
+        Ok(self.lists()?.spelled.len())
     }
 
     /// The id of a token, as it is spelled.
     fn id(&self, token: &str) -> PyResult<Option<u32>> {
-        Ok(self.sections()?.id(token.as_bytes()))
+        Ok(self.lists()?.id(token.as_bytes()))
     }
 
     /// How the token of an id is spelled.
     fn spelled<'py>(&self, py: Python<'py>, id: usize) -> PyResult<Bound<'py, PyString>> {
-        let spelled = self.sections()?.spelled.get(id);
+        let spelled = self.lists()?.spelled.get(id);
         let spelled = spelled.and_then(|text| std::str::from_utf8(text).ok());
         let spelled = spelled.ok_or_else(|| invalid(format!("no token has the id {id}")))?;
         Ok(PyString::new(py, spelled))
     }
 
-    /// The model, once; None where the file has to be read in another way. `apart` are the
-    /// tokens that are spelled as they are, with their ids.
+    /// The model, once. `apart` are the tokens that are spelled as they are, with their ids.
     #[pyo3(signature = (*, byte_level, mark, size, apart))]
     fn fill(
         &mut self,
@@ -83,25 +132,40 @@ impl ModelFile {
         mark: &str,
         size: usize,
         apart: Vec<(String, u32)>,
-    ) -> PyResult<Option<StoredModel>> {
-        self.sections()?;
-        let sections = self.0.take();
-        Ok(py.detach(|| {
-            let filling = Filling {
+    ) -> PyResult<StoredModel> {
+        let lists = self.0.take().ok_or_else(taken)?;
+        let filled = py.detach(|| {
+            lists.fill(&Filling {
                 bytes: byte_level,
                 mark,
                 size,
                 apart: apart.iter().map(|(text, id)| (*id, &text[..])).collect(),
+            })
+        });
+        filled.map(StoredModel).map_err(|fault| {
+            let quoted = |text: &str| PyString::new(py, text).repr().map(|text| text.to_string());
+            let message = match fault {
+                Fault::NoByte(one) => quoted(one.encode_utf8(&mut [0; 4]))
+                    .map(|one| format!("{one} stands for no byte in a byte-level token")),
+                Fault::NoToken { step, spelled } => quoted(&spelled)
+                    .map(|token| format!("merge {step} names {token}, which is no token")),
             };
-            sections?.fill(&filling).map(StoredModel)
-        }))
+            message.map_or_else(|error| error, PyValueError::new_err)
+        })
     }
 }
 
+fn taken() -> PyErr {
+    invalid("the model of this file has been taken".into())
+}
+
 impl ModelFile {
-    fn sections(&self) -> PyResult<&Sections> {
-        let gone = || invalid("the model of this file has been taken".into());
-        self.0.as_ref().ok_or_else(gone)
+    fn lists(&self) -> PyResult<&Lists> {
+        self.0.as_ref().ok_or_else(taken)
+    }
+
+    fn lists_mut(&mut self) -> PyResult<&mut Lists> {
+        self.0.as_mut().ok_or_else(taken)
     }
 }
 

@@ -20,7 +20,7 @@ pub use merges::{Merge, Merges, NO_RANK};
 pub(crate) use pair_ranks::{Asked, NOBODY};
 pub use prepend::Prepend;
 pub use ranks::Ranks;
-pub use stored::{Filling, Sections, Stored};
+pub use stored::{Fault, Filling, Lists, MergeList, Stored};
 pub use strings::Strings;
 pub use trie::Trie;
 pub use vocabulary::{Vocabulary, NO_ID};

@@ -85,19 +85,37 @@ pub struct Index {
 impl Index {
     /// None where two strings are equal, or there are too many for their numbers.
     pub fn of(strings: &Strings) -> Option<Self> {
-        let hasher = DefaultHashBuilder::default();
+        let mut index = Index::default();
+        (index.add(strings, |_| true)? == 0).then_some(index)
+    }
+
+    /// Of the strings that are `wanted`, by number; of equal ones the last counts.
+    pub fn of_last(strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<Self> {
+        let mut index = Index::default();
+        index.add(strings, wanted)?;
+        Some(index)
+    }
+
+    /// Adds strings to an empty index; how many of them were there already.
+    fn add(&mut self, strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<usize> {
         let count = u32::try_from(strings.len()).ok()?;
-        let mut numbers = HashTable::with_capacity(strings.len());
-        for (number, string) in (0..count).zip(strings.iter()) {
-            let hash = hasher.hash_one(string);
+        self.numbers = HashTable::with_capacity(strings.len());
+        let mut repeated = 0;
+        for (number, string) in (0..count).zip(strings.iter()).filter(|one| wanted(one.0)) {
+            let hash = self.hasher.hash_one(string);
             let equal = |&other: &u32| strings.get(other as usize) == Some(string);
-            if numbers.find(hash, equal).is_some() {
-                return None;
+            match self.numbers.find_mut(hash, equal) {
+                Some(other) => {
+                    *other = number;
+                    repeated += 1;
+                }
+                // There is room for all of them, so that none is ever hashed again.
+                None => {
+                    self.numbers.insert_unique(hash, number, |_| hash);
+                }
             }
-            // There is room for all of them, so that none is ever hashed again.
-            numbers.insert_unique(hash, number, |_| hash);
         }
-        Some(Index { numbers, hasher })
+        Some(repeated)
     }
 
     /// The number of a string of `strings`, which the index was made of.
@@ -159,5 +177,9 @@ mod tests {
         assert_eq!(index.find(&strings, b"2"), None);
         assert!(Index::of(&of(&[b"a", b"b", b"a"])).is_none());
         assert!(Index::of(&of(&[])).is_some());
+        let strings = of(&[b"a", b"b", b"a", b"c"]);
+        let last = Index::of_last(&strings, |number| number != 3).unwrap();
+        let found = [b"a", b"b", b"c"].map(|text| last.find(&strings, text));
+        assert_eq!(found, [Some(2), Some(1), None]);
     }
 }

@@ -1,14 +1,609 @@
 //! A model as its file holds it: tokens and merges in a few flat arrays.
 //!
-//! A file of 50,000 tokens is read in milliseconds so, where an object for each token and
-//! each merge takes a hundred. It is the short way for files that are as they should be:
-//! for any other there is None, and the long way says what is wrong.
+//! A `tokenizer.json` (Hugging Face's, or tokctl's own) is a small description and a few lists
+//! as long as the vocabulary. Only these lists are read here, in milliseconds, where a Python
+//! object for each token and merge takes a hundred. What is left, with `null` in their places,
+//! is read by whoever knows what it means.
+//!
+//! `Lists::scan` reads files as libraries write them: ids in order, tokens before merges, no
+//! name twice. Of anything else Python makes the `Lists`, and says what is wrong with it.
 
-mod fill;
-mod scanner;
-mod sections;
+mod json;
 
-pub use fill::{Filling, Stored};
-pub use sections::Sections;
+use hashbrown::{HashMap, HashSet};
 
 use super::strings::{Index, Strings};
+use json::Scanner;
+
+/// Names of the columns that a merge history has, under `model.tokctl`.
+const COLUMNS: [&[u8]; 4] = [b"counts", b"left_counts", b"right_counts", b"token_counts"];
+
+/// Bytes without the long lists; a document that has more keeps something else in it, and is
+/// not held in memory twice.
+const MOST_REST: usize = 1 << 24;
+
+/// The long lists of a model file.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// The document that was scanned, with `null` for each list that was taken out.
+    pub rest: Vec<u8>,
+    /// The tokens as they are spelled, by id.
+    pub spelled: Strings,
+    index: Index,
+    /// By id, where the vocabulary is a list of pieces with their scores.
+    pub scores: Option<Vec<f64>>,
+    /// The scores that stand beside the vocabulary.
+    pub own_scores: Option<Vec<f64>>,
+    pub merges: MergeList,
+    /// `counts`, `left_counts`, `right_counts` of merges; `token_counts`.
+    pub columns: [Option<Vec<u64>>; 4],
+}
+
+#[derive(Debug, Default)]
+pub enum MergeList {
+    #[default]
+    Missing,
+    /// The two sides of each merge.
+    Pairs(Vec<(u32, u32)>),
+    /// Both sides and the token that they make.
+    Triples(Vec<(u32, u32, u32)>),
+}
+
+/// What the rest of a document says of its lists.
+#[derive(Debug, Default)]
+pub struct Filling<'f> {
+    /// Are tokens spelled in GPT-2's stand-ins for bytes?
+    pub bytes: bool,
+    /// The prefix that a merge drops from its right side; empty for none.
+    pub mark: &'f str,
+    /// How many tokens there are, those of the vocabulary first.
+    pub size: usize,
+    /// The tokens that are spelled as they are, by id: those behind the vocabulary among them.
+    pub apart: HashMap<u32, &'f str>,
+}
+
+/// Tokens and merges of a model, and what a training counted.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// Markers included, by id.
+    pub tokens: Strings,
+    /// (left, right, token), in the order learned.
+    pub merges: Vec<(u32, u32, u32)>,
+    /// By id, or none at all.
+    pub scores: Vec<f64>,
+    /// Counts of each merge, of its left side and its right side; or none at all.
+    pub counts: [Vec<u64>; 3],
+    /// How often each token was counted, by id; or none at all.
+    pub token_counts: Vec<u64>,
+}
+
+/// Why lists are no model.
+#[derive(Debug, PartialEq)]
+pub enum Fault {
+    /// A character of a byte-level token that stands for no byte; of several the first in
+    /// Unicode.
+    NoByte(char),
+    /// The merge of this number, from 1, makes what is no token.
+    NoToken { step: usize, spelled: String },
+}
+
+impl Lists {
+    /// Tokens by id, None where an id has none; of equal tokens the last has the text. None
+    /// where there are too many.
+    pub fn of<'t>(tokens: impl Iterator<Item = Option<&'t str>>) -> Option<Self> {
+        let (mut spelled, mut holes) = (Strings::default(), HashSet::new());
+        for (id, token) in (0u32..).zip(tokens) {
+            spelled.push(token.unwrap_or_default().as_bytes());
+            if token.is_none() {
+                holes.insert(id);
+            }
+        }
+        Some(Lists {
+            index: Index::of_last(&spelled, |id| !holes.contains(&id))?,
+            spelled,
+            ..Lists::default()
+        })
+    }
+
+    /// The id of a token of the vocabulary.
+    pub fn id(&self, token: &[u8]) -> Option<u32> {
+        self.index.find(&self.spelled, token)
+    }
+
+    /// Leaves each merge out that comes again later.
+    pub fn drop_repeated_merges(&mut self) {
+        let MergeList::Pairs(pairs) = &mut self.merges else {
+            return;
+        };
+        let mut seen = HashSet::with_capacity(pairs.len());
+        if pairs.iter().all(|&pair| seen.insert(pair)) {
+            return;
+        }
+        seen.clear();
+        pairs.reverse();
+        pairs.retain(|&pair| seen.insert(pair));
+        pairs.reverse();
+    }
+
+    /// Does the right side of every merge begin with `mark`?
+    pub fn merges_go_on_with(&self, mark: &str) -> bool {
+        let MergeList::Pairs(pairs) = &self.merges else {
+            return true;
+        };
+        pairs.iter().all(|&(_, right)| {
+            let right = self.spelled.get(right as usize).unwrap_or_default();
+            right.starts_with(mark.as_bytes())
+        })
+    }
+
+    /// The model.
+    pub fn fill(self, filling: &Filling) -> Result<Stored, Fault> {
+        let tokens = self.tokens(filling)?;
+        let merges = match self.merges {
+            MergeList::Missing => Vec::new(),
+            MergeList::Pairs(ref pairs) => self.triples(pairs, filling.mark)?,
+            MergeList::Triples(triples) => triples,
+        };
+        let [counts, left_counts, right_counts, token_counts] =
+            self.columns.map(Option::unwrap_or_default);
+        let scores = match self.scores {
+            Some(mut scores) => {
+                // Tokens behind the vocabulary have no score.
+                scores.resize(filling.size, 0.0);
+                scores
+            }
+            None => self.own_scores.unwrap_or_default(),
+        };
+        Ok(Stored {
+            tokens,
+            merges,
+            scores,
+            counts: [counts, left_counts, right_counts],
+            token_counts,
+        })
+    }
+
+    fn tokens(&self, filling: &Filling) -> Result<Strings, Fault> {
+        let mut tokens = Strings::with_capacity(filling.size, self.spelled.total());
+        let mut strange: Option<char> = None;
+        for (id, spelled) in (0u32..).zip(self.spelled.iter()) {
+            match filling.apart.get(&id) {
+                Some(text) => tokens.push(text.as_bytes()),
+                None if filling.bytes => {
+                    let text = String::from_utf8_lossy(spelled);
+                    let known = tokens.push_with(|bytes| unspell(&text, bytes));
+                    if known.is_none() {
+                        let unknown = text.chars().filter(|&one| byte_of(one).is_none());
+                        strange = strange.into_iter().chain(unknown).min();
+                    }
+                }
+                None => tokens.push(spelled),
+            }
+        }
+        if let Some(character) = strange {
+            return Err(Fault::NoByte(character));
+        }
+        for id in self.spelled.len()..filling.size {
+            let text = u32::try_from(id).ok().and_then(|id| filling.apart.get(&id));
+            tokens.push(text.map_or(b"", |text| text.as_bytes()));
+        }
+        Ok(tokens)
+    }
+
+    /// The merges with the tokens that they make.
+    fn triples(&self, pairs: &[(u32, u32)], mark: &str) -> Result<Vec<(u32, u32, u32)>, Fault> {
+        let mut triples = Vec::with_capacity(pairs.len());
+        let spelled = |id: u32| self.spelled.get(id as usize).unwrap_or_default();
+        let mut joined = Vec::new();
+        let mut next = 0;
+        for &(left, right) in pairs {
+            let (start, end) = (spelled(left), spelled(right));
+            let end = end.strip_prefix(mark.as_bytes()).unwrap_or(end);
+            // A training numbers tokens as it makes them, so that most are the next one.
+            let token = if spelled(next).strip_prefix(start) == Some(end) {
+                next
+            } else {
+                joined.clear();
+                joined.extend_from_slice(start);
+                joined.extend_from_slice(end);
+                self.id(&joined).ok_or_else(|| Fault::NoToken {
+                    step: triples.len() + 1,
+                    spelled: String::from_utf8_lossy(&joined).into_owned(),
+                })?
+            };
+            triples.push((left, right, token));
+            next = token + 1;
+        }
+        Ok(triples)
+    }
+}
+
+/// Appends the bytes that GPT-2's stand-ins (`bytes_to_unicode` in its `encoder.py`) stand for.
+fn unspell(text: &str, bytes: &mut Vec<u8>) -> Option<()> {
+    for character in text.chars() {
+        bytes.push(byte_of(character)?);
+    }
+    Some(())
+}
+
+/// Printable Latin-1 stands for itself; the other bytes are U+0100 onwards, in order.
+#[inline]
+fn byte_of(character: char) -> Option<u8> {
+    Some(match u32::from(character) {
+        code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => code as u8,
+        code @ 0x100..=0x120 => (code - 0x100) as u8,
+        code @ 0x121..=0x142 => (code - 0x121 + 0x7F) as u8,
+        0x143 => 0xAD,
+        _ => return None,
+    })
+}
+
+// -- scanning ---------------------------------------------------------------------------
+
+/// Reads a document from its start, and keeps what is not taken out.
+struct Reader<'j> {
+    text: &'j [u8],
+    /// Where what has not been kept yet begins.
+    kept: usize,
+    found: Lists,
+}
+
+impl Lists {
+    /// The lists of a file; None for JSON that is not as libraries write it, and for what is
+    /// no JSON.
+    pub fn scan(text: &[u8]) -> Option<Self> {
+        let mut reader = Reader {
+            text,
+            kept: 0,
+            found: Lists::default(),
+        };
+        let mut scanner = Scanner::new(text);
+        let mut seen = false;
+        reader.object(&mut scanner, |reader, scanner, name| {
+            if name != b"model" {
+                return scanner.skip();
+            }
+            once(&mut seen)?;
+            reader.model(scanner)
+        })?;
+        scanner.skip_space();
+        let Reader {
+            kept, mut found, ..
+        } = reader;
+        let last = &text[kept..];
+        let whole = scanner.place() == text.len() && found.rest.len() + last.len() <= MOST_REST;
+        if !whole || !found.spelled.are_utf8() {
+            return None;
+        }
+        found.rest.extend_from_slice(last);
+        Some(found)
+    }
+}
+
+fn once(seen: &mut bool) -> Option<()> {
+    (!std::mem::replace(seen, true)).then_some(())
+}
+
+impl<'j> Reader<'j> {
+    /// Calls `member` with the name of each member of an object, where its value starts.
+    fn object(
+        &mut self,
+        scanner: &mut Scanner<'j>,
+        mut member: impl FnMut(&mut Self, &mut Scanner<'j>, &[u8]) -> Option<()>,
+    ) -> Option<()> {
+        let mut scratch = Vec::new();
+        scanner.members(b'{', b'}', |scanner| {
+            let name = scanner.string(&mut scratch)?;
+            scanner.expect(b':')?;
+            member(self, scanner, name)
+        })
+    }
+
+    fn model(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+        let (mut vocabulary, mut merges, mut own) = (false, false, false);
+        self.object(scanner, |reader, scanner, name| match name {
+            b"vocab" => {
+                once(&mut vocabulary)?;
+                reader.take_out(scanner, Self::vocabulary)
+            }
+            b"merges" => {
+                once(&mut merges)?;
+                reader.take_out(scanner, Self::merges)
+            }
+            b"tokctl" => {
+                once(&mut own)?;
+                reader.own(scanner)
+            }
+            _ => scanner.skip(),
+        })?;
+        vocabulary.then_some(())
+    }
+
+    fn own(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+        self.object(scanner, |reader, scanner, name| {
+            if let Some(column) = COLUMNS.iter().position(|&column| column == name) {
+                return reader.take_out(scanner, |reader, scanner| {
+                    let numbers = list(scanner, Scanner::whole)?;
+                    reader.found.columns[column]
+                        .replace(numbers)
+                        .is_none()
+                        .then_some(())
+                });
+            }
+            match name {
+                b"merges" => reader.take_out(scanner, Self::merges),
+                b"scores" => reader.take_out(scanner, |reader, scanner| {
+                    let scores = list(scanner, Scanner::number)?;
+                    reader
+                        .found
+                        .own_scores
+                        .replace(scores)
+                        .is_none()
+                        .then_some(())
+                }),
+                _ => scanner.skip(),
+            }
+        })
+    }
+
+    /// Keeps what came before, and `null` for what `read` goes past.
+    fn take_out(
+        &mut self,
+        scanner: &mut Scanner<'j>,
+        read: impl FnOnce(&mut Self, &mut Scanner<'j>) -> Option<()>,
+    ) -> Option<()> {
+        let before = &self.text[self.kept..scanner.place()];
+        self.found.rest.extend_from_slice(before);
+        self.found.rest.extend_from_slice(b"null");
+        read(self, scanner)?;
+        self.kept = scanner.place();
+        Some(())
+    }
+
+    /// An object of tokens with their ids 0, 1, 2, …, or a list of tokens with their scores.
+    fn vocabulary(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+        let mut scratch = Vec::new();
+        let spelled = &mut self.found.spelled;
+        if scanner.peek() == Some(b'{') {
+            scanner.members(b'{', b'}', |scanner| {
+                let id = spelled.len() as u64;
+                spelled.push(scanner.string(&mut scratch)?);
+                scanner.expect(b':')?;
+                (scanner.whole()? == id).then_some(())
+            })?;
+        } else {
+            let mut scores = Vec::new();
+            scanner.members(b'[', b']', |scanner| {
+                scanner.expect(b'[')?;
+                spelled.push(scanner.string(&mut scratch)?);
+                scanner.expect(b',')?;
+                scores.push(scanner.number()?);
+                scanner.expect(b']')
+            })?;
+            self.found.scores = Some(scores);
+        }
+        self.found.index = Index::of(&self.found.spelled)?;
+        Some(())
+    }
+
+    /// MergeList of tokens that the vocabulary, which has to come first, holds.
+    fn merges(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+        let found = &mut self.found;
+        let (strings, index) = (&found.spelled, &found.index);
+        let id = |token: &[u8]| index.find(strings, token);
+        let mut pairs = Vec::with_capacity(strings.len());
+        let (mut scratch, mut lines) = (Vec::new(), 0);
+        scanner.members(b'[', b']', |scanner| {
+            if scanner.peek() == Some(b'"') {
+                let line = scanner.string(&mut scratch)?;
+                let space = line.iter().position(|&byte| byte == b' ')?;
+                let (left, right) = (&line[..space], &line[space + 1..]);
+                if right.contains(&b' ') || line.starts_with(b"#version") {
+                    return None;
+                }
+                pairs.push((id(left)?, id(right)?));
+                lines += 1;
+                return Some(());
+            }
+            scanner.expect(b'[')?;
+            let left = id(scanner.string(&mut scratch)?)?;
+            scanner.expect(b',')?;
+            let right = id(scanner.string(&mut scratch)?)?;
+            pairs.push((left, right));
+            scanner.expect(b']')
+        })?;
+        if lines > 0 && lines < pairs.len() {
+            return None;
+        }
+        // Two lists of merges are one too many.
+        let MergeList::Missing = found.merges else {
+            return None;
+        };
+        found.merges = MergeList::Pairs(pairs);
+        Some(())
+    }
+}
+
+/// The numbers of a list.
+fn list<'j, T>(
+    scanner: &mut Scanner<'j>,
+    mut number: impl FnMut(&mut Scanner<'j>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut found = Vec::new();
+    scanner.members(b'[', b']', |scanner| {
+        found.push(number(scanner)?);
+        Some(())
+    })?;
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table as GPT-2's `bytes_to_unicode` makes it.
+    #[test]
+    fn stand_ins_are_those_of_gpt2() {
+        let mut next = 0x100;
+        for byte in 0..=255u8 {
+            let printable = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+            let code = if printable { byte.into() } else { next };
+            next += u32::from(!printable);
+            assert_eq!(byte_of(char::from_u32(code).unwrap()), Some(byte));
+        }
+        assert_eq!(next, 0x144);
+        let known = (0..0x3000).filter_map(char::from_u32).filter_map(byte_of);
+        assert_eq!(known.count(), 256);
+    }
+
+    fn filled(text: &str, filling: &Filling) -> Result<Stored, Fault> {
+        Lists::scan(text.as_bytes()).unwrap().fill(filling)
+    }
+
+    fn texts(stored: &Stored) -> Vec<&str> {
+        let texts = stored.tokens.iter();
+        texts
+            .map(|text| std::str::from_utf8(text).unwrap())
+            .collect()
+    }
+
+    const BPE: &str = r#" {"a": [1, {"model": 2}], "model": {"type": "BPE",
+        "vocab": {"a": 0, "\u0062": 1, "ab": 2, "aab": 3},
+        "merges": [["a", "b"], ["a","ab"]],
+        "tokctl": {"x": "]", "counts": [7, 18446744073709551615], "scores": [0, -1.5, 2e0, 0.5]}},
+        "z": 1} "#;
+
+    #[test]
+    fn lists_are_taken_out() {
+        let lists = Lists::scan(BPE.as_bytes()).unwrap();
+        assert_eq!(
+            std::str::from_utf8(&lists.rest).unwrap(),
+            r#" {"a": [1, {"model": 2}], "model": {"type": "BPE",
+        "vocab": null,
+        "merges": null,
+        "tokctl": {"x": "]", "counts": null, "scores": null}},
+        "z": 1} "#
+        );
+        assert_eq!((lists.id(b"ab"), lists.id(b"ba")), (Some(2), None));
+        let filling = Filling {
+            size: 4,
+            ..Filling::default()
+        };
+        let stored = lists.fill(&filling).unwrap();
+        assert_eq!(texts(&stored), ["a", "b", "ab", "aab"]);
+        assert_eq!(stored.merges, [(0, 1, 2), (0, 2, 3)]);
+        assert_eq!(stored.counts[0], [7, u64::MAX]);
+        assert_eq!(stored.scores, [0.0, -1.5, 2.0, 0.5]);
+    }
+
+    #[test]
+    fn lists_of_tokens_may_have_holes_and_repeat() {
+        let mut lists = Lists::of([Some("a"), None, Some("b"), Some("a")].into_iter()).unwrap();
+        let ids = [b"a", b"b", &b""[..]].map(|token| lists.id(token));
+        assert_eq!(ids, [Some(3), Some(2), None]);
+        lists.merges = MergeList::Triples(vec![(0, 2, 0)]);
+        let filling = Filling {
+            size: 5,
+            apart: HashMap::from([(1, "<x>")]),
+            ..Filling::default()
+        };
+        let stored = lists.fill(&filling).unwrap();
+        assert_eq!(texts(&stored), ["a", "<x>", "b", "a", ""]);
+        assert_eq!(stored.merges, [(0, 2, 0)]);
+    }
+
+    #[test]
+    fn tokens_apart_are_as_they_are() {
+        let text = r#"{"model":{"vocab":{"Ġ":0,"é":1}}}"#;
+        let apart = HashMap::from([(1, "é"), (2, "<x>")]);
+        let filling = Filling {
+            bytes: true,
+            size: 3,
+            apart,
+            ..Filling::default()
+        };
+        let stored = filled(text, &filling).unwrap();
+        let tokens: Vec<&[u8]> = stored.tokens.iter().collect();
+        assert_eq!(tokens, [b" ", "é".as_bytes(), b"<x>"]);
+        let strange = r#"{"model":{"vocab":{"Ġ世 ":0,"é":1}}}"#;
+        let unknown = filled(strange, &filling).unwrap_err();
+        assert_eq!(unknown, Fault::NoByte(' '));
+    }
+
+    #[test]
+    fn a_mark_is_dropped_from_the_right() {
+        let text = r###"{"model":{"vocab":{"##b":0,"a":1,"##a":2,"aa":3,"ab":4},
+            "tokctl":{"merges":[["a","##b"],["a","##a"]]}}}"###;
+        let filling = Filling {
+            mark: "##",
+            size: 5,
+            ..Filling::default()
+        };
+        assert_eq!(
+            filled(text, &filling).unwrap().merges,
+            [(1, 0, 4), (1, 2, 3)]
+        );
+        let without = Filling {
+            size: 5,
+            ..Filling::default()
+        };
+        let fault = Fault::NoToken {
+            step: 1,
+            spelled: "a##b".into(),
+        };
+        assert_eq!(filled(text, &without).unwrap_err(), fault);
+    }
+
+    #[test]
+    fn pieces_have_scores_and_older_merges_are_lines() {
+        let text = r#"{"model":{"vocab":[["<unk>",0],["▁a",-2.5]]}}"#;
+        let filling = Filling {
+            size: 2,
+            ..Filling::default()
+        };
+        let stored = filled(text, &filling).unwrap();
+        assert_eq!(
+            (texts(&stored), &stored.scores[..]),
+            (vec!["<unk>", "▁a"], &[0.0, -2.5][..])
+        );
+        let text = r#"{"model":{"vocab":{"a":0,"b":1,"ab":2},"merges":["a b","b a","a b"]}}"#;
+        let mut lists = Lists::scan(text.as_bytes()).unwrap();
+        assert!(lists.merges_go_on_with("") && !lists.merges_go_on_with("b"));
+        lists.drop_repeated_merges();
+        assert!(matches!(lists.merges, MergeList::Pairs(pairs) if pairs == [(1, 0), (0, 1)]));
+    }
+
+    #[test]
+    fn anything_else_is_not_scanned() {
+        for wrong in [
+            "",
+            "[]",
+            "{",
+            r#"{"model":1}"#,
+            r#"{"model":{}}"#,
+            r#"{"model":{"vocab":{"a":1}}}"#,
+            r#"{"model":{"vocab":{"a":0.0}}}"#,
+            r#"{"model":{"vocab":{"a":0,"a":1}}}"#,
+            r#"{"model":{"vocab":["a"]}}"#,
+            r#"{"model":{"vocab":{"a":0}}}{}"#,
+            r#"{"model":{"vocab":{"a":0},"vocab":{"a":0}}}"#,
+            r#"{"model":{"vocab":[["a"]]}}"#,
+            r#"{"model":{"vocab":{"a":0}},"model":{"vocab":{"a":0}}}"#,
+            r#"{"model":{"vocab":{"a":0},"merges":[["a","b"]]}}"#,
+            r#"{"model":{"merges":[["a","a"]],"vocab":{"a":0}}}"#,
+            r#"{"model":{"vocab":{"a":0},"merges":[],"tokctl":{"merges":[]}}}"#,
+            r#"{"model":{"vocab":{"a":0},"merges":["a  a"]}}"#,
+            r#"{"model":{"vocab":{"a":0},"merges":["a"]}}"#,
+            r#"{"model":{"vocab":{"a":0},"merges":[["a","a","a"]]}}"#,
+            r#"{"model":{"vocab":{"a":0},"tokctl":{"counts":[1],"counts":[1]}}}"#,
+            r#"{"model":{"vocab":{"a":0},"tokctl":{"counts":[-1]}}}"#,
+            r#"{"model":{"vocab":{"a":0},"tokctl":{"scores":["1"]}}}"#,
+            r#"{"model":{"vocab":{"a":0,}}}"#,
+            r#"{"model":{"vocab":{"a" 0}}}"#,
+        ] {
+            assert!(Lists::scan(wrong.as_bytes()).is_none(), "{wrong}");
+        }
+        let invalid = b"{\"model\":{\"vocab\":{\"\xFF\":0}}}";
+        assert!(Lists::scan(invalid).is_none());
+    }
+}
