@@ -13,7 +13,8 @@ import pytest
 from tests.cli.conftest import TEXT, Models
 from tests.cli.run import error, names, process, tokctl
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import InexpressibleError, Loss, huggingface_json
+from tokctl.formats import InexpressibleError, Loss
+from tokctl.formats.huggingface import document
 
 WRITTEN = [known for known in formats.FORMATS if known.writes]
 NAMES = [known.name for known in WRITTEN]
@@ -168,7 +169,7 @@ def test_a_folder_is_not_written_over_its_own_files(
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hugging Face's file, as if it could not hold a normalizer, a template and a date."""
     found = [Loss("the date", minor=True), Loss("the normalizer nfkc"), Loss("a template")]
-    monkeypatch.setattr(huggingface_json, "losses", lambda _: list(found))
+    monkeypatch.setattr(document, "losses", lambda _: list(found))
 
 
 @pytest.mark.usefixtures("forgetful")

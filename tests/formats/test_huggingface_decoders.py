@@ -12,7 +12,7 @@ from tokenizers import Regex, decoders, models, pre_tokenizers
 
 from tests.formats.theirs import back, read, tokenizer
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats.huggingface import obstacle
+from tokctl.formats.huggingface.document import obstacle
 from tokctl.model.parts import (
     DECODERS,
 )

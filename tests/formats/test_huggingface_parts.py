@@ -14,8 +14,8 @@ from tokenizers import Regex, normalizers, pre_tokenizers, processors
 from tests.formats.models import filled
 from tests.formats.theirs import RULES, back, read, tokenizer
 from tokctl import TokctlError, _native, formats
-from tokctl.formats.huggingface import obstacle
-from tokctl.formats.huggingface.pre_tokenizers import from_json, to_json
+from tokctl.formats.huggingface.components import read_pre_tokenizers, write_pre_tokenizers
+from tokctl.formats.huggingface.document import obstacle
 from tokctl.model import Recipe
 from tokctl.model.parts import (
     NORMALIZERS,
@@ -136,7 +136,7 @@ def test_pre_tokenizers(text: str) -> None:
         assert written == json.loads(made.to_str())["pre_tokenizer"]
     assert formats.parse(formats.serialize(model), "x") == model
     # What we write is read as the same part when nobody says what it was.
-    assert from_json(written)[0] == list(model.recipe.pre_tokenizers)
+    assert read_pre_tokenizers(written)[0] == list(model.recipe.pre_tokenizers)
 
 
 @pytest.mark.parametrize("kind", [*PRE_TOKENIZERS.kinds])
@@ -146,8 +146,8 @@ def test_every_kind_is_written_or_refused(kind: str) -> None:
     refused = {"graphemes", "penn-treebank", "prefix-space"}
     assert (obstacle(recipe) is not None) == (kind in refused)
     if kind not in refused:
-        written = to_json(recipe.pre_tokenizers, of_bytes=False)
-        assert from_json(written)[0] == list(recipe.pre_tokenizers)
+        written = write_pre_tokenizers(recipe.pre_tokenizers, is_byte_level=False)
+        assert read_pre_tokenizers(written)[0] == list(recipe.pre_tokenizers)
 
 
 @pytest.mark.parametrize("pattern", KNOWN_PATTERNS)
@@ -169,9 +169,9 @@ def test_known_patterns_are_native(pattern: str) -> None:
             },
         ],
     }
-    assert from_json(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
     data["pretokenizers"][0] |= {"behavior": "Removed", "invert": True}
-    assert from_json(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
 
 
 def test_the_patterns_of_deepseek_are_one_scanner() -> None:
@@ -180,7 +180,7 @@ def test_the_patterns_of_deepseek_are_one_scanner() -> None:
     made = tokenizer()
     made.pre_tokenizer = pre_tokenizers.Sequence([*splits, last])
     data = json.loads(made.to_str())["pre_tokenizer"]
-    assert from_json(data) == ([PRE_TOKENIZERS.part("deepseek-v3")], True)
+    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part("deepseek-v3")], True)
 
 
 @pytest.mark.parametrize(
@@ -196,18 +196,18 @@ def test_byte_level(options: dict[str, bool], kinds: list[str]) -> None:
     made = tokenizer()
     made.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
     data = json.loads(made.to_str())["pre_tokenizer"]
-    parts, spells_bytes = from_json(data)
+    parts, spells_bytes = read_pre_tokenizers(data)
     assert ([part.kind for part in parts], spells_bytes) == (kinds, True)
-    assert to_json(tuple(parts), of_bytes=True) == data
+    assert write_pre_tokenizers(tuple(parts), is_byte_level=True) == data
 
 
 def test_older_forms() -> None:
     legacy = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "str_rep": "▁"}
-    assert from_json(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace"))
+    assert read_pre_tokenizers(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace"))
     legacy["add_prefix_space"] = False
-    assert from_json(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace:never"))
+    assert read_pre_tokenizers(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace:never"))
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    assert from_json(byte_level)[0] == list(PRE_TOKENIZERS.steps("gpt2"))
+    assert read_pre_tokenizers(byte_level)[0] == list(PRE_TOKENIZERS.steps("gpt2"))
 
 
 CLS, SEP = ("[CLS]", 1), ("[SEP]", 2)

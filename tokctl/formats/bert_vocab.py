@@ -20,10 +20,11 @@ from tokctl.formats.contract import (
     training_lost,
 )
 from tokctl.formats.differences import differences
-from tokctl.formats.huggingface import reading, vocab_files
+from tokctl.formats.huggingface import vocab_files
 from tokctl.formats.huggingface.class_pipelines import Given, with_ids
 from tokctl.formats.huggingface.classes import CLASSES
-from tokctl.formats.huggingface.component import Fields, Json, unless_damaged
+from tokctl.formats.huggingface.components import Fields, Json, unless_damaged
+from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, parsed
 from tokctl.model import FilledRecipe, Origin
 
@@ -69,7 +70,7 @@ def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
         {"id": vocabulary[text], "content": text, "special": True, "normalized": False}
         for text in known.values()
     ]
-    model = reading.read(built)
+    model = read_document(built)
     return replace(model, recipe=replace(model.recipe, name="bert-vocab"))
 
 

@@ -22,7 +22,7 @@ from tokctl.errors import TokctlError
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
-    from tokctl.formats.scanned import Scanned
+    from tokctl._native import ModelFile
     from tokctl.model import FilledRecipe
 
 #: No vocabulary comes near this; a larger file is read by mistake.
@@ -145,17 +145,29 @@ class Source:
             raise damaged(self.name, f"it is no JSON ({error})") from None
 
     @cached_property
-    def scanned(self) -> Scanned | None:
-        """The content as a `tokenizer.json` whose long lists the core has read; None where it
-        is none, or one that only `document` can tell of."""
-        from tokctl.formats.scanned import scan
+    def _scanned(self) -> tuple[Any, ModelFile | None]:
+        import orjson
 
-        return scan(self.data) if self.is_json else None
+        from tokctl._native import ModelFile
+
+        lists = ModelFile.scan(self.data) if self.is_json else None
+        if lists is not None:
+            try:
+                return orjson.loads(lists.rest), lists
+            except orjson.JSONDecodeError:
+                pass  # `document` says what is wrong
+        return self.document, None
+
+    @property
+    def lists(self) -> ModelFile | None:
+        """The long lists of a `tokenizer.json`, read by the core; None where it has none, or
+        has written them otherwise than libraries do."""
+        return self._scanned[1]
 
     @property
     def outline(self) -> Any:
-        """The `document`, perhaps with null in place of the long lists of a `tokenizer.json`."""
-        return self.document if self.scanned is None else self.scanned.outline
+        """The `document`, with null in place of what is in `lists`."""
+        return self._scanned[0]
 
     @property
     def is_json(self) -> bool:

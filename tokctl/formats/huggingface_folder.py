@@ -8,8 +8,10 @@ from dataclasses import replace
 import orjson
 
 from tokctl.formats.contract import Files, Loss, Source
-from tokctl.formats.huggingface import folder, folder_config, reading
-from tokctl.formats.huggingface.component import unless_damaged
+from tokctl.formats.huggingface import folder, folder_config
+from tokctl.formats.huggingface.components import unless_damaged
+from tokctl.formats.huggingface.document import document as document_of
+from tokctl.formats.huggingface.document import document_losses, read_document
 from tokctl.model import FilledRecipe, Origin
 
 #: It is read where it stands, and never written: its tokens stand in `tokenizer.json`.
@@ -33,15 +35,13 @@ def read(source: Source) -> FilledRecipe:
         texts = folder.companions(source)
         files = folder.folder(source, texts)
         document, name = folder.document(source, files)
-        model = reading.read(document)
+        model = read_document(document)
         return replace(model, origin=Origin("huggingface-folder", name), companions=texts)
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What the files leave out."""
-    from tokctl.formats.huggingface.document import losses
-
-    found = losses(model)
+    found = document_losses(model)
     if left := [name for name in model.companions if not folder.is_carried(name)]:
         found.append(Loss(f"the files that came with it ({', '.join(left)})", minor=True))
     return found
@@ -49,8 +49,6 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """`tokenizer.json`, the configuration, and the chat templates as they came."""
-    from tokctl.formats.huggingface.document import document as document_of
-
     document = document_of(model)
     texts = {name: text for name, text in model.companions.items() if folder.is_carried(name)}
     texts.pop(folder.ADDED, None)

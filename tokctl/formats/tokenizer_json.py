@@ -3,7 +3,7 @@
 What that format has no place for stands under the key `tokctl` inside `model`, which its
 readers ignore. A recipe that the format can't express gets `"version": "tokctl-1"`, so
 that they refuse the file instead of giving other ids. Files without the key come from
-other libraries; `huggingface.reading` reads them.
+other libraries; `huggingface.document` reads them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from typing import Any
 
 from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
-from tokctl.formats import huggingface
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source
-from tokctl.formats.huggingface.component import unless_damaged
-from tokctl.formats.huggingface.models import ordered, scored
-from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
-from tokctl.formats.scanned import Scanned, attempt, fill
-from tokctl.model import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord, byte_level
+from tokctl.formats.huggingface import document as huggingface
+from tokctl.formats.huggingface.components import unless_damaged
+from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
+from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
 from tokctl.model.parts import AddedToken
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
@@ -118,55 +116,15 @@ def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names the file where it is not whole."""
-    scanned = source.scanned
-    if scanned and (filled := attempt(lambda: _read_scanned(scanned, source.name))):
-        return filled
-    document, name = source.document, source.name
+    document, name = source.outline, source.name
     with unless_damaged(name):
         _check_format(document["model"], name)
-        filled = _filled(document["model"])
+        try:
+            filled = _filled(document["model"], source.lists)
+        except TokctlError as error:
+            raise ValueError(error.message) from None
         _check_frame(document, filled)
     return filled
-
-
-def _read_scanned(scanned: Scanned, name: str) -> FilledRecipe | None:
-    """As `read`, of a file that is as it should be; None, or any error, for others."""
-    file, document = scanned
-    _check_format(document["model"], name)
-    filled = _filled_by_core(document["model"], file)
-    if filled is not None:
-        _check_frame(document, filled)
-    return filled
-
-
-def _filled_by_core(model: dict[str, Any], file: ModelFile) -> FilledRecipe | None:
-    """As `_filled`, of a model whose long lists the core has read."""
-    private = model["tokctl"]
-    scored = model.get("type") == "Unigram"
-    if "merge_ids" in private or file.merges_are_lines or file.is_scored != scored:
-        return None
-    recipe = Recipe.from_dict(private["recipe"])
-    added = _added(private)
-    first = range(min(len(recipe.special_tokens), len(file)))
-    if added is None and tuple(map(file.spelled, first)) != recipe.special_tokens:
-        return None
-    if recipe.is_byte_level and None in map(file.id, byte_level.BYTES):
-        return None
-    if scored and (not recipe.traits.has_scores or "scores" in private):
-        return None
-    core = fill(file, recipe, _first(recipe) if added is None else added)
-    if core is None or {*core.lengths["counts"]} != {core.lengths["merges"]}:
-        return None
-    training = private.get("training")
-    return FilledRecipe.of_core(
-        recipe,
-        core,
-        TrainingRecord.from_dict(training) if training else None,
-        rounds=_rounds(private.get("rounds", [])),
-        added_tokens=added,
-        origin=_origin(private),
-        companions=_companions(private),
-    )
 
 
 def _check_format(model: dict[str, Any], name: str) -> None:
@@ -194,34 +152,80 @@ def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
                 )
 
 
-def _filled(model: dict[str, Any]) -> FilledRecipe:
+def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
+    """The model of a document; `lists` are its long lists, where the core has read them."""
     private = model["tokctl"]
-    try:
-        recipe = Recipe.from_dict(private["recipe"])
-        added = _added(private)
-        spelled, vocabulary, scores = _vocabulary(model, private)
-        if added is None and tuple(spelled[: len(recipe.special_tokens)]) != recipe.special_tokens:
+    recipe = Recipe.from_dict(private["recipe"])
+    added = _added(private)
+    is_scored = model.get("type") == "Unigram"
+    if lists is None:
+        lists = _lists(model, private, is_scored=is_scored)
+    elif lists.is_scored != is_scored:
+        if is_scored:
+            raise ValueError("the vocabulary is no list")
+        raise TypeError("vocab")
+    if added is None:
+        first = range(min(len(recipe.special_tokens), len(lists)))
+        if tuple(map(lists.spelled, first)) != recipe.special_tokens:
             raise ValueError("the special tokens do not have the lowest ids")
-        if recipe.is_byte_level and not byte_level.BYTES.keys() <= vocabulary.keys():
-            raise ValueError("not every byte has a token")
-        training = private.get("training")
-        tokens = tokens_of(recipe, spelled, _first(recipe) if added is None else list(added))
-        if len(scores) < len(tokens) and model.get("type") == "Unigram":
-            scores += [0.0] * (len(tokens) - len(scores))
-        return FilledRecipe(
-            recipe,
-            tokens,
-            _merges(recipe, vocabulary, model, private),
-            TrainingRecord.from_dict(training) if training else None,
-            scores=scores if recipe.traits.has_scores or "scores" in private else [],
-            rounds=_rounds(private.get("rounds", [])),
-            counts=_column(private.get("token_counts", []), "token_counts"),
-            added_tokens=added,
-            origin=_origin(private),
-            companions=_companions(private),
-        )
-    except TokctlError as error:
-        raise ValueError(error.message) from None
+    if recipe.is_byte_level and None in map(lists.id, byte_level.BYTES):
+        raise ValueError("not every byte has a token")
+    training = private.get("training")
+    # Without a list of its own the recipe's special tokens have the lowest ids.
+    apart = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
+    core = fill(lists, recipe, apart if added is None else added)
+    for name, length in zip(_COUNTS, core.lengths["counts"], strict=True):
+        if length != core.lengths["merges"]:
+            raise ValueError(f"there is not one of the {name} for each merge")
+    return FilledRecipe.of_core(
+        recipe,
+        core,
+        TrainingRecord.from_dict(training) if training else None,
+        rounds=_rounds(private.get("rounds", [])),
+        added_tokens=added,
+        origin=_origin(private),
+        companions=_companions(private),
+    )
+
+
+def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -> ModelFile:
+    """The long lists of a document; ValueError, TypeError where one is not as it should be."""
+    vocab = model["vocab"]
+    scores: list[float] = []
+    if is_scored:
+        spelled, scores = scored(vocab)
+    elif isinstance(vocab, list):
+        spelled = vocab
+        if set(map(type, vocab)) - {str}:
+            raise TypeError("vocab")
+    else:
+        spelled = ordered(vocab)
+    is_scored = bool(scores)
+    if not is_scored:
+        scores = _scores(private)
+    return ModelFile.of(
+        list(spelled),
+        _merges(spelled, model, private),
+        scores=scores,
+        scored=is_scored,
+        columns=tuple(
+            _column(private[name], name) if name in private else None
+            for name in (*_COUNTS, "token_counts")
+        ),
+    )
+
+
+def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) -> list[list[int]]:
+    """The columns of the merges: ids of the two sides, or of all three tokens."""
+    if "merge_ids" not in private:
+        pairs = private["merges"] if "merges" in private else model.get("merges", [])
+        return merge_ids({token: id_ for id_, token in enumerate(spelled)}, pairs)
+    triples = private["merge_ids"]
+    columns = [_column(list(column), "merge_ids") for column in zip(*triples, strict=True)]
+    highest = max(map(max, columns), default=0)
+    if (triples and len(columns) != 3) or highest >= len(spelled):
+        raise ValueError("one of the merges names no token")
+    return columns
 
 
 def _origin(private: dict[str, Any]) -> Origin | None:
@@ -246,28 +250,6 @@ def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
     return tuple(map(AddedToken._make, private["added_tokens"]))
 
 
-def _first(recipe: Recipe) -> list[AddedToken]:
-    """The special tokens of a recipe where they have the lowest ids."""
-    return [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
-
-
-def _vocabulary(
-    model: dict[str, Any], private: dict[str, Any]
-) -> tuple[list[str], dict[str, int], list[float]]:
-    """The tokens by id, their ids and their scores."""
-    vocab = model["vocab"]
-    scores: list[float] = []
-    if model.get("type") == "Unigram":
-        spelled, scores = scored(vocab)
-    elif isinstance(vocab, list):
-        spelled = vocab
-        if set(map(type, vocab)) - {str}:
-            raise TypeError("vocab")
-    else:
-        return ordered(vocab), vocab, _scores(private)
-    return spelled, {token: id_ for id_, token in enumerate(spelled)}, scores or _scores(private)
-
-
 def _scores(private: dict[str, Any]) -> list[float]:
     scores = private.get("scores", [])
     if not isinstance(scores, list) or set(map(type, scores)) - {float, int}:
@@ -288,27 +270,6 @@ def _rounds(entries: Any) -> list[Round]:
             raise TypeError("rounds")
         rounds.append(found)
     return rounds
-
-
-def _merges(
-    recipe: Recipe, vocabulary: dict[str, int], model: dict[str, Any], private: dict[str, Any]
-) -> list[Merge]:
-    if "merge_ids" in private:
-        pairs = private["merge_ids"]
-        columns = [_column(list(column), "merge_ids") for column in zip(*pairs, strict=True)]
-        highest = max(map(max, columns), default=0)
-        if (pairs and len(columns) != 3) or highest >= len(model["vocab"]):
-            raise ValueError("one of the merges names no token")
-        columns = columns or [[], [], []]
-    else:
-        pairs = private["merges"] if "merges" in private else model.get("merges", [])
-        columns = list(merge_ids(recipe, vocabulary, pairs))
-    for name in _COUNTS:
-        column = _column(private.get(name, []), name)
-        if len(column) != len(pairs):
-            raise ValueError(f"there is not one of the {name} for each merge")
-        columns.append(column)
-    return merges_from(columns)
 
 
 def _column(column: Any, name: str) -> list[int]:

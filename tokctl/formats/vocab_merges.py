@@ -27,8 +27,9 @@ from tokctl.formats.contract import (
     training_lost,
 )
 from tokctl.formats.differences import differences
-from tokctl.formats.huggingface import reading, vocab_files
-from tokctl.formats.huggingface.component import Json, unless_damaged
+from tokctl.formats.huggingface import vocab_files
+from tokctl.formats.huggingface.components import Json, unless_damaged
+from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
 from tokctl.model import FilledRecipe, Origin, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
@@ -97,7 +98,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
             "tokctl convert --pattern SPLIT says it; or take the tokenizer.json that belongs to it",
         )
     document["added_tokens"] = _special(hints, vocabulary, pairs)
-    filled = reading.read(document)
+    filled = read_document(document)
     recipe = replace(filled.recipe, name="vocab-merges")
     if hints.pattern is not None:
         recipe = replace(recipe, pre_tokenizers=PRE_TOKENIZERS.steps(hints.pattern))

@@ -589,6 +589,29 @@ def template_pieces(template: str) -> list[TemplatePiece]:
     return pieces
 
 
+def bert_template(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:
+    """Hugging Face's BertProcessing as a template."""
+    c, s, pair = _word(cls), _word(sep), _word(sep, 1)
+    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} $B:1 {pair}")
+
+
+def roberta_template(cls: str = "<s>", sep: str = "</s>") -> Part:
+    """The template of Hugging Face's RobertaProcessing: every type id is 0."""
+    c, s = _word(cls), _word(sep)
+    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} {s} $B {s}")
+
+
+def _word(token: str, type_id: int = 0) -> str:
+    """A special token as a template spells it."""
+    if len(token.split()) != 1 or token != token.strip() or token.startswith("$"):
+        raise TokctlError(
+            f"a template can't name the special token {token!r}",
+            "it is a word without white space, and does not start with $",
+        )
+    # A token that ends as a type id does is told from one by a type id of its own.
+    return f"{token}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", token) else token
+
+
 def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> None:
     """TokctlError unless both templates hold their texts once and name special tokens only."""
     for template, texts in ((single, ["A"]), (pair, ["A", "B"])):

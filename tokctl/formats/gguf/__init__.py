@@ -13,6 +13,7 @@ from typing import Any
 import regex
 
 from tokctl import _native
+from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap
 from tokctl.formats.contract import Source, damaged
@@ -27,8 +28,8 @@ from tokctl.formats.gguf.vocabulary import (
     template_of,
     vocabulary,
 )
-from tokctl.formats.huggingface.reading import merge_ids, merges_from, tokens_of
-from tokctl.model import FilledRecipe, Marker, Origin, Recipe, byte_level
+from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
+from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, Part, native_parts
 
@@ -163,10 +164,13 @@ def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str,
         post_processors=template_of(found, tokens, *around),
         special_tokens=tuple(token.text for token in tokens if token.special),
     )
-    nothing = [0] * len(pairs)
+    lists = ModelFile.of(
+        list(found.texts), [lefts, rights, made], scores=[], scored=False, columns=NO_COLUMNS
+    )
+    core = fill(lists, recipe, tokens)
     parts = {
-        "tokens": tokens_of(recipe, found.texts, tokens),
-        "merges": merges_from([lefts, rights, made, nothing, nothing, nothing]),
+        "tokens": core.tokens(),
+        "merges": list(map(Merge._make, zip(*core.merge_columns(), strict=True))),
         "added_tokens": tuple(tokens),
     }
     return recipe, parts
@@ -184,8 +188,8 @@ def _pairs(merges: Any) -> list[list[str]]:
 
 
 def _merges(found: Vocabulary, pairs: list[list[str]]) -> tuple[list[int], list[int], list[int]]:
-    plain = Recipe(name="gguf", algorithm="bpe")
-    return merge_ids(plain, found.ids, pairs)
+    lefts, rights = merge_ids(found.ids, pairs)
+    return lefts, rights, token_ids(found.ids, ["".join(pair) for pair in pairs])
 
 
 def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.class_names import BY_MODEL, MISNAMED, REFUSED, UNNAMED
 from tokctl.formats.huggingface.classes import CLASSES
-from tokctl.formats.huggingface.component import Json
+from tokctl.formats.huggingface.components import Json
 
 #: Takes `tokenizer.json` as it is.
 BACKEND = "TokenizersBackend"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.formats.huggingface.component import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json
 from tokctl.model.patterns import PATTERNS
 
 

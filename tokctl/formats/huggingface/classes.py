@@ -14,7 +14,7 @@ from tokctl.formats.huggingface import class_pipelines as pipelines
 from tokctl.formats.huggingface import languages
 from tokctl.formats.huggingface import more_pipelines as more
 from tokctl.formats.huggingface import unigram_pipelines as unigrams
-from tokctl.formats.huggingface.component import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json
 
 #: The pipeline of a class: the components of a document that it replaces.
 Build = Callable[[pipelines.Given], Json]

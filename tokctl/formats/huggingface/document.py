@@ -1,20 +1,203 @@
-"""A model as the whole of a `tokenizer.json` without tokctl's key, and what that leaves out."""
+"""Hugging Face's `tokenizer.json`: a model in its terms, where it can express it, and back.
+
+`frame` is the whole document but for the vocabulary and the merges; tokctl's own model file
+(`tokctl.formats.tokenizer_json`) is such a document with a key of its own. `nearest` is the
+model that the format can express where it can't have this one. Truncation and padding of a file
+are options of one call here and are not kept.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from tokctl.formats import merging
-from tokctl.formats.contract import InexpressibleError, Loss, training_lost
-from tokctl.formats.huggingface.nearest import nearest
-from tokctl.formats.huggingface.writing import AMBIGUOUS, frame, model_size
-from tokctl.model import FilledRecipe
+from tokctl import _native
+from tokctl._native import ModelFile
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import (
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    training_lost,
+)
+from tokctl.formats.holes import unused
+from tokctl.formats.huggingface import components
+from tokctl.formats.huggingface.components import Ids, Json, unless_damaged
+from tokctl.formats.huggingface.models import (
+    ReadModel,
+    drops_unknown,
+    fails_at_bytes,
+    fill,
+    needs_unknown,
+    read_model,
+    write_model,
+)
+from tokctl.model import ALGORITHMS, FilledRecipe, Origin, Recipe, byte_level
+from tokctl.model.parts import (
+    NORMALIZERS,
+    PRE_TOKENIZERS,
+    AddedToken,
+    Part,
+    native_parts,
+    template_pieces,
+)
+
+#: The name of every recipe that comes out of such a file.
+NAME = "huggingface"
+#: Why a model has no file there whose tokens are spelled alike.
+AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
+
+
+def is_one(source: Source) -> bool:
+    """Is it a document with a model in it?"""
+    if source.is_folder or not source.is_json:
+        return False
+    return isinstance(source.outline.get("model"), dict)
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a file; TokctlError that names the file where it is not whole."""
+    with unless_damaged(source.name):
+        return read_document(source.outline, source.lists)
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
+    """What the file leaves out: what no `tokenizer.json` holds, and what came along."""
+    return [*document_losses(model), *companions_lost(model)]
+
+
+def write(model: FilledRecipe) -> Files:
+    """The file, on one line."""
+    import orjson
+
+    return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}
+
+
+# -- reading --------------------------------------------------------------------------
+
+
+def read_document(document: Json, lists: ModelFile | None = None) -> FilledRecipe:
+    """The model in a document.
+
+    lists: its vocabulary and merges, where the core has read them.
+
+    Raises:
+        TokctlError: it holds what tokctl can't do with the same result.
+        ValueError, KeyError, TypeError: it is damaged.
+    """
+    version = document.get("version", "1.0")
+    if version != "1.0":
+        raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0")
+    model = read_model(document["model"], lists)
+    before, spells_bytes = components.read_normalizers(document.get("normalizer"))
+    splitting, splits_bytes = components.read_pre_tokenizers(document.get("pre_tokenizer"))
+    if spells_bytes and (splitting or splits_bytes):
+        raise TokctlError("its pre-tokenizers split what its normalizer ByteLevel has spelled")
+    is_byte_level = spells_bytes or splits_bytes
+    own = model.lists
+    # A token that is added gets the number of tokens as its id, even where that is taken.
+    given = len(own) - len(model.holes)
+    added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
+    if model.holes:
+        added = _without_holes(added, model)
+    added_ids = {token.text: token.id for token in added}
+
+    def ids(text: str) -> int | None:
+        return added_ids[text] if text in added_ids else own.id(text)
+
+    after = components.read_post_processors(document.get("post_processor"), ids)
+    added = _with_special(added, [model.unk_token, *_named(after)], ids)
+    if is_byte_level:
+        _check_bytes(model)
+    recipe = Recipe(
+        **{"name": NAME, **model.recipe},
+        normalizers=tuple(before),
+        pre_tokenizers=tuple(splitting),
+        units="bytes" if is_byte_level else "characters",
+        alphabet="bytes" if is_byte_level else "seen",
+        unk_token=model.unk_token,
+        post_processors=tuple(after),
+        decoders=tuple(
+            components.read_decoders(document.get("decoder"), is_byte_level=is_byte_level)
+        ),
+        special_tokens=tuple(token.text for token in added if token.special),
+    )
+    if own.is_scored:
+        behind = max([0, *(token.id + 1 - len(own) for token in added)])
+        _check_scores(own.scores() + [0.0] * behind, added)
+    core = fill(own, recipe, added)
+    return FilledRecipe.of_core(recipe, core, added_tokens=tuple(added), origin=Origin(NAME))
+
+
+def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken]:
+    """The added tokens, and a special token for each id that would be none's."""
+    taken = {token.id: token for token in added if model.lists.id(token.text) is None}
+    for id_, token in taken.items():
+        if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
+            raise TokctlError(
+                f"its added token {token.text!r} gets the id {id_} there, which {own!r} of its "
+                "vocabulary has"
+            )
+    return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
+
+
+def _named(parts: list[Part]) -> list[str]:
+    """The tokens that templates name."""
+    templates = [
+        part[name] for part in parts if part.kind == "template" for name in ("single", "pair")
+    ]
+    return [piece.token for text in templates for piece in template_pieces(text) if piece.token]
+
+
+def _with_special(added: list[AddedToken], wanted: list[str | None], ids: Ids) -> list[AddedToken]:
+    """The added tokens, `wanted` ones among them as special tokens, in id order."""
+    names = set(filter(None, wanted))
+    tokens = [t._replace(special=True, ordinary=False) if t.text in names else t for t in added]
+    known = {token.text for token in tokens}
+    tokens += [AddedToken(name, id_) for name in names - known if (id_ := ids(name)) is not None]
+    return sorted(tokens, key=lambda token: token.id)
+
+
+def _check_bytes(model: ReadModel) -> None:
+    """TokctlError unless every byte has a token, and normal BPE is made of them."""
+    algorithm = model.recipe["algorithm"]
+    if not ALGORITHMS[algorithm].reads_bytes:
+        raise TokctlError(
+            f"its {algorithm} model reads bytes spelled as characters",
+            "tokctl has bytes for BPE only",
+        )
+    # No byte is without a token, so neither is ever needed.
+    model.recipe["byte_fallback"] = model.recipe["fuse_unknown"] = False
+    if missing := [one for one in byte_level.BYTES if model.lists.id(one) is None]:
+        raise TokctlError(
+            f"its byte-level vocabulary has no token for {len(missing)} of the 256 bytes, "
+            f"{min(missing)!r} among them",
+            "Hugging Face tokenizers drops such bytes in silence; train it with "
+            "initial_alphabet=pre_tokenizers.ByteLevel.alphabet()",
+        )
+
+
+def _check_scores(scores: list[float], added: list[AddedToken]) -> None:
+    """TokctlError where an added token decides how bad an unknown character is."""
+    apart = {token.id for token in added if not token.ordinary}
+    ordinary = [score for id_, score in enumerate(scores) if id_ not in apart]
+    if scores and ordinary and min(scores) < min(ordinary):
+        raise TokctlError(
+            f"its added token with the id {scores.index(min(scores))} has the lowest score of "
+            "all, which tokctl would not count for unknown characters"
+        )
+
+
+# -- writing --------------------------------------------------------------------------
+
+
+def document_losses(model: FilledRecipe) -> list[Loss]:
     """What the document leaves out of the model and of what is known of its training."""
-    near, found = nearest(merging.by_merges(model))
-    _check(near)
+    near, found = nearest(_by_merges(model))
+    _check_spellings(near)
     frame(near, lossy=True)
     counted = any(merge[3] for merge in model.merges)
     return [*found, *training_lost(model, model.rounds, model.counts, counted)]
@@ -23,8 +206,8 @@ def losses(model: FilledRecipe) -> list[Loss]:
 def document(model: FilledRecipe) -> dict[str, Any]:
     """The document of the nearest model. Ranks are written as the merges that they stand
     for."""
-    model, _ = nearest(merging.by_merges(model))
-    _check(model)
+    model, _ = nearest(_by_merges(model))
+    _check_spellings(model)
     made = frame(model, lossy=True)
     inner = made["model"]
     own = model.spelled[: model_size(model)]
@@ -38,6 +221,313 @@ def document(model: FilledRecipe) -> dict[str, Any]:
     return made
 
 
-def _check(model: FilledRecipe) -> None:
+def _by_merges(model: FilledRecipe) -> FilledRecipe:
+    # Imported late: reading does without.
+    from tokctl.formats.merging import by_merges
+
+    return by_merges(model)
+
+
+def _check_spellings(model: FilledRecipe) -> None:
     if model.is_ambiguous:
         raise InexpressibleError(AMBIGUOUS)
+
+
+def obstacle(given: Recipe | FilledRecipe) -> str | None:
+    """Why the format can't express the recipe: what would give other ids there. None where
+    it can. For a recipe alone, special tokens are where a training puts them."""
+    try:
+        frame(given)
+    except InexpressibleError as reason:
+        return str(reason)
+    return None
+
+
+def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any]:
+    """The document for a recipe, without vocabulary and merges; `InexpressibleError`, with the
+    reason, where the format has none.
+
+    lossy: for a model of `nearest`, which lists what is different there.
+    """
+    recipe, added = _parts(given)
+    ids = {token.text: token.id for token in added if token.special}
+    unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
+    model = write_model(recipe, unk_id, lossy=lossy)
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": components.write_added_tokens(added),
+        "normalizer": components.write_normalizers(recipe.normalizers),
+        "pre_tokenizer": components.write_pre_tokenizers(
+            recipe.pre_tokenizers, is_byte_level=recipe.is_byte_level
+        ),
+        "post_processor": components.write_post_processors(recipe.post_processors, ids),
+        "decoder": components.write_decoders(recipe),
+        "model": model,
+    }
+    if not lossy and (found := found_in_text(given)):
+        raise InexpressibleError(
+            f"its {model['type']} would find the special token {found[0]} in ordinary text"
+        )
+    return document
+
+
+def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
+    """The special tokens that their model may make of ordinary text that spells them."""
+    recipe, added = _parts(given)
+    size = model_size(given) if isinstance(given, FilledRecipe) else None
+    inside = [token for token in added if (size is None or token.id < size) and not token.ordinary]
+    return [token.text for token in inside if _can_be_made(recipe, token)]
+
+
+def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]]:
+    if isinstance(given, FilledRecipe):
+        return given.recipe, given.added
+    tokens = enumerate(given.special_tokens)
+    return given, tuple(AddedToken(text, id_) for id_, text in tokens)
+
+
+def model_size(model: FilledRecipe) -> int:
+    """How many tokens, those with the lowest ids, stand in the model's own vocabulary.
+
+    Added tokens behind them do not, unless merges name them: there the model can't make them
+    of ordinary text, and they get the next free ids, which are theirs.
+    """
+    unknown = model.recipe.unk_token
+    unk_id = None if unknown is None else model.special_ids[unknown]
+    size = model.size
+    listed = {token.id for token in model.added if not token.ordinary}
+    while size > 1 and size - 1 in listed and size - 1 != unk_id:
+        if model.scores and model.scores[size - 1]:
+            break
+        size -= 1
+    if size < model.size:
+        size = max(size, model.highest_merged + 1)
+    return size
+
+
+def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
+    """May their model make this token of its vocabulary where the text spells it? (Unigram
+    always may: Hugging Face finds the token before its model can, but for one that stands
+    inside a word, or that only the normalized text spells.)"""
+    text = token.text
+    if recipe.matches_longest or recipe.looks_up_pre_tokens or recipe.whole_words:
+        return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
+    if recipe.traits.has_scores:
+        raw = bool(recipe.normalizers) and not token.normalized
+        return token.single_word or (raw and not token.special)
+    if recipe.is_byte_level:
+        return False
+    return len(text.removesuffix(recipe.marker.text)) == 1
+
+
+def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
+    """May the text stand inside one pre-token? Only scanners that surely split it say no."""
+    return all(
+        part.kind not in _SPLITTING
+        or len(_native.pre_tokens(native_parts([part]), text.encode())) == 1
+        for part in recipe.pre_tokenizers
+    )
+
+
+#: Scanners that split a text alike wherever it stands.
+_SPLITTING = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2", "characters")
+
+
+# -- the nearest model ----------------------------------------------------------------
+#
+# Each step takes one thing away that the format has no place for, and says so. What has nothing
+# near it (a word marker that is a symbol of its own, say) stays, and writing it raises
+# `InexpressibleError`.
+
+
+class Step(NamedTuple):
+    """A model without one thing, and what that was; nothing where it changes no text."""
+
+    model: FilledRecipe
+    lost: str | None
+
+
+def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+    """The model as the format can have it, and what it loses on the way."""
+    losses = []
+    for step in _STEPS:
+        for found in step(model):
+            model = found.model
+            if found.lost:
+                losses.append(Loss(found.lost))
+    return model, losses
+
+
+Steps = Iterator[Step]
+
+
+def _with(model: FilledRecipe, **fields: Any) -> FilledRecipe:
+    return replace(model, recipe=replace(model.recipe, **fields))
+
+
+def _precision(model: FilledRecipe) -> Steps:
+    recipe = model.recipe
+    if recipe.precision == "single":
+        lost = "sums of log probabilities in single precision, which decide between near-equal ways"
+        # Merges add nothing up.
+        if recipe.byte_fallback:
+            lost += ", and bytes that no text can spell (<0x41>)"
+        yield Step(_with(model, precision="double"), lost if recipe.traits.has_scores else None)
+
+
+def _unknown(model: FilledRecipe) -> Steps:
+    recipe = model.recipe
+    if recipe.traits.has_scores and not recipe.fuse_unknown:
+        yield Step(_with(model, fuse_unknown=True), "one unknown token for each unknown character")
+    elif recipe.traits.learns_words and recipe.fuse_unknown:
+        yield Step(_with(model, fuse_unknown=False), "one unknown token for several unknown words")
+    elif recipe.traits.learns_characters and recipe.looks_up_pre_tokens and recipe.fuse_unknown:
+        yield Step(_with(model, fuse_unknown=False), "one unknown token for several characters")
+    if recipe.traits.marks_continuations and recipe.unknown != "word":
+        yield Step(_with(model, unknown="word"), "an unknown token for the unknown character alone")
+    if drops_unknown(recipe) and not needs_unknown(recipe):
+        yield Step(model, "that a character without a token is an error: it drops it in silence")
+    if fails_at_bytes(recipe):
+        yield Step(model, "the bytes of unknown characters: it needs an unknown token to get there")
+
+
+def _scores(model: FilledRecipe) -> Steps:
+    """There the lowest score of all decides how bad an unknown character is, and here that of
+    the tokens that the model makes."""
+    made = [score for id_, score in enumerate(model.scores) if id_ not in model.apart]
+    lowest = min(made, default=0.0)
+    if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
+        yield Step(replace(model, scores=[max(score, lowest) for score in model.scores]), None)
+
+
+def _segmentation(model: FilledRecipe) -> Steps:
+    recipe = model.recipe
+    if recipe.traits.is_plain_bpe and recipe.replays_merges:
+        yield Step(
+            _with(model, segmentation="merges"),
+            "merges that are replayed one after the other: it merges by rank",
+        )
+    if recipe.traits.marks_continuations and not recipe.matches_longest:
+        yield Step(
+            _with(model, segmentation="longest-match"),
+            "WordPiece by merges: it takes the longest token that matches",
+        )
+
+
+_FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
+
+
+def _normalizers(model: FilledRecipe) -> Steps:
+    steps: list[Part] = []
+    lost = []
+    for part in model.recipe.normalizers:
+        new, reasons = _near_normalizer(part)
+        steps += new
+        lost += reasons
+    if tuple(steps) != model.recipe.normalizers:
+        model = _with(model, normalizers=tuple(steps))
+    for reason in lost:
+        yield Step(model, reason)
+
+
+def _near_normalizer(part: Part) -> tuple[list[Part], list[str]]:
+    reasons = []
+    options = dict(part.options)
+    if options.get("keep"):
+        reasons.append("that its user-defined pieces are not normalized")
+        options["keep"] = ()
+    if part.kind in _FOLDING:
+        kind = "nmt_nfkc" if part.kind == "nmt_nfkc_cf" else "sp_nfkc"
+        reasons.append(f"SentencePiece's rules {part.kind}: it has {kind} and lower case")
+        return [NORMALIZERS.part(kind), NORMALIZERS.part("lowercase")], reasons
+    if part.kind in ("nmt_nfkc", "sp_nfkc"):
+        reasons.append(
+            f"SentencePiece's rules {part.kind} where text is composed in part (ê and U+0300) or "
+            "newer than its tables: it has NFKC"
+        )
+    if part.kind == "precompiled" and not part["graphemes"]:
+        reasons.append("its own rules on what they match: it applies them to graphemes")
+        options["graphemes"] = True
+    return [NORMALIZERS.part(part.kind, **options) if reasons else part], reasons
+
+
+def _pre_tokenizers(model: FilledRecipe) -> Steps:
+    parts = model.recipe.pre_tokenizers
+    if any(part.kind == "graphemes" for part in parts):
+        clusters = PRE_TOKENIZERS.part("split", pattern=r"(?:\P{M}\p{M}*|\p{M}+)", regex=True)
+        found = tuple(clusters if part.kind == "graphemes" else part for part in parts)
+        yield Step(
+            _with(model, pre_tokenizers=found),
+            "graphemes: it has a character with the marks behind it",
+        )
+
+
+def _added(model: FilledRecipe) -> Steps:
+    if not any(token.normalized and token.literal for token in model.added):
+        return
+    changed = []
+    lost = []
+    for token in model.added:
+        if token.normalized and token.literal:
+            plain = _normalizes_to_itself(model, token)
+            token = token._replace(literal=False, normalized=plain)
+            if not plain:
+                lost.append(token.text)
+        changed.append(token)
+    model = replace(model, added_tokens=tuple(changed))
+    if lost:
+        several = _several(lost)
+        yield Step(model, f"that {several} found in normalized text, spelled as it stands there")
+    else:
+        yield Step(model, None)
+
+
+def _normalizes_to_itself(model: FilledRecipe, token: AddedToken) -> bool:
+    parts = native_parts(model.recipe.normalizers)
+    try:
+        return bool(_native.normalize(parts, token.text.encode()) == token.text.encode())
+    except _native.CoreError:
+        return False
+
+
+def _several(texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"the added token {texts[0]!r} is"
+    return f"{len(texts)} added tokens ({texts[0]!r}, …) are"
+
+
+def _spelled_in_text(model: FilledRecipe) -> Steps:
+    if found := found_in_text(model):
+        several = found[0] if len(found) == 1 else f"{len(found)} of them, {found[0]} for one"
+        yield Step(model, f"special tokens that no text can spell ({several})")
+
+
+def _decoders(model: FilledRecipe) -> Steps:
+    recipe = model.recipe
+    first = recipe.decoders[0].kind if recipe.decoders else "byte-level"
+    if recipe.is_byte_level and first not in ("byte-level", "join"):
+        yield Step(
+            _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
+        )
+    if recipe.marker.is_end_fused and not recipe.decoders:
+        mark = recipe.marker.text.encode()
+        if any(mark in token.removesuffix(mark) for token in model.tokens):
+            yield Step(
+                model,
+                f"tokens with {recipe.marker.text} before their end: it decodes that as a space",
+            )
+
+
+_STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (
+    _segmentation,
+    _precision,
+    _unknown,
+    _scores,
+    _normalizers,
+    _pre_tokenizers,
+    _added,
+    _decoders,
+    _spelled_in_text,
+)

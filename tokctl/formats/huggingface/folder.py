@@ -11,7 +11,7 @@ from tokctl.formats.contract import Source, damaged
 from tokctl.formats.huggingface import class_choice, pieces, vocab_files
 from tokctl.formats.huggingface.class_pipelines import Given, around, template, with_ids
 from tokctl.formats.huggingface.classes import CLASSES, Class
-from tokctl.formats.huggingface.component import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json
 from tokctl.formats.huggingface.folder_tokens import (
     ROLES,
     Named,

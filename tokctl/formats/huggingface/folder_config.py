@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from tokctl.formats.huggingface.classes import CLASSES
-from tokctl.formats.huggingface.component import Json
+from tokctl.formats.huggingface.components import Json
 from tokctl.formats.huggingface.folder import CONFIG, SPECIAL_MAP, parsed
 from tokctl.formats.huggingface.folder_tokens import ROLES
 from tokctl.model import FilledRecipe

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.formats.huggingface.component import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json
 
 #: The roles that special tokens have in transformers, in its order.
 ROLES = (

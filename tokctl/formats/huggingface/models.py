@@ -1,32 +1,46 @@
-"""Models: what each algorithm is there, and what theirs are here.
+"""Models: what each algorithm is in Hugging Face's format, and what theirs are here.
 
 Definitions: `tokenizers/src/models` of Hugging Face tokenizers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokctl._native import ModelFile, StoredModel
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import holes
-from tokctl.formats.huggingface.component import Fields, InexpressibleError, Json, unknown_type
-from tokctl.formats.huggingface.unknown import drops_unknown, fails_at_bytes, needs_unknown
-from tokctl.formats.scanned import LongWayError, Vocabulary
+from tokctl.formats.huggingface.components import Fields, InexpressibleError, Json, unknown_type
 from tokctl.model import Marker, Recipe
-
-if TYPE_CHECKING:
-    from tokctl._native import ModelFile
+from tokctl.model.parts import AddedToken
 
 #: Larger than any word; the format knows no "no limit".
 _NO_LIMIT = 2**53 - 1
 
 
+def drops_unknown(recipe: Recipe) -> bool:
+    """Are there characters that have no token, and none to stand for them?"""
+    return not recipe.is_byte_level and recipe.unk_token is None and not recipe.byte_fallback
+
+
+def needs_unknown(recipe: Recipe) -> bool:
+    """Can a model of that kind not be without an unknown token?"""
+    return recipe.traits.marks_continuations or recipe.looks_up_pre_tokens
+
+
+def fails_at_bytes(recipe: Recipe) -> bool:
+    """Is it a Unigram model that looks for its unknown token before it falls back to bytes, and
+    has none?"""
+    return recipe.traits.has_scores and recipe.byte_fallback and recipe.unk_token is None
+
+
 # -- writing --------------------------------------------------------------------------
 
 
-def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
+def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
     """The model but for its vocabulary and merges; `InexpressibleError` where there is none.
 
     lossy: writes one that drops unknown characters, too.
@@ -40,18 +54,16 @@ def to_json(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
     if recipe.unk_token is None and needs_unknown(recipe):
         raise InexpressibleError(f"its {recipe.algorithm} models need an unknown token")
     if recipe.marker.is_symbol:
-        raise InexpressibleError(
-            f"it has no word marker that is a symbol of its own ({recipe.marker.text})"
-        )
+        mark = recipe.marker.text
+        raise InexpressibleError(f"it has no word marker that is a symbol of its own ({mark})")
     theirs = recipe.traits.huggingface.get(recipe.segmentation)
     if theirs is None:
         raise InexpressibleError(recipe.traits.not_in_huggingface)
-    return _WRITERS[theirs](recipe, unk_id)
+    return {"type": theirs, **_WRITERS[theirs](recipe, unk_id)}
 
 
 def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
     return {
-        "type": "BPE",
         "dropout": None,
         "unk_token": recipe.unk_token,
         "continuing_subword_prefix": None,
@@ -66,7 +78,6 @@ def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
     if recipe.unknown != "word":
         raise InexpressibleError("its WordPiece knows no unknown characters, only unknown words")
     return {
-        "type": "WordPiece",
         "unk_token": recipe.unk_token,
         "continuing_subword_prefix": recipe.marker.text,
         "max_input_chars_per_word": recipe.max_input_chars or _NO_LIMIT,
@@ -78,19 +89,18 @@ def _unigram(recipe: Recipe, unk_id: int | None) -> Json:
         raise InexpressibleError("its Unigram adds log probabilities in double precision")
     if not recipe.fuse_unknown:
         raise InexpressibleError("its Unigram makes one unknown token of several characters")
-    return {"type": "Unigram", "unk_id": unk_id, "byte_fallback": recipe.byte_fallback}
+    return {"unk_id": unk_id, "byte_fallback": recipe.byte_fallback}
 
 
-def _word(recipe: Recipe, _unk_id: int | None) -> Json:
+def _word_level(recipe: Recipe, _unk_id: int | None) -> Json:
     if recipe.fuse_unknown:
         raise InexpressibleError("its WordLevel makes an unknown token of every unknown word")
     if recipe.byte_fallback:
         raise InexpressibleError("its WordLevel does not fall back to bytes")
-    return {"type": "WordLevel", "unk_token": recipe.unk_token}
+    return {"unk_token": recipe.unk_token}
 
 
-#: By the type of their model; which one an algorithm has is said in `tokctl.model.algorithms`.
-_WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLevel": _word}
+_WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLevel": _word_level}
 
 
 # -- reading --------------------------------------------------------------------------
@@ -102,111 +112,43 @@ class ReadModel:
 
     Attributes:
         recipe: what it says about the recipe, by field; no `units` yet.
-        spelled: its tokens by id, as the file spells them.
-        vocabulary: their ids.
+        lists: its vocabulary, merges and scores.
         unk_token: if it has one that is in the vocabulary.
-        pairs: the merges, as spelled.
-        scores: by id.
-        holes: ids that no token has; they are spelled "".
-
-    Where the core has read vocabulary and merges, `spelled` and `pairs` are empty.
+        holes: ids that no token has.
     """
 
     recipe: Json
-    spelled: list[str]
-    vocabulary: dict[str, int] | Vocabulary
+    lists: ModelFile
     unk_token: str | None = None
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
     holes: list[int] = field(default_factory=list)
 
 
-def from_json(data: Any, file: ModelFile | None = None) -> ReadModel:
-    """The model of a file; TokctlError where tokctl has none like it.
+def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
+    """The model of a document; TokctlError where tokctl has none like it.
 
-    file: what the core has read of it; LongWayError where that does not do.
+    lists: its vocabulary, merges and scores, where the core has read them and null stands in
+        their places.
     """
     fields = Fields("model", data)
-    if file is not None:
-        return _by_core(fields, file)
-    name = fields.text("type", None) or _guessed(fields.data)
+    name = fields.text("type", None) or _guessed(fields.data, lists)
     if name not in _READERS:
         raise unknown_type(fields)
-    return _READERS[name](fields)
+    model = _READERS[name](fields, lists)
+    if name != "BPE":
+        model.lists.drop_merges()
+    return model
 
 
-def _by_core(fields: Fields, file: ModelFile) -> ReadModel:
-    shape: Json = {"vocab": [] if file.is_scored else {}}
-    name = fields.text("type", None) or _guessed(fields.data | shape)
-    if (
-        name not in _READERS
-        or ("merges" in fields.data) != (name == "BPE")
-        or file.is_scored != (name == "Unigram")
-        or (name == "BPE" and fields.data.get("continuing_subword_prefix"))
-        or file.has_equal_merges()
-    ):
-        raise LongWayError
-    fields.data = {**fields.data, "vocab": Vocabulary(file), "merges": []}
-    return _READERS[name](fields)
-
-
-def _guessed(data: Json) -> str:
+def _guessed(data: Json, lists: ModelFile | None) -> str:
     """The type in a file from before the field `type`."""
     if "merges" in data:
         return "BPE"
-    if isinstance(data.get("vocab"), list):
+    if isinstance(data.get("vocab"), list) or (lists is not None and lists.is_scored):
         return "Unigram"
     return "WordPiece" if "continuing_subword_prefix" in data else "WordLevel"
 
 
-def ordered(vocabulary: Any) -> list[str]:
-    """The tokens of a vocabulary, token → id, by id; ValueError unless these are 0, 1, 2, …"""
-    if not isinstance(vocabulary, dict):
-        raise ValueError("the vocabulary is no object")
-    numbers = list(vocabulary.values())
-    spelled = list(vocabulary)
-    if set(map(type, numbers)) - {int}:
-        raise ValueError("one of the ids of the vocabulary is no whole number")
-    wanted = range(len(numbers))
-    if numbers != list(wanted):
-        if numbers and min(numbers) < 0:
-            raise ValueError(f"the vocabulary has the id {min(numbers)}")
-        if len(present := set(numbers)) != len(numbers):
-            twice = next(one for one, two in pairwise(sorted(numbers)) if one == two)
-            raise ValueError(f"two tokens of the vocabulary have the id {twice}")
-        if present != set(wanted):
-            hole = next(number for number in wanted if number not in present)
-            raise ValueError(f"no token of the vocabulary has the id {hole}, and others follow it")
-        spelled.sort(key=vocabulary.__getitem__)
-    return spelled
-
-
-def _start(fields: Fields, unk_token: str | None, recipe: Json) -> ReadModel:
-    vocabulary = fields.data["vocab"]
-    if isinstance(vocabulary, Vocabulary):
-        return ReadModel(recipe, [], vocabulary, unk_token if unk_token in vocabulary else None)
-    missing = _holes(vocabulary)
-    if missing:
-        spelled = [""] * (len(vocabulary) + len(missing))
-        for token, id_ in vocabulary.items():
-            spelled[id_] = token
-    else:
-        spelled = ordered(vocabulary)
-    known = unk_token if unk_token in vocabulary else None
-    return ReadModel(recipe, spelled, vocabulary, known, holes=missing)
-
-
-def _holes(vocabulary: Any) -> list[int]:
-    """The ids that no token of a vocabulary has; none where `ordered` says what is wrong."""
-    if not isinstance(vocabulary, dict):
-        return []
-    ids = set(vocabulary.values())
-    if set(map(type, vocabulary.values())) != {int} or min(ids) < 0 or len(ids) != len(vocabulary):
-        return []
-    return holes(ids)
-
-
-def _read_bpe(fields: Fields) -> ReadModel:
+def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     dropout = fields.data.get("dropout")
     if dropout:
         raise TokctlError(
@@ -233,33 +175,14 @@ def _read_bpe(fields: Fields) -> ReadModel:
         recipe["marker"] = Marker("continuation", prefix)
         recipe["segmentation"] = "merges"
         recipe["unknown"] = "char"
-    model = _start(fields, fields.text("unk_token", None), recipe)
-    model.pairs = _pairs(fields.data["merges"])
-    if prefix and not all(right.startswith(prefix) for _, right in model.pairs):
+    model = _by_name(fields, lists, fields.text("unk_token", None), recipe, merges=True)
+    model.lists.drop_repeated_merges()  # of equal merges the last one counts there
+    if prefix and not model.lists.merges_go_on_with(prefix):
         raise TokctlError(f"one of its merges has a right side without the prefix {prefix!r}")
     return model
 
 
-def _pairs(merges: Any) -> list[tuple[str, str]]:
-    """The merges, each a list of two tokens or, in older files, a text with a space."""
-    if not isinstance(merges, list):
-        raise ValueError("the merges are no list")
-    if merges and isinstance(merges[0], str):
-        lines = [line for line in merges if not line.startswith("#version")]
-        pairs = [tuple(line.split(" ")) for line in lines]
-    else:
-        pairs = list(map(tuple, merges))
-    if set(map(len, pairs)) - {2}:
-        step = next(step for step, pair in enumerate(pairs) if len(pair) != 2)
-        raise ValueError(f"merge {step + 1} is no pair of two tokens")
-    if len(set(pairs)) != len(pairs):
-        # Of equal merges the last one counts there.
-        last = {pair: step for step, pair in enumerate(pairs)}
-        pairs = sorted(last, key=last.__getitem__)
-    return pairs
-
-
-def _read_wordpiece(fields: Fields) -> ReadModel:
+def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> ReadModel:
     prefix = fields.text("continuing_subword_prefix")
     if not prefix:
         raise TokctlError("its WordPiece has no prefix for continuations")
@@ -271,24 +194,22 @@ def _read_wordpiece(fields: Fields) -> ReadModel:
         "marker": Marker("continuation", prefix),
         "max_input_chars": None if limit >= _NO_LIMIT else limit,
     }
-    return _start(fields, fields.text("unk_token"), recipe)
+    return _by_name(fields, lists, fields.text("unk_token"), recipe)
 
 
-def _read_words(fields: Fields) -> ReadModel:
+def _read_word_level(fields: Fields, lists: ModelFile | None) -> ReadModel:
     recipe = {"algorithm": "word", "segmentation": "lookup"}
-    return _start(fields, fields.text("unk_token"), recipe)
+    return _by_name(fields, lists, fields.text("unk_token"), recipe)
 
 
-def _read_unigram(fields: Fields) -> ReadModel:
-    vocabulary = fields.data["vocab"]
-    spelled: list[str] = []
-    if isinstance(vocabulary, Vocabulary):
-        scores = vocabulary.file.scores()
-    else:
-        spelled, scores = scored(vocabulary)
-        vocabulary = {token: id_ for id_, token in enumerate(spelled)}
+def _read_unigram(fields: Fields, lists: ModelFile | None) -> ReadModel:
+    if lists is None:
+        pieces, scores = scored(fields.data["vocab"])
+        lists = ModelFile.of(list(pieces), [], scores=scores, scored=True, columns=NO_COLUMNS)
+    elif not lists.is_scored:
+        raise ValueError("the vocabulary is no list")
     unk_id = fields.number("unk_id", None)
-    if unk_id is not None and not 0 <= unk_id < len(scores):
+    if unk_id is not None and not 0 <= unk_id < len(lists):
         raise ValueError(f"the unk_id {unk_id} is not in the vocabulary")
     recipe = {
         "algorithm": "unigram",
@@ -296,12 +217,86 @@ def _read_unigram(fields: Fields) -> ReadModel:
         "fuse_unknown": True,
         "byte_fallback": fields.flag("byte_fallback", False),
     }
-    unk_token = None
-    if unk_id is not None:
-        unk_token = spelled[unk_id] if spelled else vocabulary.file.spelled(unk_id)
-    if unk_token is not None and vocabulary[unk_token] != unk_id:
+    unk_token = None if unk_id is None else lists.spelled(unk_id)
+    if unk_token is not None and lists.id(unk_token) != unk_id:
         raise ValueError(f"the unknown token {unk_token!r} is in the vocabulary twice")
-    return ReadModel(recipe, spelled, vocabulary, unk_token, scores=scores)
+    return ReadModel(recipe, lists, unk_token)
+
+
+_READERS = {
+    "BPE": _read_bpe,
+    "WordPiece": _read_wordpiece,
+    "WordLevel": _read_word_level,
+    "Unigram": _read_unigram,
+}
+
+
+# -- vocabularies and merges ------------------------------------------------------------
+
+#: No counts of merges and tokens.
+NO_COLUMNS: tuple[list[int] | None, ...] = (None,) * 4
+
+
+def _by_name(
+    fields: Fields,
+    lists: ModelFile | None,
+    unk_token: str | None,
+    recipe: Json,
+    *,
+    merges: bool = False,
+) -> ReadModel:
+    """A model with a vocabulary of tokens and their ids, which may have holes there."""
+    vocabulary = fields.data["vocab"]
+    missing: list[int] = []
+    if lists is None:
+        missing = _holes(vocabulary)
+        tokens: list[str | None]
+        if missing:
+            tokens = [None] * (len(vocabulary) + len(missing))
+            for token, id_ in vocabulary.items():
+                tokens[id_] = token
+        else:
+            tokens = list(ordered(vocabulary))
+        sides = merge_ids(vocabulary, fields.data["merges"]) if merges else []
+        lists = ModelFile.of(tokens, sides, scores=[], scored=False, columns=NO_COLUMNS)
+    elif lists.is_scored:
+        raise ValueError("the vocabulary is no object")
+    elif merges and "merges" not in fields.data:
+        raise KeyError("merges")
+    known = unk_token is not None and lists.id(unk_token) is not None
+    return ReadModel(recipe, lists, unk_token if known else None, missing)
+
+
+def ordered(vocabulary: Any) -> list[str]:
+    """The tokens of a vocabulary, token → id, by id; ValueError unless these are 0, 1, 2, …"""
+    if not isinstance(vocabulary, dict):
+        raise ValueError("the vocabulary is no object")
+    numbers = list(vocabulary.values())
+    spelled = list(vocabulary)
+    if set(map(type, numbers)) - {int}:
+        raise ValueError("one of the ids of the vocabulary is no whole number")
+    wanted = range(len(numbers))
+    if numbers != list(wanted):
+        if numbers and min(numbers) < 0:
+            raise ValueError(f"the vocabulary has the id {min(numbers)}")
+        if len(present := set(numbers)) != len(numbers):
+            twice = next(one for one, two in pairwise(sorted(numbers)) if one == two)
+            raise ValueError(f"two tokens of the vocabulary have the id {twice}")
+        if present != set(wanted):
+            hole = next(number for number in wanted if number not in present)
+            raise ValueError(f"no token of the vocabulary has the id {hole}, and others follow it")
+        spelled.sort(key=vocabulary.__getitem__)
+    return spelled
+
+
+def _holes(vocabulary: Any) -> list[int]:
+    """The ids that no token of a vocabulary has; none where `ordered` says what is wrong."""
+    if not isinstance(vocabulary, dict):
+        return []
+    ids = set(vocabulary.values())
+    if set(map(type, vocabulary.values())) != {int} or min(ids) < 0 or len(ids) != len(vocabulary):
+        return []
+    return holes(ids)
 
 
 def scored(vocab: Any) -> tuple[list[str], list[float]]:
@@ -315,9 +310,38 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
     return spelled, list(map(float, scores))
 
 
-_READERS = {
-    "BPE": _read_bpe,
-    "WordPiece": _read_wordpiece,
-    "WordLevel": _read_words,
-    "Unigram": _read_unigram,
-}
+def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
+    """The ids of the left and the right sides of merges, each a list of two tokens or, in older
+    files, a text with a space; ValueError where one is no pair of tokens."""
+    if not isinstance(merges, list):
+        raise ValueError("the merges are no list")
+    if merges and isinstance(merges[0], str):
+        merges = [line.split(" ") for line in merges if not line.startswith("#version")]
+    if set(map(len, merges)) - {2}:
+        step = next(step for step, pair in enumerate(merges, 1) if len(pair) != 2)
+        raise ValueError(f"merge {step} is no pair of two tokens")
+    return [token_ids(vocabulary, [pair[side] for pair in merges]) for side in (0, 1)]
+
+
+def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
+    """The ids of one token of each merge; ValueError where one is no token."""
+    try:
+        return list(map(vocabulary.__getitem__, names))
+    except KeyError:
+        step = next(step for step, name in enumerate(names) if name not in vocabulary)
+        message = f"merge {step + 1} names {names[step]!r}, which is no token"
+        raise ValueError(message) from None
+
+
+def fill(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> StoredModel:
+    """Tokens and merges of a recipe; added tokens that are not ordinary are spelled as they
+    are, and may stand behind the vocabulary. ValueError where the lists are no such model."""
+    size = max([len(lists), *(token.id + 1 for token in added)])
+    if size > len(lists) + len(added):
+        raise ValueError(f"there is no token with the id {size - 2}, and one with {size - 1}")
+    return lists.fill(
+        byte_level=recipe.is_byte_level,
+        mark=recipe.marker.text if recipe.marker.is_continuation else "",
+        size=size,
+        apart=[(token.text, token.id) for token in added if not token.ordinary],
+    )

@@ -19,7 +19,7 @@ from tokctl.formats.huggingface.class_pipelines import (
     qwen2,
     template,
 )
-from tokctl.formats.huggingface.component import Json
+from tokctl.formats.huggingface.components import Json
 
 
 def in_order(key: str, *steps: Json) -> Json:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.formats.huggingface.component import InexpressibleError
+from tokctl.formats.contract import InexpressibleError
 from tokctl.model import patterns as pretokenizers
 
 #: tiktoken's pattern in Oniguruma's terms: there `$` also matches before a line feed, and

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, sentencepiece
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source
-from tokctl.formats.huggingface.component import Json
+from tokctl.formats.huggingface.components import Json
 
 _UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4
 #: Each way to split a piece is a merge; no trainer makes longer ones.

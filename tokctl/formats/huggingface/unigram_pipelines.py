@@ -13,7 +13,7 @@ from tokctl.formats.huggingface.class_pipelines import (
     template,
     unigram,
 )
-from tokctl.formats.huggingface.component import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json
 from tokctl.formats.huggingface.more_pipelines import collapse, in_order, pair, refuse, replacement
 
 

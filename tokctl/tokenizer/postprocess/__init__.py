@@ -4,10 +4,12 @@ They are cut to a length (`truncation`), special tokens are put around them (`te
 offsets lose spaces (`trimming`), and a batch is filled up to one length (`padding`).
 """
 
+from tokctl.model.parts import bert_template as bert
+from tokctl.model.parts import roberta_template as roberta
 from tokctl.tokenizer.postprocess.batches import finish_ids
 from tokctl.tokenizer.postprocess.padding import Padding, pad_batch
 from tokctl.tokenizer.postprocess.processor import PostProcessor, postprocess
-from tokctl.tokenizer.postprocess.templates import Template, bert, roberta
+from tokctl.tokenizer.postprocess.templates import Template
 from tokctl.tokenizer.postprocess.truncation import Truncation
 
 __all__ = [

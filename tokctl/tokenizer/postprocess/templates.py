@@ -6,12 +6,11 @@ kind here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokctl.errors import TokctlError
-from tokctl.model.parts import POST_PROCESSORS, Part, template_pieces
+from tokctl.model.parts import template_pieces
 from tokctl.tokenizer.encoding import Encoding, Windows, windows_of
 from tokctl.tokenizer.postprocess.columns import added, changed, each_window, join
 from tokctl.values import cached_property
@@ -119,26 +118,3 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
     if not overflowing and not windows_of(encoding):
         return encoding
     return changed(encoding, overflowing=overflowing)
-
-
-def bert(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:
-    """Hugging Face's BertProcessing as a template."""
-    c, s, pair = _word(cls), _word(sep), _word(sep, 1)
-    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} $B:1 {pair}")
-
-
-def roberta(cls: str = "<s>", sep: str = "</s>") -> Part:
-    """The template of Hugging Face's RobertaProcessing: every type id is 0."""
-    c, s = _word(cls), _word(sep)
-    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} {s} $B {s}")
-
-
-def _word(token: str, type_id: int = 0) -> str:
-    """A special token as a template spells it."""
-    if len(token.split()) != 1 or token != token.strip() or token.startswith("$"):
-        raise TokctlError(
-            f"a template can't name the special token {token!r}",
-            "it is a word without white space, and does not start with $",
-        )
-    # A token that ends as a type id does is told from one by a type id of its own.
-    return f"{token}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", token) else token

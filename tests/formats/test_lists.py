@@ -1,5 +1,5 @@
-"""Models that the core reads: the same as those that are read object by object, and every file
-that is wrong in any way is told so in the same words."""
+"""The long lists of a `tokenizer.json`: scanned by the core they give the same model as made of
+Python's, and every file that is wrong in any way is told so in the same words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places, stripped
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import scanned
+from tokctl.formats import Source
 from tokctl.model import FilledRecipe
 
 OURS = {name: formats.serialize(filled(recipe)) for name, recipe in RECIPES.items()}
@@ -31,11 +31,11 @@ FILES = {**OURS, **THEIRS}
 LISTS = ("tokens", "merges", "scores", "counts")
 
 
-def parsed(data: bytes, *, by_core: bool) -> FilledRecipe | str:
+def parsed(data: bytes, *, scanned: bool) -> FilledRecipe | str:
     """The model, or the error."""
     with pytest.MonkeyPatch.context() as patch:
-        if not by_core:
-            patch.setattr(scanned, "scan", lambda _data: None)
+        if not scanned:
+            patch.setattr(Source, "_scanned", property(lambda source: (source.document, None)))
         try:
             return formats.parse(data, "x")
         except TokctlError as error:
@@ -44,11 +44,10 @@ def parsed(data: bytes, *, by_core: bool) -> FilledRecipe | str:
 
 def both(data: bytes) -> None:
     """The same model, or the same error, either way."""
-    short, long = parsed(data, by_core=True), parsed(data, by_core=False)
+    short, long = parsed(data, scanned=True), parsed(data, scanned=False)
     assert short == long
     if isinstance(short, FilledRecipe):
         assert isinstance(long, FilledRecipe)
-        assert long.core is None
         assert short.apart == long.apart
         assert short.size == long.size
         assert short.highest_merged == long.highest_merged
@@ -62,7 +61,7 @@ def test_the_same_model(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_same_ids_and_texts_without_the_lists(name: str) -> None:
-    short, long = (parsed(FILES[name], by_core=by_core) for by_core in (True, False))
+    short, long = (parsed(FILES[name], scanned=scanned) for scanned in (True, False))
     assert isinstance(short, FilledRecipe) and isinstance(long, FilledRecipe)
     one, two = Tokenizer(short), Tokenizer(long)
     text = "abc ab ba <pad> ▁a\u00e9 b\n"
@@ -73,10 +72,8 @@ def test_the_same_ids_and_texts_without_the_lists(name: str) -> None:
     assert one.decode_bytes(every, skip_special=True) == two.decode_bytes(every, skip_special=True)
 
 
-def test_these_files_are_read_by_the_core() -> None:
-    read = {name: parsed(data, by_core=True) for name, data in FILES.items()}
-    long = {name for name, model in read.items() if getattr(model, "core", None) is None}
-    assert long == set()
+def test_these_files_are_scanned() -> None:
+    assert {name for name, data in FILES.items() if Source("x", data=data).lists is None} == set()
 
 
 def test_lists_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
@@ -94,7 +91,7 @@ def test_lists_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_copies_hold_the_lists() -> None:
-    model = parsed(OURS["unigram"], by_core=True)
+    model = parsed(OURS["unigram"], scanned=True)
     assert isinstance(model, FilledRecipe) and model.core is not None
     for made in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert made == model

@@ -1,0 +1,901 @@
+"""The parts of a pipeline as Hugging Face's components, and back.
+
+For each family of parts (normalizers, pre-tokenizers, decoders, post-processors, added tokens):
+what each kind of ours is there, what each type of theirs is here, and what has no counterpart.
+Definitions: `tokenizers/src/{normalizers,pre_tokenizers,decoders,processors}` of Hugging Face
+tokenizers 0.23.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain, count, repeat
+from typing import Any, NoReturn
+
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import InexpressibleError as InexpressibleError
+from tokctl.formats.contract import damaged
+from tokctl.formats.huggingface.patterns import known_sequence, native, portable, scanner, spelled
+from tokctl.model import Recipe
+from tokctl.model.parts import (
+    BEHAVIOURS,
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    AddedToken,
+    Part,
+    bert_template,
+    roberta_template,
+    template_pieces,
+)
+
+Json = dict[str, Any]
+#: The id of a token, by its text.
+Ids = Callable[[str], int | None]
+
+#: A sequence of sequences deeper than this is no tokenizer.
+_DEEPEST = 20
+_REQUIRED = object()
+_NAMES = {str: "a text", bool: "true or false", int: "a whole number"}
+
+
+class Fields:
+    """The fields of a component, each checked when it is read.
+
+    family: what the component is called in messages, `normalizer` for instance.
+    """
+
+    def __init__(self, family: str, data: Any) -> None:
+        if not isinstance(data, dict):
+            raise ValueError(f"a {family} is {_shown(data)}, and should be an object")
+        self.family = family
+        self.data: Json = data
+
+    def text(self, name: str, default: Any = _REQUIRED) -> Any:
+        return self._typed(name, str, default)
+
+    def flag(self, name: str, default: Any = _REQUIRED) -> Any:
+        return self._typed(name, bool, default)
+
+    def number(self, name: str, default: Any = _REQUIRED) -> Any:
+        return self._typed(name, int, default)
+
+    def character(self, name: str) -> str:
+        text = self.text(name)
+        if len(text) != 1:
+            raise ValueError(self._wrong(name, text, "one character"))
+        return str(text)
+
+    @property
+    def type(self) -> str:
+        return str(self.text("type"))
+
+    def _typed(self, name: str, wanted: Any, default: Any) -> Any:
+        value = self.data.get(name)
+        if value is None and default is not _REQUIRED:
+            return default
+        if type(value) is not wanted:
+            raise ValueError(self._wrong(name, value, _NAMES[wanted]))
+        return value
+
+    def _wrong(self, name: str, value: Any, wanted: str) -> str:
+        kind = self.data.get("type")
+        named = f" {kind}" if isinstance(kind, str) else ""
+        return f"{name!r} of the {self.family}{named} is {_shown(value)}, and should be {wanted}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def unknown_type(fields: Fields) -> TokctlError:
+    """The error for a component that no table holds."""
+    return TokctlError(
+        f"its {fields.family} {_shown(fields.type)} is none that tokctl knows",
+        "tokctl knows the components of Hugging Face tokenizers 0.23",
+    )
+
+
+@contextmanager
+def unless_damaged(name: str) -> Iterator[None]:
+    """Errors of reading the file `name` as TokctlErrors that name it."""
+    try:
+        yield
+    except KeyError as error:
+        raise damaged(name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise damaged(name, "a field is of another type than it should be") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise damaged(name, str(error)) from None
+    except TokctlError as error:
+        if error.message.startswith(name):
+            raise
+        message = f"tokctl can't use {name}: {error.message}"
+        raise TokctlError(message, error.hint) from None
+
+
+def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:
+    """The components of a sequence one after the other; `key` is where it lists them."""
+    if data is None:
+        return []
+    if depth > _DEEPEST:
+        raise ValueError(f"the {family}s are nested too deeply")
+    fields = Fields(family, data)
+    if fields.type != "Sequence":
+        return [fields]
+    members = fields.data.get(key)
+    if not isinstance(members, list):
+        raise ValueError(f"{key!r} of the {family} Sequence is no list")
+    return [one for member in members for one in _flatten(member, family, key, depth + 1)]
+
+
+def _in_sequence(components: Iterable[Json], key: str) -> Json | None:
+    """One component for all of them: null for none, a Sequence for several."""
+    listed = list(components)
+    if len(listed) < 2:
+        return listed[0] if listed else None
+    return {"type": "Sequence", key: listed}
+
+
+#: Makes the parts that a component stands for; TokctlError where tokctl has none.
+_Reader = Callable[[Fields], "list[Part]"]
+
+
+def _read_each(components: list[Fields], readers: dict[str, _Reader]) -> list[Part]:
+    parts: list[Part] = []
+    for fields in components:
+        if fields.type not in readers:
+            raise unknown_type(fields)
+        parts += readers[fields.type](fields)
+    return parts
+
+
+def _refuse(reason: str) -> Callable[[Part], NoReturn]:
+    """The writer of a part that has no counterpart there."""
+
+    def refuse(_part: Part) -> NoReturn:
+        raise InexpressibleError(reason)
+
+    return refuse
+
+
+def _read_pattern(fields: Fields) -> tuple[str, bool]:
+    """The pattern of a `Replace` or `Split`, and whether it is a regular expression."""
+    data = fields.data.get("pattern")
+    if isinstance(data, dict) and len(data) == 1:
+        ((kind, pattern),) = data.items()
+        if kind in ("String", "Regex") and isinstance(pattern, str):
+            return pattern, kind == "Regex"
+    raise ValueError(f"the pattern of the {fields.family} {fields.type} is neither text nor regex")
+
+
+def _pattern(part: Part) -> Json:
+    return {"Regex": portable(part["pattern"])} if part["regex"] else {"String": part["pattern"]}
+
+
+def _replace(part: Part) -> Json:
+    return {"type": "Replace", "pattern": _pattern(part), "content": part["content"]}
+
+
+def _replacement(fields: Fields) -> Json:
+    """The options of a part `replace`."""
+    pattern, regex = _read_pattern(fields)
+    content = fields.text("content")
+    return {"pattern": native(pattern) if regex else pattern, "content": content, "regex": regex}
+
+
+def _read_prepending(fields: Fields) -> str:
+    """When a Metaspace puts its character before a text; older files have a flag for it."""
+    if fields.flag("add_prefix_space", True) is False:
+        return "never"
+    scheme = fields.text("prepend_scheme", "always")
+    if scheme not in ("always", "first", "never"):
+        raise ValueError(f"the prepend_scheme of the {fields.family} is {scheme!r}")
+    return str(scheme)
+
+
+# -- normalizers ----------------------------------------------------------------------
+
+
+def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
+    """The component for normalizers; `InexpressibleError` where there is none."""
+    return _in_sequence((_NORMALIZER_WRITERS[part.kind](part) for part in parts), "normalizers")
+
+
+def read_normalizers(data: Any) -> tuple[list[Part], bool]:
+    """The normalizers that a component stands for, and whether the last one spells bytes.
+
+    `ByteLevel` is no normalizer here: a model of bytes needs none.
+    """
+    components = _flatten(data, "normalizer", "normalizers")
+    spells_bytes = bool(components) and components[-1].type == "ByteLevel"
+    if spells_bytes:
+        components.pop()
+    return _read_each(components, _NORMALIZER_READERS), spells_bytes
+
+
+#: Kinds that are a replacement there: pattern and content.
+_REPLACEMENTS = {
+    "delete-newlines": (r"[\r\n]", ""),
+    "collapse-spaces": (" {2,}", " "),
+}
+_BARE_NORMALIZERS = {
+    "nfc": "NFC",
+    "nfd": "NFD",
+    "nfkc": "NFKC",
+    "nfkd": "NFKD",
+    "lowercase": "Lowercase",
+    "strip-accents": "StripAccents",
+    "nmt": "Nmt",
+}
+
+#: What SentencePiece's nmt rules delete, and what they make a space, beside NFKC.
+_DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
+_SPACES = (
+    r"[\t\n\x{C}\r\x{61C}\x{1680}\x{200B}\x{200C}\x{200E}\x{200F}\x{2028}\x{2029}"
+    r"\x{2581}\x{FEFF}\x{FFFD}]"
+)
+#: The fullwidth tilde, which the nmt rules keep, and a noncharacter that hides it from NFKC.
+_TILDE, _HIDDEN = "\uff5e", "\ufdd0"
+
+
+def _nfkc_rules(part: Part) -> Json:
+    """SentencePiece's rules by NFKC. They are NFKC on composed and on decomposed text; on
+    text that is composed in part (ê and U+0300), which they leave as it is, NFKC goes on. (By
+    `Precompiled`, the other way to write them, decomposed text would lose its marks.)"""
+    _check_keeps_nothing(part)
+    nfkc: Json = {"type": "NFKC"}
+    if part.kind == "sp_nfkc":
+        return nfkc
+
+    def replace(pattern: Json, content: str) -> Json:
+        return {"type": "Replace", "pattern": pattern, "content": content}
+
+    steps = [
+        replace({"String": _TILDE}, _HIDDEN),
+        replace({"Regex": _SPACES}, " "),
+        nfkc,
+        # Behind NFKC, which would else compose what stood on both sides.
+        replace({"Regex": _DELETED}, ""),
+        replace({"String": _HIDDEN}, _TILDE),
+    ]
+    return {"type": "Sequence", "normalizers": steps}
+
+
+def _check_keeps_nothing(part: Part) -> None:
+    if part["keep"]:
+        raise InexpressibleError("it normalizes user-defined pieces, too")
+
+
+def _rules(part: Part) -> Json:
+    raise InexpressibleError(
+        f"it applies SentencePiece's rules ({part.kind}) to a whole grapheme or to one "
+        "character, not to what they match"
+    )
+
+
+def _precompiled(part: Part) -> Json:
+    if not part["graphemes"]:
+        return _rules(part)
+    _check_keeps_nothing(part)
+    return {"type": "Precompiled", "precompiled_charsmap": part["rules"]}
+
+
+def _read_precompiled(fields: Fields) -> list[Part]:
+    rules = fields.text("precompiled_charsmap", "")
+    return [NORMALIZERS.part("precompiled", rules=rules, graphemes=True)] if rules else []
+
+
+def _bert_normalizer(part: Part) -> Json:
+    return {
+        "type": "BertNormalizer",
+        "clean_text": part["clean_text"],
+        "handle_chinese_chars": part["cjk_spacing"],
+        "strip_accents": part["strip_accents"],
+        "lowercase": part["lowercase"],
+    }
+
+
+def _read_bert_normalizer(fields: Fields) -> list[Part]:
+    lowercase = fields.flag("lowercase")
+    return [
+        NORMALIZERS.part(
+            "bert",
+            clean_text=fields.flag("clean_text"),
+            cjk_spacing=fields.flag("handle_chinese_chars"),
+            # Null: as `lowercase`.
+            strip_accents=fields.flag("strip_accents", lowercase),
+            lowercase=lowercase,
+        )
+    ]
+
+
+def _strip(part: Part) -> Json:
+    return {"type": "Strip", "strip_left": part["left"], "strip_right": part["right"]}
+
+
+def _read_strip(fields: Fields) -> list[Part]:
+    left, right = fields.flag("strip_left"), fields.flag("strip_right")
+    return [NORMALIZERS.part("strip", left=left, right=right)]
+
+
+def _strip_spaces(part: Part) -> Json:
+    ends = [r"\A +"] * part["left"] + [r" +\z"] * part["right"]
+    if not ends:
+        return _strip(part)
+    return {"type": "Replace", "pattern": {"Regex": "|".join(ends)}, "content": ""}
+
+
+def _named_replacement(part: Part) -> Json:
+    pattern, content = _REPLACEMENTS[part.kind]
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+
+
+def _read_replace(fields: Fields) -> list[Part]:
+    pattern, regex = _read_pattern(fields)
+    if regex:
+        for kind, meant in _REPLACEMENTS.items():
+            if (pattern, fields.data.get("content")) == meant:
+                return [NORMALIZERS.part(kind)]
+        for left, right in ((True, True), (True, False), (False, True)):
+            part = NORMALIZERS.part("strip-spaces", left=left, right=right)
+            if _strip_spaces(part) == fields.data:
+                return [part]
+    # An empty text is found between any two characters there; nobody means that.
+    return [NORMALIZERS.part("replace", **_replacement(fields))]
+
+
+def _read_prepend(fields: Fields) -> list[Part]:
+    text = fields.text("prepend")
+    return [NORMALIZERS.part("prepend", text=text)] if text else []
+
+
+_NORMALIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
+    **{kind: lambda part: {"type": _BARE_NORMALIZERS[part.kind]} for kind in _BARE_NORMALIZERS},
+    **dict.fromkeys(_REPLACEMENTS, _named_replacement),
+    **dict.fromkeys(("nmt_nfkc", "sp_nfkc"), _nfkc_rules),
+    **dict.fromkeys(("nmt_nfkc_cf", "nfkc_cf"), _rules),
+    "bert": _bert_normalizer,
+    "precompiled": _precompiled,
+    "strip": _strip,
+    "strip-spaces": _strip_spaces,
+    "replace": _replace,
+    "prepend": lambda part: {"type": "Prepend", "prepend": part["text"]},
+    "dummy-space": _refuse("it puts no space before a text that normalizing leaves nothing of"),
+}
+_BARE_KINDS = {name: kind for kind, name in _BARE_NORMALIZERS.items()}
+_NORMALIZER_READERS: dict[str, _Reader] = {
+    **{name: lambda fields: [NORMALIZERS.part(_BARE_KINDS[fields.type])] for name in _BARE_KINDS},
+    "BertNormalizer": _read_bert_normalizer,
+    "Bert": _read_bert_normalizer,
+    "Precompiled": _read_precompiled,
+    "Strip": _read_strip,
+    "Replace": _read_replace,
+    "Prepend": _read_prepend,
+}
+
+
+# -- pre-tokenizers -------------------------------------------------------------------
+
+
+def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Json | None:
+    """The component for pre-tokenizers; `InexpressibleError` where there is none."""
+    components = []
+    steps = list(parts)
+    if is_byte_level:
+        use_regex = bool(steps) and steps[-1].kind == "gpt2"
+        if use_regex:
+            steps.pop()
+        prefix = bool(steps) and steps[-1].kind == "prefix-space"
+        if prefix:
+            steps.pop()
+        components.append(byte_level(prefix, regex=use_regex))
+    before = [component for part in steps for component in _PRE_TOKENIZER_WRITERS[part.kind](part)]
+    return _in_sequence([*before, *components], "pretokenizers")
+
+
+def byte_level(prefix: bool = False, *, regex: bool = True) -> Json:
+    """ByteLevel: a pre-tokenizer, a decoder, and a post-processor that trims offsets."""
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": prefix,
+        "trim_offsets": True,
+        "use_regex": regex,
+    }
+
+
+def read_pre_tokenizers(data: Any) -> tuple[list[Part], bool]:
+    """The pre-tokenizers that a component stands for, and whether the last one spells bytes."""
+    components = _flatten(data, "pre-tokenizer", "pretokenizers")
+    spells_bytes = bool(components) and components[-1].type == "ByteLevel"
+    parts: list[Part] = []
+    if spells_bytes:
+        last = components.pop()
+        if last.flag("add_prefix_space"):
+            parts.append(PRE_TOKENIZERS.part("prefix-space"))
+        if last.flag("use_regex", True):
+            parts.append(PRE_TOKENIZERS.part("gpt2"))
+    if known := known_sequence(map(_isolating, components)):
+        return [PRE_TOKENIZERS.part(known), *parts], spells_bytes
+    return [*_read_each(components, _PRE_TOKENIZER_READERS), *parts], spells_bytes
+
+
+def _isolating(fields: Fields) -> str | None:
+    """The regular expression of a `Split` that isolates what it matches, else None."""
+    if fields.type != "Split":
+        return None
+    pattern, regex = _read_pattern(fields)
+    how = (fields.text("behavior"), fields.flag("invert"))
+    return pattern if regex and how == ("Isolated", False) else None
+
+
+#: `merged-with-next` here is `MergedWithNext` there.
+_BEHAVIOURS = {"".join(map(str.title, name.split("-"))): name for name in BEHAVIOURS}
+_THEIR_BEHAVIOURS = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
+#: Theirs is that of Unicode 8 in `BertPreTokenizer` and `Punctuation`; ours is today's.
+_PUNCTUATION = "[\\p{P}$+<=>^`|~]"
+
+
+def _split_json(pattern: Json, behaviour: str, invert: bool = False) -> Json:
+    return {
+        "type": "Split",
+        "pattern": pattern,
+        "behavior": _THEIR_BEHAVIOURS[behaviour],
+        "invert": invert,
+    }
+
+
+def _dropping_scanner(part: Part) -> list[Json]:
+    """A native scanner that drops what its pattern does not match."""
+    (pattern,) = spelled(part.kind)
+    return [_split_json({"Regex": pattern}, "removed", invert=True)]
+
+
+def _keeping_scanner(part: Part) -> list[Json]:
+    """A native scanner that keeps everything."""
+    return [_split_json({"Regex": pattern}, "isolated") for pattern in spelled(part.kind)]
+
+
+def _split(part: Part) -> list[Json]:
+    return [_split_json(_pattern(part), part["behaviour"], part["invert"])]
+
+
+def _read_split(fields: Fields) -> list[Part]:
+    pattern, regex = _read_pattern(fields)
+    behaviour, invert = _behaviour(fields), fields.flag("invert")
+    if regex:
+        if kind := scanner(pattern, behaviour, invert):
+            return [PRE_TOKENIZERS.part(kind)]
+        if pattern == _PUNCTUATION and not invert:
+            return [PRE_TOKENIZERS.part("punctuation", behaviour=behaviour)]
+        pattern = native(pattern)
+    options = {"pattern": pattern, "behaviour": behaviour, "regex": regex, "invert": invert}
+    return [PRE_TOKENIZERS.part("split", **options)]
+
+
+def _behaviour(fields: Fields, default: str | None = None) -> str:
+    name = fields.text("behavior") if default is None else fields.text("behavior", default)
+    if name not in _BEHAVIOURS:
+        raise ValueError(f"the behavior {name!r} of the pre-tokenizer {fields.type} is none")
+    return _BEHAVIOURS[name]
+
+
+def _metaspace(part: Part, *, split: bool) -> Json:
+    return {
+        "type": "Metaspace",
+        "replacement": part["replacement"],
+        "prepend_scheme": part["prepend"],
+        "split": split,
+    }
+
+
+def _read_metaspace(fields: Fields) -> list[Part]:
+    return [
+        PRE_TOKENIZERS.part(
+            "metaspace",
+            prepend=_read_prepending(fields),
+            replacement=fields.character("replacement"),
+            split=fields.flag("split", True),
+        )
+    ]
+
+
+def _delimiter(part: Part) -> list[Json]:
+    if len(part["text"]) == 1:
+        return [{"type": "CharDelimiterSplit", "delimiter": part["text"]}]
+    return [_split_json({"String": part["text"]}, "removed")]
+
+
+def _read_delimiter(fields: Fields) -> list[Part]:
+    return [PRE_TOKENIZERS.part("delimiter", text=fields.character("delimiter"))]
+
+
+def _read_length(fields: Fields) -> list[Part]:
+    length = fields.number("length", 5)
+    if length == 1:
+        return [PRE_TOKENIZERS.part("characters")]
+    return [PRE_TOKENIZERS.part("fixed", length=length)]
+
+
+def _read_punctuation(fields: Fields) -> list[Part]:
+    return [PRE_TOKENIZERS.part("punctuation", behaviour=_behaviour(fields, "Isolated"))]
+
+
+def _read_digits(fields: Fields) -> list[Part]:
+    return [PRE_TOKENIZERS.part("digits", individual=fields.flag("individual_digits"))]
+
+
+def _byte_level_before_others(_fields: Fields) -> list[Part]:
+    raise TokctlError(
+        "its pre-tokenizers go on splitting behind ByteLevel, where bytes are spelled as "
+        "characters already",
+        "tokctl reads ByteLevel as the last pre-tokenizer only",
+    )
+
+
+_PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], list[Json]]] = {
+    "whitespace": lambda _part: [{"type": "WhitespaceSplit"}],
+    "whitespace-punctuation": lambda _part: [{"type": "Whitespace"}],
+    **dict.fromkeys(("bert", "gpt2-words"), _dropping_scanner),
+    **dict.fromkeys(
+        ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"), _keeping_scanner
+    ),
+    "metaspace": lambda part: [_metaspace(part, split=part["split"])],
+    "punctuation": lambda part: [_split_json({"Regex": _PUNCTUATION}, part["behaviour"])],
+    "digits": lambda part: [{"type": "Digits", "individual_digits": part["individual"]}],
+    "scripts": lambda _part: [{"type": "UnicodeScripts"}],
+    "fixed": lambda part: [{"type": "FixedLength", "length": part["length"]}],
+    "characters": lambda _part: [{"type": "FixedLength", "length": 1}],
+    "graphemes": _refuse("its regular expressions find other graphemes"),
+    "penn-treebank": _refuse("it does not know the Penn Treebank's words"),
+    "delimiter": _delimiter,
+    "split": _split,
+    "prefix-space": _refuse("it puts a space before a text only last, on bytes"),
+}
+_PRE_TOKENIZER_READERS: dict[str, _Reader] = {
+    "BertPreTokenizer": lambda _fields: [PRE_TOKENIZERS.part("bert")],
+    "ByteLevel": _byte_level_before_others,
+    "Whitespace": lambda _fields: [PRE_TOKENIZERS.part("whitespace-punctuation")],
+    "WhitespaceSplit": lambda _fields: [PRE_TOKENIZERS.part("whitespace")],
+    "CharDelimiterSplit": _read_delimiter,
+    "Delimiter": _read_delimiter,
+    "Digits": _read_digits,
+    "FixedLength": _read_length,
+    "Metaspace": _read_metaspace,
+    "Punctuation": _read_punctuation,
+    "Split": _read_split,
+    "UnicodeScripts": lambda _fields: [PRE_TOKENIZERS.part("scripts")],
+}
+
+
+# -- decoders -------------------------------------------------------------------------
+
+
+def write_decoders(recipe: Recipe) -> Json | None:
+    """The component for a recipe's decoders; without any, what its marker says."""
+    if [part.kind for part in recipe.decoders] == ["join"]:
+        return None
+    if recipe.is_byte_level and recipe.decoders and recipe.decoders[0].kind != "byte-level":
+        raise InexpressibleError(
+            f"its decoder {recipe.decoders[0].kind} would get bytes as they are spelled, not the "
+            "bytes themselves"
+        )
+    if recipe.decoders:
+        return _in_sequence(
+            (_DECODER_WRITERS[part.kind](part) for part in recipe.decoders), "decoders"
+        )
+    if recipe.is_byte_level:
+        return byte_level()
+    if recipe.marker.is_continuation:
+        return {"type": "WordPiece", "prefix": recipe.marker.text, "cleanup": False}
+    if recipe.marker.is_end_fused:
+        return {"type": "BPEDecoder", "suffix": recipe.marker.text}
+    return {"type": "Fuse"}
+
+
+def read_decoders(data: Any, *, is_byte_level: bool) -> list[Part]:
+    """The decoders that a component stands for."""
+    components = _flatten(data, "decoder", "decoders")
+    if not components:
+        # Without a decoder they put a space between tokens, even where these spell bytes.
+        return [] if is_byte_level else [DECODERS.part("join")]
+    if is_byte_level and [fields.type for fields in components] == ["ByteLevel"]:
+        # What a model of bytes does anyway.
+        return []
+    if is_byte_level and components[0].type != "ByteLevel":
+        raise TokctlError(
+            f"its decoder {components[0].type} gets bytes as they are spelled, which tokctl has "
+            "no decoder for",
+            "put a ByteLevel decoder in front of it",
+        )
+    return _read_each(components, _DECODER_READERS)
+
+
+def _ctc(part: Part) -> Json:
+    return {
+        "type": "CTC",
+        "pad_token": part["pad"],
+        "word_delimiter_token": part["word_delimiter"],
+        "cleanup": part["cleanup"],
+    }
+
+
+def _read_ctc(fields: Fields) -> list[Part]:
+    cleanup = fields.flag("cleanup")
+    delimiter = fields.text("word_delimiter_token")
+    if not delimiter and cleanup:
+        raise TokctlError(
+            "its CTC decoder has an empty word delimiter, which puts a space between any two "
+            "characters",
+            "give word_delimiter_token a text, | for instance",
+        )
+    # Without cleaning up nothing looks for the delimiter.
+    options = {"word_delimiter": delimiter or "|", "cleanup": cleanup}
+    return [DECODERS.part("ctc", pad=fields.text("pad_token"), **options)]
+
+
+def _wordpiece_decoder(part: Part) -> Json:
+    return {"type": "WordPiece", "prefix": part["prefix"], "cleanup": part["cleanup"]}
+
+
+def _read_wordpiece_decoder(fields: Fields) -> list[Part]:
+    prefix, cleanup = fields.text("prefix"), fields.flag("cleanup")
+    return [DECODERS.part("wordpiece", prefix=prefix, cleanup=cleanup)]
+
+
+def _read_metaspace_decoder(fields: Fields) -> list[Part]:
+    replacement = fields.character("replacement")
+    prepend = _read_prepending(fields)
+    return [DECODERS.part("metaspace", prepend=prepend, replacement=replacement)]
+
+
+def _read_strip_decoder(fields: Fields) -> list[Part]:
+    start, stop = fields.number("start"), fields.number("stop")
+    return [DECODERS.part("strip", content=fields.character("content"), start=start, stop=stop)]
+
+
+_DECODER_WRITERS: dict[str, Callable[[Part], Json]] = {
+    "byte-level": lambda _part: byte_level(),
+    "wordpiece": _wordpiece_decoder,
+    "metaspace": lambda part: _metaspace(part, split=True),
+    "byte-fallback": lambda _part: {"type": "ByteFallback"},
+    "bpe-suffix": lambda part: {"type": "BPEDecoder", "suffix": part["suffix"]},
+    "fuse": lambda _part: {"type": "Fuse"},
+    "strip": lambda part: {"type": "Strip", **dict(part.options)},
+    "replace": _replace,
+    "ctc": _ctc,
+    "join": _refuse("it puts spaces between tokens only without any decoder"),
+}
+_DECODER_READERS: dict[str, _Reader] = {
+    "ByteLevel": lambda _fields: [DECODERS.part("byte-level")],
+    "WordPiece": _read_wordpiece_decoder,
+    "Metaspace": _read_metaspace_decoder,
+    "ByteFallback": lambda _fields: [DECODERS.part("byte-fallback")],
+    "BPEDecoder": lambda fields: [DECODERS.part("bpe-suffix", suffix=fields.text("suffix"))],
+    "Fuse": lambda _fields: [DECODERS.part("fuse")],
+    "Strip": _read_strip_decoder,
+    "Replace": lambda fields: [DECODERS.part("replace", **_replacement(fields))],
+    "CTC": _read_ctc,
+}
+
+
+# -- post-processors ------------------------------------------------------------------
+
+
+def write_post_processors(parts: tuple[Part, ...], ids: dict[str, int]) -> Json | None:
+    """The component for post-processors; `ids` are those of the special tokens."""
+    return _in_sequence((_write_post_processor(part, ids) for part in parts), "processors")
+
+
+def _write_post_processor(part: Part, ids: dict[str, int]) -> Json:
+    if part.kind == "trim-offsets":
+        return byte_level(part["prefix_space"])
+    return template(part["single"], part["pair"], ids)
+
+
+def template(single: str, pair: str, ids: dict[str, int] | None = None) -> Json:
+    """A TemplateProcessing of two templates such as `[CLS] $A [SEP]`; without `ids`, those of
+    its tokens are still to be filled in."""
+    pieces = [template_pieces(text) for text in (single, pair)]
+    made: Json = {"type": "TemplateProcessing"}
+    for name, listed in zip(("single", "pair"), pieces, strict=True):
+        made[name] = [
+            {"Sequence": {"id": piece.sequence, "type_id": piece.type_id}}
+            if piece.sequence
+            else {"SpecialToken": {"id": piece.token, "type_id": piece.type_id}}
+            for piece in listed
+        ]
+    if ids is not None:
+        names = sorted({piece.token for piece in chain(*pieces) if piece.token})
+        made["special_tokens"] = template_tokens(names, ids)
+    return made
+
+
+def template_tokens(names: list[str], ids: dict[str, int]) -> Json:
+    """The tokens that a template names, with their ids."""
+    return {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
+
+
+def read_post_processors(data: Any, ids: Ids) -> list[Part]:
+    """The post-processors that a component stands for; `ids` knows all tokens."""
+    readers: dict[str, _Reader] = {
+        "TemplateProcessing": partial(_read_template, ids=ids),
+        "BertProcessing": lambda fields: [bert_template(*_ends(fields, ids))],
+        "RobertaProcessing": lambda fields: [
+            *_read_trimming(fields),
+            roberta_template(*_ends(fields, ids)),
+        ],
+        "ByteLevel": _read_trimming,
+    }
+    parts = _read_each(_flatten(data, "post-processor", "processors"), readers)
+    if sum(part.kind == "template" for part in parts) > 1:
+        raise TokctlError("it has two templates, and tokctl fills in one")
+    return parts
+
+
+def _read_trimming(fields: Fields) -> list[Part]:
+    if not fields.flag("trim_offsets"):
+        return []
+    return [POST_PROCESSORS.part("trim-offsets", prefix_space=fields.flag("add_prefix_space"))]
+
+
+def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
+    """The two tokens that stand around a text."""
+    for name in ("cls", "sep"):
+        given = fields.data.get(name)
+        if not isinstance(given, list) or len(given) != 2:
+            raise ValueError(
+                f"{name!r} of the post-processor {fields.type} is no token with its id"
+            )
+        yield _checked(given[0], given[1], ids)
+
+
+def _checked(name: Any, id_: Any, ids: Ids) -> str:
+    if not isinstance(name, str) or ids(name) != id_ or type(id_) is not int:
+        raise TokctlError(f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not")
+    return name
+
+
+def _read_template(fields: Fields, *, ids: Ids) -> list[Part]:
+    tokens = fields.data.get("special_tokens")
+    if not isinstance(tokens, dict):
+        raise ValueError("the special_tokens of the post-processor TemplateProcessing are none")
+    texts = [_read_pieces(fields.data.get(name), tokens, ids) for name in ("single", "pair")]
+    return [POST_PROCESSORS.part("template", single=texts[0], pair=texts[1])]
+
+
+def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
+    if not isinstance(pieces, list):
+        raise ValueError("a template of the post-processor TemplateProcessing is no list")
+    words = []
+    for piece in pieces:
+        if not isinstance(piece, dict) or len(piece) != 1:
+            raise ValueError("a piece of a template is not as it should be")
+        ((kind, given),) = piece.items()
+        inner = Fields("piece of a template", given)
+        name, type_id = inner.text("id"), inner.number("type_id")
+        if kind == "Sequence" and name in ("A", "B"):
+            words.append(f"${name}:{type_id}" if type_id else f"${name}")
+            continue
+        if kind != "SpecialToken":
+            raise ValueError(f"a piece of a template is a {kind} {name!r}")
+        token = Fields("token of a template", tokens.get(name))
+        for text, id_ in zip(token.data["tokens"], token.data["ids"], strict=True):
+            words.append(_piece(_checked(text, id_, ids), type_id))
+    return " ".join(words)
+
+
+def _piece(text: str, type_id: int) -> str:
+    """A piece of our template; its type id is written where it is not 0 or would be misread."""
+    if re.search(r"\s", text) or not text:
+        raise TokctlError(
+            f"its template names the token {text!r}, and tokctl's templates are split at spaces"
+        )
+    return f"{text}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", text) else text
+
+
+# -- added tokens ---------------------------------------------------------------------
+
+
+def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
+    """The list for added tokens; `InexpressibleError` where there is none."""
+    for token in tokens:
+        if token.normalized and token.literal:
+            raise InexpressibleError(
+                f"it would normalize the spelling of the added token {token.text!r}, too"
+            )
+    return [
+        {
+            "id": token.id,
+            "content": token.text,
+            "single_word": token.single_word,
+            "lstrip": token.strip_left,
+            "rstrip": token.strip_right,
+            "normalized": token.normalized,
+            "special": token.special,
+        }
+        for token in sorted(tokens, key=lambda token: token.id)
+    ]
+
+
+def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
+    """The added tokens of a list.
+
+    ids, size: of the model's own tokens. A token among them has its id there; any other gets
+    the next free one, whatever the file says, so the two have to agree.
+    """
+    if data is None:
+        return []
+    if not isinstance(data, list):
+        raise ValueError("the added tokens are no list")
+    texts, numbers, *flags, normalized = _columns([entry for entry in data if not _is_empty(entry)])
+    known = list(map(ids, texts))
+    new = count(size)
+    expected = [next(new) if id_ is None else id_ for id_ in known]
+    if numbers != expected or len(set(texts)) != len(texts):
+        _refuse_ids(texts, numbers, known, expected)
+    special = flags[0]
+    normalized = [
+        not apart if flag is None else flag for flag, apart in zip(normalized, special, strict=True)
+    ]
+    ordinary = [id_ is not None and not apart for id_, apart in zip(known, special, strict=True)]
+    rows = zip(texts, numbers, *flags, normalized, repeat(False), ordinary)
+    return list(map(partial(tuple.__new__, AddedToken), rows))
+
+
+def _refuse_ids(
+    texts: list[str], ids: list[int], known: list[int | None], expected: list[int]
+) -> NoReturn:
+    """TokctlError for the first token that comes twice, or has another id than it would get."""
+    seen: set[str] = set()
+    for text, id_, own, right in zip(texts, ids, known, expected, strict=True):
+        if text in seen:
+            raise TokctlError(f"its added token {text!r} is listed twice, with id {id_} again")
+        if id_ != right:
+            where = "the next free id is" if own is None else "its id in the vocabulary is"
+            raise TokctlError(
+                f"its added token {text!r} has the id {id_}, and {where} {right}",
+                "ids are numbered 0, 1, 2, … without holes; Hugging Face tokenizers would use "
+                f"the id {right}",
+            )
+        seen.add(text)
+    raise AssertionError("every added token has the id that it would get")
+
+
+def _is_empty(entry: Any) -> bool:
+    """Is it a token without a text, which that library passes over?"""
+    return isinstance(entry, dict) and entry.get("content") == ""
+
+
+#: The fields of an added token in that format, in the order of `AddedToken`'s.
+_FLAGS = ("special", "single_word", "lstrip", "rstrip")
+
+
+def _columns(data: list[Any]) -> list[list[Any]]:
+    """Texts, ids and flags of the entries; ValueError for the first that is wrong.
+
+    By columns, because a file may have 400,000 entries.
+    """
+    if {*map(type, data)} <= {dict}:
+        texts = [entry.get("content") for entry in data]
+        ids = [entry.get("id") for entry in data]
+        flags = [[entry.get(name) for entry in data] for name in (*_FLAGS, "normalized")]
+        types = {*map(type, chain.from_iterable(flags))}
+        if (
+            {*map(type, texts)} <= {str}
+            and {*map(type, ids)} <= {int}
+            and types <= {bool, type(None)}
+        ):
+            # Left out is false, but for the last, which has another default.
+            return [texts, ids, *(list(map(bool, column)) for column in flags[:-1]), flags[-1]]
+    for place, entry in enumerate(data):
+        fields = Fields(f"added token {place}", entry)
+        fields.text("content"), fields.number("id")
+        for name in (*_FLAGS, "normalized"):
+            fields.flag(name, False)
+    raise ValueError("an added token is wrong")
