@@ -92,11 +92,13 @@ def test_only_the_algorithms_know_their_names() -> None:
 
 def test_each_algorithm_is_whole() -> None:
     from tokctl.model.presets import DEFAULTS
+    from tokctl.training.training import TRAINERS
 
     for name, algorithm in ALGORITHMS.items():
         assert isinstance(algorithm, Algorithm) and algorithm.name == name
         assert DEFAULTS[name].segmentation == algorithm.segmentations[0]
         assert DEFAULTS[name].traits is algorithm
+        assert algorithm.trainer in TRAINERS
         assert set(algorithm.huggingface) <= set(algorithm.segmentations)
         missing = set(algorithm.segmentations) - set(algorithm.huggingface)
         assert bool(missing) == bool(algorithm.not_in_huggingface)

@@ -12,7 +12,7 @@ from tests.metrics.models import RECIPES, document, model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import preset
 from tokctl.tokenizer import Tokenizer
-from tokctl.training.pruning import prune
+from tokctl.training.resizing import prune
 
 
 @pytest.mark.parametrize(

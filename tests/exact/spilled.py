@@ -13,7 +13,7 @@ from tokctl.model import Recipe
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import BPE, BPE_CHARACTERS
 from tokctl.sources import Archive, Batch, Document, Records, Source
-from tokctl.training import Options, Read
+from tokctl.training import Options, TextStats
 
 BYTES = BPE
 #: Recipes that count in all ways: scanners, a rewriting one, patterns, normalizers.
@@ -57,7 +57,7 @@ def archive(name: str, members: Sequence[Document | Records]) -> Archive:
 
 def counted(
     sources: Sequence[Source], recipe: Recipe = BYTES, **options: Any
-) -> tuple[list[tuple[bytes, int]], Read]:
+) -> tuple[list[tuple[bytes, int]], TextStats]:
     """The counts in their order, and what was read."""
     counts, read = training.count(
         sources, recipe, Options(vocab_size=300, errors="replace", **options)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
 from tokctl import TokctlError, training
 from tokctl.sources import Source
-from tokctl.training import Options, counts, spilling
+from tokctl.training import Options, counting, counts
 
 
 @given(
@@ -56,7 +56,7 @@ def test_no_limit_changes_the_counts(
     assert limited == counted(expected, RECIPES[recipe], threads=1, min_count=least)[0]
 
 
-class Watched(spilling.Scratch):
+class Watched(counting.Scratch):
     """Remembers how often it is written, and by how many."""
 
     runs = 0
@@ -75,7 +75,7 @@ class Watched(spilling.Scratch):
 def test_hundreds_of_runs_over_several_passes(
     monkeypatch: pytest.MonkeyPatch, sample: str, threads: int
 ) -> None:
-    monkeypatch.setattr(spilling, "Scratch", Watched)
+    monkeypatch.setattr(counting, "Scratch", Watched)
     monkeypatch.setattr(Watched, "runs", 0)
     lines = sample.encode().splitlines(keepends=True) * 20
     seen = []
@@ -125,17 +125,17 @@ def test_a_disk_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, where: str)
         def close(self) -> None:
             pass
 
-    class Half(spilling.Scratch):
+    class Half(counting.Scratch):
         def append(self, data: bytes) -> None:
             super().append(data)
             self._file = Full()  # type: ignore[assignment]
 
     if where == "scratch":
-        monkeypatch.setattr(spilling, "TemporaryFile", full)
+        monkeypatch.setattr(counting, "TemporaryFile", full)
     elif where == "append":
-        monkeypatch.setattr(spilling, "TemporaryFile", lambda **_: Full())
+        monkeypatch.setattr(counting, "TemporaryFile", lambda **_: Full())
     else:
-        monkeypatch.setattr(spilling, "Scratch", Half)
+        monkeypatch.setattr(counting, "Scratch", Half)
     with pytest.raises(TokctlError, match="in a temporary file in /") as caught:
         counted([records("r", [b"a b", b"c"])], memory=1, threads=1)
     assert "No space left on device" in caught.value.message

@@ -15,7 +15,7 @@ from tokctl.model import TIE_BREAKS, FilledRecipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
-from tokctl.training.pruning import prune
+from tokctl.training.resizing import prune
 
 
 def as_trained(model: FilledRecipe) -> FilledRecipe:

@@ -11,8 +11,8 @@ from tests.exact.lone_segmenters import encoder
 from tokctl import TokctlError, Tokenizer, preset
 from tokctl.model import FilledRecipe, Marker, Recipe
 from tokctl.model.presets import PRESETS
-from tokctl.training import extending
-from tokctl.training.pruning import prune
+from tokctl.training import resizing
+from tokctl.training.resizing import prune
 
 #: (marker, initial symbols, others): as in the native `train/extend.rs`.
 CASES = [
@@ -64,14 +64,14 @@ def test_extending_and_pruning_agree(
 ) -> None:
     recipe = recipe_with(marker)
     symbols = FilledRecipe(recipe, [token.encode() for token in initial])
-    extending.check(symbols, recipe)
+    resizing.check_extension(symbols, recipe)
     with pytest.raises(TokctlError, match=f"alphabet of this model are {len(initial)}"):
         prune(symbols, len(initial) - 1)
     for token in others:
         longer = FilledRecipe(recipe, [*symbols.tokens, token.encode()])
         assert prune(longer, len(initial)).tokens == symbols.tokens
         with pytest.raises(TokctlError, match="the model to extend has no merges"):
-            extending.check(longer, recipe)
+            resizing.check_extension(longer, recipe)
 
 
 def test_bytes_and_what_stands_for_them() -> None:

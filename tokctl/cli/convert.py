@@ -95,7 +95,7 @@ def convert(
     tokenizer = before
     if prune is not None:
         from tokctl.tokenizer import Tokenizer
-        from tokctl.training.pruning import prune as pruned
+        from tokctl.training.resizing import prune as pruned
 
         tokenizer = Tokenizer(pruned(before.model, prune))
     from tokctl import formats

@@ -82,11 +82,11 @@ def check_before(
     sources: streams.Sources,
 ) -> None:
     """What is known not to go together, or to be too small, before a text is read."""
-    from tokctl.training import extending
+    from tokctl.training import resizing
 
     asked.check_against(recipe)
     if asked.extend:
-        extending.check(asked.extend, recipe)
+        resizing.check_extension(asked.extend, recipe)
         if asked.vocab_size <= (size := len(asked.extend.tokens)):
             raise TokctlError(
                 f"the model to extend has {size:,} ids already, so that {asked.vocab_size:,} in "

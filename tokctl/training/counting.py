@@ -1,31 +1,51 @@
-"""Counted pre-tokens: what is kept of a counting, weights, and counts that are there already."""
+"""From texts to counted pre-tokens: reading, normalizing, splitting, weighing, counting.
+
+Counts that are there already (a mapping, a file of `word<TAB>count` lines) come in here, too.
+What does not fit `--memory` goes to temporary files.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryFile, gettempdir
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.model import Recipe
-from tokctl.sources import STDIN, Document
-from tokctl.training.options import MOST, Options, exact
+from tokctl.model.parts import native_parts
+from tokctl.sources import (
+    BLOCK_SIZE,
+    STDIN,
+    Archive,
+    Batch,
+    Document,
+    Records,
+    Source,
+    check_utf8,
+    checked_batch,
+    total_size,
+)
+from tokctl.sources.blocks import read_ahead
+from tokctl.training.options import MOST, Options, available_threads, exact, share
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: Told (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of counts that
-#: did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is None where
-#: it is not known. What it raises ends the training.
+#: Called with (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of
+#: counts that did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is
+#: None where it is not known. What it raises ends the training.
 Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(eq=False, repr=False)
-class Read:
+class TextStats:
     """What went through the counter.
 
     documents, bytes: how many texts, and how long they are together, uncompressed.
@@ -45,14 +65,141 @@ class Read:
     scale: int = 1
 
 
-def memory_limit(options: Options) -> dict[str, Any]:
-    """What a counter takes beside its parts: the memory that it may have, and where it goes
-    with what does not fit."""
-    if options.memory is None:
-        return {}
-    from tokctl.training.spilling import Spill
+def count(
+    sources: Sequence[Source],
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+) -> tuple[_native.Counts, TextStats]:
+    """Counts the pre-tokens of all documents of all sources, in first-seen order.
 
-    return {"memory": options.memory, "store": Spill(options.temporary)}
+    No pre-token crosses the end of a document. Of records, `options.sample` keeps or drops a
+    document as a whole, as it does a line of a text; a batch's counts multiply the weight of
+    their source; and a document that counts 0 times is not read.
+    """
+    weights, scale = weigh([source.name for source in sources], options.weights)
+    least = scaled(options.min_count, scale)
+    texts = _TextCounter(recipe, options, progress, total_size(sources))
+    for number, source in enumerate(sources):
+        texts.read(source, int(weights[number] * scale) if weights else 1)
+    counts = finish(texts.counter, least, progress)
+    read = TextStats(texts.documents, texts.bytes, digest_of(texts.digests), tuple(weights), scale)
+    return counts, read
+
+
+class _TextCounter:
+    """Counts sources one after the other, and keeps what a model's training record needs.
+
+    Attributes:
+        documents, bytes: read so far; bytes of text, however it lies there.
+        digests: of each document that comes in blocks, and of each source of records.
+    """
+
+    def __init__(
+        self, recipe: Recipe, options: Options, progress: Progress | None, total: int | None
+    ) -> None:
+        self.threads = options.threads or available_threads()
+        parts = native_parts(recipe.pre_tokenizers), native_parts(recipe.normalizers)
+        self.counter = _native.Counter(*parts, self.threads, **memory_limit(options))
+        self.documents = self.bytes = 0
+        self.digests: list[str] = []
+        self._errors = options.errors if not recipe.is_byte_level else None
+        sampled = share("sample", options.sample)
+        self._sampler = _native.LineSampler(sampled, options.seed) if sampled else None
+        self._progress = progress
+        self._total = total
+        self._before = 0  # bytes of the sources that are done, as they lie there
+
+    def read(self, source: Source, weight: int) -> None:
+        """Counts all documents of a source, each occurrence `weight` times."""
+        self.counter.set_weight(weight)
+        start = self.bytes
+        tell = source.tell or (lambda: self.bytes - start)
+        if isinstance(source, Archive):
+            for member in source.members():
+                self._read_one(member, tell)
+        else:
+            self._read_one(source, tell)
+        self._before += tell() if source.size is None else source.size
+
+    def _read_one(self, source: Document | Records, tell: Callable[[], int]) -> None:
+        digest = hashlib.sha256()
+        ready: Generator[tuple[bytes | Batch, int], None, None] = (
+            self._blocks(source, digest, tell)
+            if isinstance(source, Document)
+            else self._batches(source, digest, tell)
+        )
+        if self.threads > 1 and source.prompt and source.size and source.size > BLOCK_SIZE:
+            ready = read_ahead(ready)
+        with closing(ready):
+            for part, done in ready:
+                if isinstance(part, Batch):
+                    self.counter.feed_documents(part.texts, part.counts)
+                else:
+                    self.counter.feed(part)
+                if self._progress:
+                    self._progress("count", done, self._total)
+        if isinstance(source, Document):
+            self.documents += 1
+            self.counter.end_document()
+            if self._sampler:
+                self._sampler.end_document()
+        self.digests.append(digest.hexdigest())
+
+    def _blocks(
+        self, text: Document, digest: hashlib._Hash, tell: Callable[[], int]
+    ) -> Generator[tuple[bytes, int], None, None]:
+        """The blocks to be counted, and how much has been read of all sources by then."""
+
+        def hashed() -> Generator[bytes, None, None]:
+            for block in text.blocks():
+                digest.update(block)
+                self.bytes += len(block)
+                yield block
+
+        watched = Document(text.name, text.size, hashed)
+        blocks = hashed() if self._errors is None else check_utf8(watched, self._errors)
+        for block in blocks:
+            kept = self._sampler.keep(block) if self._sampler else block
+            yield kept, self._before + tell()
+
+    def _batches(
+        self, records: Records, digest: hashlib._Hash, tell: Callable[[], int]
+    ) -> Generator[tuple[Batch, int], None, None]:
+        """The documents to be counted, and how much has been read of all sources by then.
+
+        The digest is that of the texts, each behind its length and its count: it is the same
+        however they are batched, compressed or written.
+        """
+        for batch in records.batches():
+            given = _without_unread(batch)
+            digest.update(_native.framed(given.texts, given.counts))
+            self.bytes += sum(map(len, given.texts))
+            self.documents += len(given.texts) - (given.counts or []).count(0)
+            if self._errors is not None:
+                given = checked_batch(given, records.name, self._errors, records.unit)
+            yield self._sampled(given), self._before + tell()
+
+    def _sampled(self, batch: Batch) -> Batch:
+        if self._sampler is None:
+            return batch
+        texts, counts = batch.texts, batch.counts
+        if counts is not None:
+            texts = list(compress(texts, counts))
+            counts = [count for count in counts if count]
+        kept = self._sampler.choose(len(texts))
+        return Batch(
+            list(compress(texts, kept)), None if counts is None else list(compress(counts, kept))
+        )
+
+
+def _without_unread(batch: Batch) -> Batch:
+    """The batch, where a text that counts 0 times is empty: places keep their numbers."""
+    if batch.counts is None or 0 not in batch.counts:
+        return batch
+    pairs = zip(batch.texts, batch.counts, strict=True)
+    texts = [text if count else b"" for text, count in pairs]
+    return Batch(texts, batch.counts, batch.first)
 
 
 def digest_of(digests: Sequence[str]) -> str:
@@ -104,9 +251,9 @@ def finish(
     counter: _native.Counter, least: int, progress: Progress | None = None
 ) -> _native.Counts:
     """The counts of at least `least`; TokctlError where one does not fit."""
-    tell = (lambda done, total: progress("merge-runs", done, total)) if progress else None
+    report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     try:
-        return counter.finish(least, tell)
+        return counter.finish(least, report)
     except _native.CoreError as error:
         raise TokctlError(
             error.args[0], "train on less text, or give smaller weights or counts"
@@ -115,7 +262,7 @@ def finish(
 
 def count_mapping(
     words: Mapping[str, int] | Mapping[bytes, int], recipe: Recipe, options: Options
-) -> tuple[_native.Counts, Read]:
+) -> tuple[_native.Counts, TextStats]:
     """Pre-tokens that are counted already, in the order of the mapping."""
     refuse_text_options(options)
     counter = _native.Counter("none", [], 1)
@@ -133,22 +280,13 @@ def count_mapping(
         size += len(encoded)
         if times >= options.min_count:
             counter.add(encoded, times)
-    read = Read(documents=1, bytes=size, digest=digest.hexdigest())
+    read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
     return finish(counter, 1), read
-
-
-def check_count(word: str | bytes, times: int) -> None:
-    """TokctlError unless it is a word, and a count that it can have."""
-    if type(times) is not int or not 0 <= times < MOST or not word:
-        raise TokctlError(
-            f"the word {word!r} can't have the count {times!r}",
-            "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
-        )
 
 
 def count_lines(
     document: Document, recipe: Recipe, options: Options, progress: Progress | None = None
-) -> tuple[_native.Counts, Read]:
+) -> tuple[_native.Counts, TextStats]:
     r"""Pre-tokens with their counts, one `word<TAB>count` per line, in the order of the lines.
 
     The last tab of a line separates; `\n`, `\r`, `\t`, `\\` and `\xff` in the word are escapes.
@@ -171,7 +309,7 @@ def counted_lines(
     characters: bool,
     progress: Progress | None = None,
     limit: Mapping[str, Any] | None = None,
-) -> tuple[_native.Counter, Read]:
+) -> tuple[_native.Counter, TextStats]:
     """The counts of a file's lines; its words must be UTF-8 where they are to be `characters`.
     `limit`: see `memory_limit`."""
     counter = _native.Counter("none", [], 1, **(limit or {}))
@@ -192,7 +330,7 @@ def counted_lines(
             r"each line is a word, a tab and its count; \n, \r, \t, \\ and \xff in a word are "
             "escapes",
         ) from None
-    return counter, Read(documents=1, bytes=done, digest=digest.hexdigest())
+    return counter, TextStats(documents=1, bytes=done, digest=digest.hexdigest())
 
 
 def counts_to_lines(
@@ -207,9 +345,94 @@ def counts_to_lines(
     return finish(counter, 0).to_lines()
 
 
+def check_count(word: str | bytes, times: int) -> None:
+    """TokctlError unless it is a word, and a count that it can have."""
+    if type(times) is not int or not 0 <= times < MOST or not word:
+        raise TokctlError(
+            f"the word {word!r} can't have the count {times!r}",
+            "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
+        )
+
+
 def refuse_text_options(options: Options) -> None:
     if options.weights or options.sample is not None:
         raise TokctlError(
             "weights and a sample are for texts, and these words are counted already",
             "leave them out, or change the counts",
         )
+
+
+def memory_limit(options: Options) -> dict[str, Any]:
+    """The counter's arguments for a limit of memory: the limit, and where the rest is stored."""
+    if options.memory is None:
+        return {}
+
+    return {"memory": options.memory, "store": Spill(options.temporary)}
+
+
+class Spill:
+    """Gives the core room outside of memory: files without a name.
+
+    On Linux they never have one; elsewhere they lose it at once. So whatever ends the process,
+    nothing stays behind.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        """`folder`: where the files are made; None: the system's, as `tempfile` finds it."""
+        self.folder = folder
+
+    def scratch(self) -> Scratch:
+        """A new file, empty. TokctlError where none can be made."""
+        return Scratch(self.folder)
+
+
+class Scratch:
+    """One such file. Written at its end, read anywhere; it goes when nobody has it any more."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._end = 0
+        self._folder = folder
+        try:
+            self._folder = folder or gettempdir()
+            # No buffer: blocks come large, and are read once.
+            self._file = TemporaryFile(  # noqa: SIM115
+                buffering=0, prefix=".tokctl-", dir=self._folder
+            )
+        except (OSError, ValueError) as error:
+            self._fail(error)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+    def append(self, data: bytes) -> None:
+        """Writes all of `data`, or raises TokctlError."""
+        left = memoryview(data)
+        try:
+            self._file.seek(self._end)
+            while left:
+                written = self._file.write(left)
+                self._end += written
+                left = left[written:]
+        except OSError as error:
+            self._fail(error)
+
+    def read(self, at: int, size: int) -> bytes:
+        """The bytes from `at` on, fewer only where the file ends; TokctlError."""
+        parts = []
+        try:
+            self._file.seek(at)
+            while size and (part := self._file.read(size)):
+                parts.append(part)
+                size -= len(part)
+        except OSError as error:
+            self._fail(error)
+        return b"".join(parts)
+
+    def _fail(self, error: Exception) -> NoReturn:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TokctlError(
+            f"can't keep counts in a temporary file in {self._folder or 'any folder'}: {reason}",
+            "they go there because of --memory: name a folder with more room in $TMPDIR, or allow "
+            "more memory",
+        ) from None

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.files import whole_file
-from tokctl.sources import AUTO, Document, Reading, Source, documents
+from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
+from tokctl.training import counting
 from tokctl.training.counting import check_count, counted_lines, counts_to_lines, finish
+from tokctl.training.options import Options
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe
@@ -100,8 +102,5 @@ def count(
         options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`: see
             `tokctl.training.Options`.
     """
-    from tokctl import training
-
-    asked = training.Options(vocab_size=1, **options)
-    found, _ = training.count(training.opened(sources, reading), recipe, asked)
+    found, _ = counting.count(opened(sources, reading), recipe, Options(vocab_size=1, **options))
     return dict(found.items())

@@ -22,8 +22,6 @@ Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
 #: What crosses into the core has 64 bits, and signed ones elsewhere.
 MOST = 2**63
-#: Characters of a Unigram piece, at most: the trainer keeps lengths in a byte.
-LONGEST_PIECE = 255
 
 #: The numbers among the options, in words that fit the command line, too.
 _NUMBERS = {
@@ -111,12 +109,11 @@ class Options(Value):
 
     def check_against(self, recipe: Recipe) -> None:
         """TokctlError where an option means nothing for the recipe."""
-        longest = self.max_token_length
-        if recipe.traits.has_scores and longest is not None and longest > LONGEST_PIECE:
+        longest, most = self.max_token_length, recipe.traits.longest_token
+        if most is not None and longest is not None and longest > most:
             raise TokctlError(
-                f"{_NUMBERS['max_token_length']} can't be {longest} for unigram",
-                f"its pieces have up to {LONGEST_PIECE} characters: --max-token-length "
-                f"{LONGEST_PIECE}",
+                f"{_NUMBERS['max_token_length']} can't be {longest} for {recipe.algorithm}",
+                f"its pieces have up to {most} characters: --max-token-length {most}",
             )
         if not self.limits_alphabet:
             return
@@ -127,19 +124,12 @@ class Options(Value):
                 "has all 256 bytes",
                 f"leave {options} out, or train on characters (--chars)",
             )
-        if whole_pre_tokens(recipe):
+        if recipe.looks_up_pre_tokens:
             raise TokctlError(
                 "coverage and limits of the alphabet are for characters, and the tokens of this "
                 "model are whole pre-tokens",
                 f"leave {options} out; --vocab and --min-frequency limit a list of words",
             )
-
-
-def whole_pre_tokens(recipe: Recipe) -> bool:
-    """Is every pre-token one token: words, or user-perceived characters split off before?"""
-    return recipe.traits.learns_words or (
-        recipe.traits.learns_characters and recipe.looks_up_pre_tokens
-    )
 
 
 def exact(name: str, value: Number) -> Fraction:

@@ -38,7 +38,7 @@ from tokctl.errors import TokctlError
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import available_threads
-from tokctl.training.pruning import prune
+from tokctl.training.resizing import prune
 
 # -- Counts of one model on one text -------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
-from tokctl.training.filling import USUAL_LONGEST_PIECE
+from tokctl.training.training import USUAL_LONGEST_PIECE
 from tokctl.wording import listed, times
 
 #: Words that are picked of the sentences.

@@ -22,7 +22,7 @@ class Algorithm(NamedTuple):
         default_characters: the fields that `--chars` changes in it; empty for an algorithm that
             reads characters anyway.
         segmentations: how its models can segment a pre-token; see `Recipe.segmentation`.
-        trainer: the key of its trainer in `tokctl.training.trainers`.
+        trainer: the key of its trainer in `tokctl.training.training.TRAINERS`.
         options: the command line's options that not every algorithm has, and this one has.
         token_kinds: the origins that its tokens have, in the order in which they are listed; see
             `tokctl.analysis.explain.kinds`.

@@ -1,22 +1,23 @@
-"""From counted pre-tokens to a filled recipe."""
+"""From sources and a recipe to a filled recipe: counting, then the algorithm's trainer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
-from tokctl.training import extending
-from tokctl.training.counting import Progress, Read, scaled
+from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
+from tokctl.training import resizing
+from tokctl.training.counting import Progress, TextStats, count, count_lines, count_mapping, scaled
 from tokctl.training.options import (
     Options,
     Timing,
     available_threads,
     share,
-    whole_pre_tokens,
 )
 
 #: What a Unigram training starts from, at most, and characters of its longest pieces: as
@@ -41,9 +42,68 @@ class _Trained:
     rounds: list[Round] = field(default_factory=list)
 
 
+def train(
+    sources: str | Path | Source | Sequence[str | Path | Source],
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
+    reading: Reading = AUTO,
+) -> FilledRecipe:
+    """Trains on files, folders, archives, tables (`-` is stdin), or on sources that are open.
+
+    A document is read block by block, but with a pattern (`regex:`), which can match
+    anything, it is read whole. `reading` is how paths are read, where their names and their
+    bytes don't say it.
+
+    Raises:
+        TokctlError: unreadable or empty sources, text that is not UTF-8 for a character
+            recipe, a vocabulary below alphabet plus special tokens, options that do not
+            fit the recipe.
+    """
+    timing = timing or Timing()
+    options.check_against(recipe)
+    counts, read = count(opened(sources, reading), recipe, options, progress)
+    timing.lap("count")
+    return fill(counts, read, recipe, options, progress, timing)
+
+
+def train_on_counts(
+    words: Mapping[str, int] | Mapping[bytes, int],
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+) -> FilledRecipe:
+    """Trains on pre-tokens that are counted already, in the order of the mapping.
+
+    Neither normalizers nor pre-tokenizer are applied to them.
+    """
+    counts, read = count_mapping(words, recipe, options)
+    return fill(counts, read, recipe, options, progress, Timing())
+
+
+def train_on_counts_file(
+    source: str | Path | Document,
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
+) -> FilledRecipe:
+    """Trains on a file of `word<TAB>count` lines; see `count_lines`.
+
+    Neither normalizers nor pre-tokenizer are applied to the words.
+    """
+    timing = timing or Timing()
+    options.check_against(recipe)
+    document = source if isinstance(source, Document) else documents([source])[0]
+    counts, read = count_lines(document, recipe, options, progress)
+    timing.lap("count")
+    return fill(counts, read, recipe, options, progress, timing)
+
+
 def fill(
     counts: _native.Counts,
-    read: Read,
+    read: TextStats,
     recipe: Recipe,
     options: Options,
     progress: Progress | None,
@@ -57,22 +117,22 @@ def fill(
     """
     options.check_against(recipe)
     if options.extend:
-        extending.check(options.extend, recipe)
+        resizing.check_extension(options.extend, recipe)
     if len(counts) == 0:
         raise TokctlError(
             "there is nothing to train on: no pre-token was found",
             "the text is empty or blank, or --min-count is higher than every count",
         )
-    tell = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
+    report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     trainer = TRAINERS[recipe.traits.trainer]
     try:
-        trained = trainer(counts, read, recipe, options, tell)
+        trained = trainer(counts, read, recipe, options, report)
     except _native.CoreError as error:
         raise _explained(error, recipe, options) from None
     timing.lap("merge")
     old = options.extend
     if old:
-        new = [token.encode() for token in extending.new_special_tokens(old, recipe)]
+        new = [token.encode() for token in resizing.new_special_tokens(old, recipe)]
         trained.tokens += new
         trained.counts += [0] * len(new) if trained.counts else []
     record = TrainingRecord(
@@ -104,7 +164,7 @@ def fill(
         counts=trained.counts,
         scores=trained.scores,
         rounds=trained.rounds,
-        added_tokens=extending.added_tokens(old, recipe, trained.tokens),
+        added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
     )
 
 
@@ -115,16 +175,16 @@ def limits(options: Options) -> _native._Limits:
 
 def _room(recipe: Recipe, options: Options) -> int:
     """Ids to be given before those of the special tokens that an extended model lacks."""
-    new = extending.new_special_tokens(options.extend, recipe) if options.extend else ()
+    new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
     return max(0, options.vocab_size - len(new))
 
 
 def _by_merges(
     counts: _native.Counts,
-    read: Read,
+    read: TextStats,
     recipe: Recipe,
     options: Options,
-    tell: Callable[[int], None] | None,
+    report: Callable[[int], None] | None,
 ) -> _Trained:
     old = options.extend
     special = [token.encode() for token in recipe.special_tokens]
@@ -147,7 +207,7 @@ def _by_merges(
         max_token_length=options.max_token_length,
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
-        progress=tell,
+        progress=report,
     )
     merges = [Merge(*row) for row in trained.merges]
     if old is None:
@@ -169,13 +229,13 @@ def _alphabet_size(old: FilledRecipe) -> int:
 
 def _by_frequency(
     counts: _native.Counts,
-    read: Read,
+    read: TextStats,
     recipe: Recipe,
     options: Options,
-    _tell: Callable[[int], None] | None,
+    _report: Callable[[int], None] | None,
 ) -> _Trained:
     old = options.extend
-    whole = whole_pre_tokens(recipe)
+    whole = recipe.looks_up_pre_tokens
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
         special += BYTE_TOKENS
@@ -200,10 +260,10 @@ def _by_frequency(
 
 def _by_likelihood_of_pieces(
     counts: _native.Counts,
-    _read: Read,
+    _read: TextStats,
     recipe: Recipe,
     options: Options,
-    tell: Callable[[int], None] | None,
+    report: Callable[[int], None] | None,
 ) -> _Trained:
     """Unigram: special tokens, byte tokens, then pieces by score."""
     special = [token.encode() for token in recipe.special_tokens]
@@ -221,7 +281,7 @@ def _by_likelihood_of_pieces(
         alphabet=None if alphabet is None else list(alphabet),
         required=list(dict.fromkeys(options.initial_alphabet)),
         threads=options.threads or available_threads(),
-        progress=tell,
+        progress=report,
     )
     first = special + (list(BYTE_TOKENS) if recipe.byte_fallback else [])
     return _Trained(
@@ -260,7 +320,7 @@ def _explained(error: _native.CoreError, recipe: Recipe, options: Options) -> To
     if kind == "vocabulary-too-small":
         least = details[1]
         if options.extend:
-            least += len(extending.new_special_tokens(options.extend, recipe))
+            least += len(resizing.new_special_tokens(options.extend, recipe))
             message = (
                 f"a vocabulary of {options.vocab_size} is too small: the model to extend, the "
                 f"new characters and the new special tokens need {least}"
