@@ -780,8 +780,8 @@ mod by_place_tests {
 #[cfg(test)]
 mod tally_tests {
     use super::tests::Remembered;
-    use super::Counter;
     use super::*;
+    use crate::count::Counter;
     use crate::normalize::Chain;
     use crate::pretokenize::Scanner;
     use crate::split_mix::SplitMix64;

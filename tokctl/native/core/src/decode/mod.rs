@@ -9,14 +9,11 @@
 //! of more than a token has), ours leaves nothing of the token.
 
 mod chain;
-mod fallback;
-mod joining;
 mod lines;
 mod literal;
 mod steps;
 mod stream;
 mod table;
-mod tokens;
 
 pub use steps::Step;
 pub use stream::Stream;
@@ -62,7 +59,7 @@ impl Decoder {
         };
         decoder.texts = decoder.apply(&tokens)?;
         let texts = (0..tokens.len()).filter_map(|id| decoder.texts.get(id));
-        decoder.plain = texts.map(|text| fallback::byte(text).is_none()).collect();
+        decoder.plain = texts.map(|text| steps::byte(text).is_none()).collect();
         if decoder.is_local() {
             decoder.inner = Some(decoder.between_others()?);
             let fixed = |part: &Part| part.scope() <= Scope::First;

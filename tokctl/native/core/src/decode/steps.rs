@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use super::chain::{Node, Whole};
-use super::fallback::ByteFallback;
-use super::joining::{Fuse, Prefix, Words};
+use super::chain::{Each, Flow, Node, Whole};
 use super::literal::{Literal, Replace, Suffix};
-use super::tokens::{Dedup, DropEmpty, Matches, Strip};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Marker, Prepend};
 use crate::pattern::{Pattern, Search};
 
@@ -198,4 +195,466 @@ fn clean_up(parts: &mut Vec<Part>) -> Result<()> {
         parts.push(Part::Replace(Literal::new(spaced)?, clean.into()));
     }
     Ok(())
+}
+
+// Steps that turn on a token's own text, or that drop and regroup tokens.
+
+/// `Replace` with a regular expression: it sees each token whole.
+pub struct Matches {
+    pattern: Arc<dyn Pattern>,
+    content: Arc<str>,
+}
+
+impl Matches {
+    pub fn new(pattern: &Arc<dyn Pattern>, content: &Arc<str>) -> Self {
+        Matches {
+            pattern: Arc::clone(pattern),
+            content: Arc::clone(content),
+        }
+    }
+}
+
+impl Each for Matches {
+    fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()> {
+        // Hugging Face never searches an empty token.
+        if token.is_empty() {
+            return Ok(());
+        }
+        let mut from = 0;
+        for (start, end) in self.pattern.find(token)? {
+            let between = token.get(from..start).filter(|_| end >= start);
+            let between = between.ok_or_else(|| {
+                Error::Invalid("a pattern's matches lie outside the token".into())
+            })?;
+            next.bytes(between)?;
+            next.bytes(self.content.as_bytes())?;
+            from = end;
+        }
+        next.bytes(token.get(from..).unwrap_or_default())
+    }
+}
+
+/// `Strip`: up to so many of one character off a token's start and its end.
+pub struct Strip {
+    content: Vec<u8>,
+    start: usize,
+    stop: usize,
+    /// How many more may go at the start; 0 once something else has come.
+    leading: usize,
+    /// How many stand at the end of what came, `stop` at most, and bytes of one more.
+    trailing: usize,
+    partial: usize,
+}
+
+impl Strip {
+    pub fn new(content: char, start: usize, stop: usize) -> Self {
+        Strip {
+            content: content.to_string().into_bytes(),
+            start,
+            stop,
+            leading: start,
+            trailing: 0,
+            partial: 0,
+        }
+    }
+
+    /// What is held is not the token's end.
+    fn release(&mut self, next: &mut Flow) -> Result<()> {
+        for _ in 0..std::mem::take(&mut self.trailing) {
+            next.bytes(&self.content)?;
+        }
+        next.bytes(&self.content[..std::mem::take(&mut self.partial)])
+    }
+}
+
+impl Node for Strip {
+    fn begin(&mut self, next: &mut Flow) -> Result<()> {
+        self.leading = self.start;
+        next.begin()
+    }
+
+    fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
+        if self.leading == 0 && self.stop == 0 && self.partial == 0 {
+            return next.bytes(text);
+        }
+        let mut from = 0;
+        for (at, &byte) in text.iter().enumerate() {
+            // The first byte of a character stands nowhere else in it, so a character
+            // that was begun and not completed can't be one a byte further on.
+            let fits = self.content[self.partial] == byte;
+            if !fits && (self.partial > 0 || self.trailing > 0) {
+                self.release(next)?;
+                self.leading = 0;
+            }
+            if self.content[self.partial] != byte {
+                self.leading = 0;
+                continue;
+            }
+            if self.partial == 0 {
+                next.bytes(&text[from..at])?;
+            }
+            from = at + 1;
+            self.partial += 1;
+            if self.partial < self.content.len() {
+                continue;
+            }
+            self.partial = 0;
+            if self.leading > 0 {
+                self.leading -= 1;
+            } else if self.trailing < self.stop {
+                self.trailing += 1;
+            } else {
+                next.bytes(&self.content)?;
+            }
+        }
+        next.bytes(&text[from..])
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        if self.partial > 0 {
+            self.release(next)?;
+        }
+        self.trailing = 0;
+        next.end()
+    }
+
+    fn is_settled(&self, fused: bool) -> bool {
+        // Nothing of the one token's end is taken off, and its start is over.
+        fused && self.stop == 0 && self.leading == 0 && self.partial == 0
+    }
+}
+
+/// Of equal tokens in a row the first (`CTC`).
+#[derive(Default)]
+pub struct Dedup {
+    token: Vec<u8>,
+    last: Option<Vec<u8>>,
+}
+
+impl Node for Dedup {
+    fn begin(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes(&mut self, text: &[u8], _next: &mut Flow) -> Result<()> {
+        self.token.extend_from_slice(text);
+        Ok(())
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        if self.last.as_ref() != Some(&self.token) {
+            next.token(&self.token)?;
+            std::mem::swap(self.last.get_or_insert_default(), &mut self.token);
+        }
+        self.token.clear();
+        Ok(())
+    }
+}
+
+/// Empty tokens left out (`CTC`).
+#[derive(Default)]
+pub struct DropEmpty {
+    begun: bool,
+}
+
+impl Node for DropEmpty {
+    fn begin(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            next.begin()?;
+        }
+        next.bytes(text)
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        match std::mem::take(&mut self.begun) {
+            true => next.end(),
+            false => Ok(()),
+        }
+    }
+}
+
+// Steps that turn on where a token stands in its list: joining, prefixes, word markers.
+
+/// All tokens become one, with a separator between them.
+pub struct Fuse {
+    separator: &'static [u8],
+    begun: bool,
+}
+
+impl Fuse {
+    pub fn new(separator: &'static [u8]) -> Self {
+        let begun = false;
+        Fuse { separator, begun }
+    }
+}
+
+impl Node for Fuse {
+    fn begin(&mut self, next: &mut Flow) -> Result<()> {
+        match std::mem::replace(&mut self.begun, true) {
+            true => next.bytes(self.separator),
+            false => next.begin(),
+        }
+    }
+
+    fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
+        next.bytes(text)
+    }
+
+    fn end(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, next: &mut Flow) -> Result<()> {
+        // No tokens at all make one empty token.
+        if !self.begun {
+            next.begin()?;
+        }
+        next.end()
+    }
+
+    fn is_settled(&self, _fused: bool) -> bool {
+        self.begun && self.separator.is_empty()
+    }
+
+    fn fuses(&self) -> bool {
+        true
+    }
+}
+
+/// `WordPiece` without its clean-up: a token with the prefix goes on with the word, every
+/// other one but the first begins a word.
+pub struct Prefix {
+    prefix: String,
+    /// Bytes of the prefix that the current token began with; None when that is settled.
+    matched: Option<usize>,
+    started: bool,
+}
+
+impl Prefix {
+    pub fn new(prefix: &str) -> Self {
+        Prefix {
+            prefix: prefix.to_owned(),
+            matched: None,
+            started: false,
+        }
+    }
+
+    /// The current token does not start with the prefix.
+    fn refused(&mut self, matched: usize, next: &mut Flow) -> Result<()> {
+        self.matched = None;
+        next.bytes(b" ")?;
+        next.bytes(&self.prefix.as_bytes()[..matched])
+    }
+}
+
+impl Node for Prefix {
+    fn begin(&mut self, next: &mut Flow) -> Result<()> {
+        // An empty prefix is one that every token has.
+        let settled = !self.started || self.prefix.is_empty();
+        self.matched = (!settled).then_some(0);
+        self.started = true;
+        next.begin()
+    }
+
+    fn bytes(&mut self, mut text: &[u8], next: &mut Flow) -> Result<()> {
+        if let Some(matched) = self.matched {
+            let wanted = &self.prefix.as_bytes()[matched..];
+            let same = wanted.iter().zip(text).take_while(|(a, b)| a == b).count();
+            if same == wanted.len() {
+                self.matched = None;
+                text = &text[same..];
+            } else if same == text.len() {
+                self.matched = Some(matched + same);
+                return Ok(());
+            } else {
+                self.refused(matched, next)?;
+            }
+        }
+        next.bytes(text)
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        if let Some(matched) = self.matched {
+            self.refused(matched, next)?;
+        }
+        next.end()
+    }
+}
+
+/// tokctl's word markers: words are joined with spaces.
+pub struct Words {
+    marker: Marker,
+    started: bool,
+    /// A word has ended: a space is due before the next token.
+    ended: bool,
+}
+
+impl Words {
+    pub fn new(marker: &Marker) -> Self {
+        Words {
+            marker: marker.clone(),
+            started: false,
+            ended: false,
+        }
+    }
+}
+
+impl Each for Words {
+    fn begun(&mut self, next: &mut Flow) -> Result<()> {
+        match std::mem::take(&mut self.ended) {
+            true => next.bytes(b" "),
+            false => Ok(()),
+        }
+    }
+
+    fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()> {
+        let mut rest = token;
+        match &self.marker {
+            Marker::None => {}
+            Marker::End(mark) | Marker::EndFused(mark) => {
+                if let Some(stripped) = token.strip_suffix(mark.as_bytes()) {
+                    rest = stripped;
+                    self.ended = true;
+                }
+            }
+            Marker::Start(mark) => {
+                if let Some(stripped) = token.strip_prefix(mark.as_bytes()) {
+                    rest = stripped;
+                    if self.started {
+                        next.bytes(b" ")?;
+                    }
+                }
+            }
+            Marker::Continuation(mark) => {
+                if self.started {
+                    match token.strip_prefix(mark.as_bytes()) {
+                        Some(stripped) => rest = stripped,
+                        None => next.bytes(b" ")?,
+                    }
+                }
+            }
+        }
+        self.started = true;
+        next.bytes(rest)
+    }
+}
+
+// `ByteFallback`: tokens that are called after bytes.
+
+/// Length of `<0x41>`.
+const LENGTH: usize = 6;
+
+/// A run of byte tokens becomes the text that its bytes are; where they are no UTF-8, each
+/// of them becomes U+FFFD. A run is one token or many, so it is held back to its end, unless
+/// it is broken already.
+#[derive(Default)]
+pub struct ByteFallback {
+    /// The current token, up to the length of a byte token.
+    token: Vec<u8>,
+    /// The current token is longer than any byte token, and on its way.
+    passing: bool,
+    run: Vec<u8>,
+    /// So many bytes of the run are certain to be UTF-8.
+    valid: usize,
+    broken: bool,
+}
+
+impl ByteFallback {
+    fn add(&mut self, byte: u8, next: &mut Flow) -> Result<()> {
+        if self.broken {
+            return replaced(1, next);
+        }
+        self.run.push(byte);
+        if let Err(error) = std::str::from_utf8(&self.run[self.valid..]) {
+            self.valid += error.valid_up_to();
+            if error.error_len().is_some() {
+                self.broken = true;
+                let length = self.run.len();
+                self.run.clear();
+                return replaced(length, next);
+            }
+        } else {
+            self.valid = self.run.len();
+        }
+        Ok(())
+    }
+
+    fn end_run(&mut self, next: &mut Flow) -> Result<()> {
+        let whole = self.valid == self.run.len();
+        if !self.run.is_empty() {
+            match whole {
+                true => next.token(&self.run)?,
+                false => replaced(self.run.len(), next)?,
+            }
+        }
+        self.run.clear();
+        self.valid = 0;
+        self.broken = false;
+        Ok(())
+    }
+}
+
+fn replaced(count: usize, next: &mut Flow) -> Result<()> {
+    (0..count).try_for_each(|_| next.token("\u{FFFD}".as_bytes()))
+}
+
+/// The byte that `<0x..>` names. As Hugging Face reads it, with Rust's `from_str_radix`, so
+/// that `<0x+A>` is a byte too.
+pub fn byte(token: &[u8]) -> Option<u8> {
+    if token.len() != LENGTH {
+        return None;
+    }
+    let digits = token.strip_prefix(b"<0x")?.strip_suffix(b">")?;
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+impl Node for ByteFallback {
+    fn begin(&mut self, _next: &mut Flow) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
+        if !self.passing {
+            if self.token.len() + text.len() <= LENGTH {
+                self.token.extend_from_slice(text);
+                return Ok(());
+            }
+            self.end_run(next)?;
+            next.begin()?;
+            next.bytes(&self.token)?;
+            self.token.clear();
+            self.passing = true;
+        }
+        next.bytes(text)
+    }
+
+    fn end(&mut self, next: &mut Flow) -> Result<()> {
+        if std::mem::take(&mut self.passing) {
+            return next.end();
+        }
+        let token = std::mem::take(&mut self.token);
+        match byte(&token) {
+            Some(byte) => self.add(byte, next)?,
+            None => {
+                self.end_run(next)?;
+                next.token(&token)?;
+            }
+        }
+        self.token = token;
+        self.token.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self, next: &mut Flow) -> Result<()> {
+        self.end_run(next)
+    }
+
+    fn is_settled(&self, fused: bool) -> bool {
+        // No run is open, and none that was found to be broken goes on.
+        !fused && !self.passing && self.token.is_empty() && self.run.is_empty() && !self.broken
+    }
 }

@@ -1,7 +1,7 @@
 //! Normalizers that look at one character at a time.
 
 use super::aligned::Sink;
-use crate::unicode::stretches;
+use crate::unicode::{stretches, Categories, Category};
 
 /// What becomes of a character, whatever stands beside it.
 pub(super) trait CharRule {
@@ -85,4 +85,114 @@ pub(super) fn leading(bytes: &[u8], stops: impl Fn(u8) -> bool) -> usize {
             .iter()
             .position(|&byte| stops(byte))
             .unwrap_or(rest.len())
+}
+
+// Unicode's full lower-case mappings, each character by itself: Σ at the end of a word
+// becomes σ, as for Hugging Face's `Lowercase`.
+
+pub(super) struct Lowercase;
+
+impl CharRule for Lowercase {
+    #[inline]
+    fn touches(&self, character: char) -> bool {
+        if character.is_ascii() {
+            return character.is_ascii_uppercase();
+        }
+        if has_no_case(character) {
+            return false;
+        }
+        let mut lower = character.to_lowercase();
+        lower.next() != Some(character) || lower.next().is_some()
+    }
+
+    #[inline]
+    fn ascii(&self, byte: u8) -> Option<u8> {
+        Some(byte.to_ascii_lowercase())
+    }
+
+    #[inline]
+    fn write(&self, character: char, sink: &mut impl Sink) {
+        for (number, lower) in character.to_lowercase().enumerate() {
+            sink.put(lower, isize::from(number > 0));
+        }
+    }
+}
+
+/// General punctuation and the blocks of East Asian scripts, which need no look-up.
+#[inline]
+fn has_no_case(character: char) -> bool {
+    matches!(character, '\u{2000}'..='\u{2125}' | '\u{2E80}'..='\u{A63F}' | '\u{AC00}'..='\u{D7FF}')
+}
+
+// Removal of combining marks.
+
+/// Which marks are removed.
+pub(super) enum Marks {
+    /// Every mark (general category M): Hugging Face's `StripAccents`.
+    All(Categories),
+    /// Nonspacing marks (Mn): the step of BERT's normalizer.
+    Nonspacing(Categories),
+}
+
+impl CharRule for Marks {
+    #[inline]
+    fn touches(&self, character: char) -> bool {
+        // The first mark is U+0300.
+        character >= '\u{300}'
+            && match self {
+                Marks::All(categories) => categories.of(character.into()).is_mark(),
+                Marks::Nonspacing(categories) => categories.of(character.into()) == Category::Mn,
+            }
+    }
+
+    fn write(&self, character: char, sink: &mut impl Sink) {
+        sink.skip(character.len_utf8());
+    }
+}
+
+// The clean-up of Google's neural machine translation, as Hugging Face's `Nmt` has it:
+// controls are removed, and what counts as a space becomes one. (SentencePiece's rules
+// `nmt_nfkc` differ in U+061C and U+200D.)
+
+pub(super) struct Nmt;
+
+fn is_removed(character: char) -> bool {
+    matches!(
+        character,
+        '\u{1}'..='\u{8}' | '\u{B}' | '\u{E}'..='\u{1F}' | '\u{7F}' | '\u{8F}' | '\u{9F}'
+    )
+}
+
+fn is_spaced(character: char) -> bool {
+    matches!(
+        character,
+        '\t' | '\n' | '\u{C}' | '\r' | '\u{1680}' | '\u{200B}'
+            ..='\u{200F}' | '\u{2028}' | '\u{2029}' | '\u{2581}' | '\u{FEFF}' | '\u{FFFD}'
+    )
+}
+
+impl CharRule for Nmt {
+    #[inline]
+    fn touches(&self, character: char) -> bool {
+        is_removed(character) || is_spaced(character)
+    }
+
+    fn write(&self, character: char, sink: &mut impl Sink) {
+        match is_removed(character) {
+            true => sink.skip(character.len_utf8()),
+            false => sink.put(' ', 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod lowercase_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_looked_up_has_no_case() {
+        for character in ('\0'..=char::MAX).filter(|&character| has_no_case(character)) {
+            assert!(character.to_lowercase().eq([character]));
+        }
+    }
 }

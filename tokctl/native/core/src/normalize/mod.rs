@@ -10,11 +10,7 @@ mod bert_at_once;
 mod chain;
 mod chars;
 mod chars_map;
-mod cuts;
 mod forms;
-mod lowercase;
-mod marks;
-mod nmt;
 mod replace;
 mod spaces;
 mod tidy;
@@ -28,10 +24,10 @@ use crate::error::Result;
 use crate::pattern::Search;
 use crate::unicode::Categories;
 use aligned::Sink;
+use chars::Lowercase;
+use chars::Marks;
+use chars::Nmt;
 use forms::Form;
-use lowercase::Lowercase;
-use marks::Marks;
-use nmt::Nmt;
 use spaces::Blank;
 
 /// Does the stretch stand at the start, at the end of its text? A long text is normalized

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::behaviour::{split_at_characters, Behaviour};
 use super::runs::code_at;
-use crate::unicode::{Classes, NUMBER, PUNCTUATION};
+use crate::unicode::{scripts, Classes, Scripts, NUMBER, PUNCTUATION};
 
 /// Hugging Face's `Punctuation`: category P and the ASCII symbols.
 pub fn punctuation(
@@ -45,6 +47,63 @@ pub fn fixed(most: NonZeroUsize, text: &[u8], mut emit: impl FnMut(usize, usize)
         }
     }
     if start < at {
+        emit(start, at);
+    }
+}
+
+// Extended grapheme clusters (UAX #29): `\X`.
+
+/// A byte that is not UTF-8 stands alone, as a lone surrogate does.
+pub fn split_graphemes(text: &[u8], mut emit: impl FnMut(usize, usize)) {
+    let mut at = 0;
+    for chunk in text.utf8_chunks() {
+        for cluster in chunk.valid().graphemes(true) {
+            emit(at, at + cluster.len());
+            at += cluster.len();
+        }
+        for _ in chunk.invalid() {
+            emit(at, at + 1);
+            at += 1;
+        }
+    }
+}
+
+// Hugging Face's `UnicodeScripts`: split where the script changes, as SentencePiece does.
+//
+// Hiragana, Katakana and U+30FC count as Han; a space and an unassigned code point go
+// with whatever is before them. That library starts its first piece at the first
+// character that has a script, so spaces at the very start are dropped.
+
+/// Goes with any script.
+const ANY: u8 = scripts::UNKNOWN;
+
+/// The script that a character counts as here.
+pub fn script_of(table: Scripts, code: u32) -> u8 {
+    match (code, table.of(code)) {
+        (0x20, _) => ANY,
+        (0x30FC, _) | (_, scripts::HIRAGANA | scripts::KATAKANA) => scripts::HAN,
+        (_, script) => script,
+    }
+}
+
+pub fn split_scripts(text: &[u8], mut emit: impl FnMut(usize, usize)) {
+    let table = Scripts::get();
+    let (mut at, mut start, mut last) = (0, 0, ANY);
+    while at < text.len() {
+        let (code, length) = code_at(text, at);
+        let script = script_of(table, code);
+        if script != ANY {
+            if last == ANY {
+                start = at;
+            } else if script != last {
+                emit(start, at);
+                start = at;
+            }
+            last = script;
+        }
+        at += length;
+    }
+    if last != ANY {
         emit(start, at);
     }
 }

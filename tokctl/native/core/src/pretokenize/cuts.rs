@@ -4,9 +4,9 @@
 //! on that byte and on the character before it alone, so cuts do not disturb one another.
 
 use super::behaviour::Behaviour;
+use super::characters::script_of;
 use super::rewrite::Rewrite;
 use super::scanner::Scanner;
-use super::scripts::script_of;
 use super::sequence::{PreTokenizer, Step};
 use crate::unicode::{
     decode_before, scripts, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE,

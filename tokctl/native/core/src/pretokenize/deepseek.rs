@@ -9,8 +9,8 @@
 //! than the end of its stretch. What it does not match (controls, unassigned code points)
 //! is a pre-token from one match to the next.
 
+use super::runs::{breaks_end, is_line_break, space_end};
 use super::runs::{code_at, numbers_end};
-use super::spaces::{breaks_end, is_line_break, space_end};
 use crate::unicode::{Categories, Classes, NUMBER, SPACE};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,6 @@ mod behaviour;
 mod characters;
 mod cuts;
 mod deepseek;
-mod graphemes;
 mod masks;
 mod metaspace;
 mod penn_treebank;
@@ -18,9 +17,7 @@ mod rewrite;
 mod runs;
 mod scalar;
 mod scanner;
-mod scripts;
 mod sequence;
-mod spaces;
 mod split;
 
 pub use behaviour::Behaviour;

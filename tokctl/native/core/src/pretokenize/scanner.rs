@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::behaviour::Behaviour;
 use super::split::Split;
-use super::{characters, deepseek, graphemes, masks, penn_treebank, scripts};
+use super::{characters, deepseek, masks, penn_treebank};
 use crate::error::Result;
 use crate::unicode::Classes;
 
@@ -96,9 +96,9 @@ impl Scanner {
             }
             Scanner::Digits { individual } => characters::digits(*individual, classes, text, emit),
             Scanner::Split(split) => return split.split(text, emit),
-            Scanner::Scripts => scripts::split(text, emit),
+            Scanner::Scripts => characters::split_scripts(text, emit),
             Scanner::Fixed(most) => characters::fixed(*most, text, emit),
-            Scanner::Graphemes => graphemes::split(text, emit),
+            Scanner::Graphemes => characters::split_graphemes(text, emit),
             Scanner::PennTreebank => penn_treebank::split(classes, text, emit),
         }
         Ok(())

@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 
 use hashbrown::HashSet;
 
-use super::alphabet::{alphabet_of, occurrences, text, Characters, Limits};
-use super::{initial, Stop};
+use super::alphabet::{
+    alphabet_of, check_size, occurrences, spelled_like_a_special_token, text, Characters, Limits,
+};
+use super::Stop;
 use crate::count::Counts;
 use crate::error::{Error, Result};
 
@@ -120,14 +122,14 @@ fn select(mut candidates: Vec<Candidate>, options: &Options) -> Result<Training>
     if options.kind == Kind::Characters {
         let clash = |candidate: &&Candidate| reserved.contains(candidate.text);
         if let Some(candidate) = candidates.iter().find(clash) {
-            return Err(initial::spelled_like_a_special_token(candidate.text));
+            return Err(spelled_like_a_special_token(candidate.text));
         }
     }
     candidates
         .retain(|candidate| !has_id.contains(candidate.text) && !reserved.contains(candidate.text));
     let required = candidates.iter().filter(|candidate| candidate.required);
     let least = options.first.len() as u64 + required.count() as u64;
-    initial::check_size(options.vocab_size, least)?;
+    check_size(options.vocab_size, least)?;
     // The sort is stable: ties stay in first-seen order.
     candidates.sort_by_key(|candidate| Reverse(candidate.count));
     let mut room = options.vocab_size - least;

@@ -10,16 +10,10 @@ mod by_count;
 mod by_likelihood;
 mod corpus;
 mod extend;
-mod fraction;
 pub mod frequency;
-mod initial;
-mod neighbours;
-mod pair_table;
 mod pairs;
-mod places;
 mod ties;
 pub mod unigram;
-mod words;
 
 pub use extend::Extend;
 pub use ties::Ties;
@@ -131,7 +125,7 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
 
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
     check_counts(counts, options)?;
-    let mut vocabulary = initial::vocabulary(counts, options)?;
+    let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
     let mut corpus = Corpus::new(counts, &vocabulary, options)?;
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;

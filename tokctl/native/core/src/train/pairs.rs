@@ -1,13 +1,262 @@
 //! Every adjacent pair of the corpus state: its count and where it occurs.
 
+use std::hash::BuildHasher;
+
+use hashbrown::DefaultHashBuilder;
+
 use super::corpus::{Corpus, Place};
-use super::neighbours::Neighbours;
-use super::pair_table::PairTable;
-use super::places::Places;
 use super::ties::{TieKey, Ties};
 use super::{Options, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Marker, Units, Vocabulary};
+
+// What stands on one side of a pair that is being merged, symbol by symbol.
+//
+// A merge changes two pairs for each neighbour at each place. The same few neighbours come
+// again and again: what they lose and gain is added up here first, so that each pair is
+// looked up once for a merge, and knows how many places it is going to have.
+
+pub struct Neighbour {
+    pub symbol: u32,
+    /// Occurrences beside it, weighted.
+    pub weight: u64,
+    pub places: usize,
+}
+
+#[derive(Default)]
+pub struct Neighbours {
+    /// By symbol: 1 + its index among `found`, or 0.
+    index: Vec<u32>,
+    found: Vec<Neighbour>,
+    /// (index among `found`, place of the pair that is gained)
+    places: Vec<(u32, Place)>,
+}
+
+impl Neighbours {
+    /// Forgets all, and makes room for `symbols`.
+    pub fn clear(&mut self, symbols: usize) {
+        for neighbour in self.found.drain(..) {
+            self.index[neighbour.symbol as usize] = 0;
+        }
+        self.places.clear();
+        if self.index.len() < symbols {
+            self.index.resize(symbols, 0);
+        }
+    }
+
+    #[inline]
+    pub fn add(&mut self, symbol: u32, place: Place, weight: u64) {
+        let index = &mut self.index[symbol as usize];
+        if *index == 0 {
+            self.found.push(Neighbour {
+                symbol,
+                weight: 0,
+                places: 0,
+            });
+            *index = self.found.len() as u32;
+        }
+        let neighbour = &mut self.found[*index as usize - 1];
+        neighbour.weight += weight;
+        neighbour.places += 1;
+        self.places.push((*index - 1, place));
+    }
+
+    pub fn found(&self) -> &[Neighbour] {
+        &self.found
+    }
+
+    /// (index among the neighbours that are found, place), as they were added.
+    pub fn places(&self) -> &[(u32, Place)] {
+        &self.places
+    }
+}
+
+// From two symbols to their pair: open addressing with linear probing.
+//
+// An entry is a part of the hash and the pair's number, 8 bytes; the symbols stand with the
+// pair, which whoever asks is going to look at anyway.
+
+/// No pair has this number.
+const FREE: PairId = PairId::MAX;
+
+const LEAST: usize = 64;
+
+pub struct PairTable {
+    /// (part of the hash, pair); a power of two of them.
+    slots: Vec<(u32, PairId)>,
+    used: usize,
+    /// Its seed differs from table to table: no text is slow on purpose.
+    hasher: DefaultHashBuilder,
+}
+
+impl Default for PairTable {
+    fn default() -> Self {
+        PairTable {
+            slots: vec![(0, FREE); LEAST],
+            used: 0,
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+}
+
+impl PairTable {
+    fn hash(&self, left: u32, right: u32) -> u32 {
+        self.hasher
+            .hash_one(u64::from(left) << 32 | u64::from(right)) as u32
+    }
+
+    /// The slot of a pair that `symbols` tells the symbols of, or the one where it belongs.
+    #[inline]
+    fn find(&self, left: u32, right: u32, symbols: impl Fn(PairId) -> (u32, u32)) -> (usize, u32) {
+        let (hash, mask) = (self.hash(left, right), self.slots.len() - 1);
+        let mut at = hash as usize & mask;
+        loop {
+            let (part, pair) = self.slots[at];
+            if pair == FREE || (part == hash && symbols(pair) == (left, right)) {
+                return (at, hash);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    pub fn get(
+        &self,
+        left: u32,
+        right: u32,
+        symbols: impl Fn(PairId) -> (u32, u32),
+    ) -> Option<PairId> {
+        let pair = self.slots[self.find(left, right, symbols).0].1;
+        (pair != FREE).then_some(pair)
+    }
+
+    /// The pair of two symbols; where there is none it is `new` from now on.
+    #[inline]
+    pub fn get_or_insert(
+        &mut self,
+        left: u32,
+        right: u32,
+        new: PairId,
+        symbols: impl Fn(PairId) -> (u32, u32),
+    ) -> PairId {
+        let (at, hash) = self.find(left, right, symbols);
+        let pair = self.slots[at].1;
+        if pair != FREE {
+            return pair;
+        }
+        self.slots[at] = (hash, new);
+        self.used += 1;
+        if self.used * 2 > self.slots.len() {
+            self.grow();
+        }
+        new
+    }
+
+    fn grow(&mut self) {
+        let size = self.slots.len() * 2;
+        let old = std::mem::replace(&mut self.slots, vec![(0, FREE); size]);
+        for (hash, pair) in old.into_iter().filter(|&(_, pair)| pair != FREE) {
+            let mut at = hash as usize & (size - 1);
+            while self.slots[at].1 != FREE {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = (hash, pair);
+        }
+    }
+}
+
+// Where a pair occurs: most pairs have very few places, which need no memory of their own.
+
+/// So many places stand in the list itself, beside its length.
+const FEW: usize = 3;
+
+#[derive(Debug)]
+pub enum Places {
+    Few { length: u8, at: [Place; FEW] },
+    Many(Vec<Place>),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Places::Few {
+            length: 0,
+            at: [0; FEW],
+        }
+    }
+}
+
+impl Places {
+    pub fn as_slice(&self) -> &[Place] {
+        match self {
+            Places::Few { length, at } => &at[..usize::from(*length)],
+            Places::Many(places) => places,
+        }
+    }
+
+    /// Makes room for exactly so many more, for a list that will not grow again soon.
+    pub fn reserve(&mut self, more: usize) {
+        match self {
+            Places::Few { length, at } => {
+                let length = usize::from(*length);
+                if length + more > FEW {
+                    let mut places = Vec::with_capacity(length + more);
+                    places.extend_from_slice(&at[..length]);
+                    *self = Places::Many(places);
+                }
+            }
+            // One that grows once more can do so again and again.
+            Places::Many(places) => places.reserve(more),
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self, place: Place) {
+        match self {
+            Places::Few { length, at } if usize::from(*length) < FEW => {
+                at[usize::from(*length)] = place;
+                *length += 1;
+            }
+            Places::Few { .. } => {
+                self.reserve(1);
+                self.push(place);
+            }
+            Places::Many(places) => places.push(place),
+        }
+    }
+
+    /// Takes out the first `head` places.
+    pub fn forget(&mut self, head: usize) {
+        match self {
+            Places::Few { length, at } => {
+                at.copy_within(head..usize::from(*length), 0);
+                *length -= head as u8;
+            }
+            Places::Many(places) => drop(places.drain(..head)),
+        }
+    }
+
+    pub fn retain(&mut self, keep: impl Fn(Place) -> bool) {
+        match self {
+            Places::Few { length, at } => {
+                let mut kept = 0;
+                for index in 0..usize::from(*length) {
+                    at[kept] = at[index];
+                    kept += usize::from(keep(at[index]));
+                }
+                *length = kept as u8;
+            }
+            Places::Many(places) => places.retain(|&place| keep(place)),
+        }
+    }
+
+    /// Ascending, and each once.
+    pub fn sort(&mut self) {
+        let mut places = self.as_slice().to_vec();
+        places.sort_unstable();
+        places.dedup();
+        *self = Places::Many(places);
+    }
+}
 
 pub type PairId = u32;
 
@@ -369,5 +618,55 @@ impl Pair {
         let from = at + step / 2;
         let to = places.len().min(at + step);
         from + places[from..to].partition_point(|&p| corpus.word(p) <= word)
+    }
+}
+
+#[cfg(test)]
+mod pair_table_tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_is_found_again() {
+        let symbols = |pair: PairId| (pair / 50, pair % 50);
+        let mut table = PairTable::default();
+        for pair in 0..2500 {
+            let (left, right) = symbols(pair);
+            assert_eq!(table.get(left, right, symbols), None);
+            assert_eq!(table.get_or_insert(left, right, pair, symbols), pair);
+            assert_eq!(table.get_or_insert(left, right, 9999, symbols), pair);
+        }
+        for pair in 0..2500 {
+            let (left, right) = symbols(pair);
+            assert_eq!(table.get(left, right, symbols), Some(pair));
+        }
+    }
+}
+
+#[cfg(test)]
+mod places_tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_lists_are_alike() {
+        assert_eq!(size_of::<Places>(), size_of::<Vec<Place>>());
+        for length in 0..9u32 {
+            let mut places = Places::default();
+            places.reserve(length as usize / 2);
+            (0..length).for_each(|at| places.push(at * 2));
+            let all: Vec<_> = (0..length).map(|at| at * 2).collect();
+            assert_eq!(places.as_slice(), all);
+            places.forget(length as usize / 2);
+            assert_eq!(places.as_slice(), &all[length as usize / 2..]);
+            places.retain(|place| place % 4 == 0);
+            places.push(1);
+            places.push(1);
+            places.sort();
+            let left = all[length as usize / 2..].iter().copied();
+            let left = left.filter(|place| place % 4 == 0);
+            let expected: Vec<_> = std::iter::once(1).chain(left).collect();
+            let mut sorted = expected.clone();
+            sorted.sort_unstable();
+            assert_eq!(places.as_slice(), sorted);
+        }
     }
 }

@@ -19,8 +19,8 @@ use super::algebra::{bit, Run};
 use super::parts::{Parts, Prefixed};
 use super::{ahead, follow, AsciiClasses, Carry, Groups, Pattern, View};
 use crate::pretokenize::runs::contraction_any_case;
+use crate::pretokenize::runs::is_line_break;
 use crate::pretokenize::scalar::o200k::token_end;
-use crate::pretokenize::spaces::is_line_break;
 use crate::unicode::{Categories, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 
 /// The plain space, and the apostrophe.

@@ -3,7 +3,7 @@
 
 use super::algebra::{bit, Run};
 use super::{ahead, first_bytes, follow, Carry, View};
-use crate::pretokenize::spaces::is_line_break;
+use crate::pretokenize::runs::is_line_break;
 use crate::unicode::{Classes, SPACE};
 
 /// The masks that this is made from; of two the second is of the next block.

@@ -7,8 +7,8 @@
 //! form in tiktoken's `openai_public.py` (cl100k_base) has `\s++$` before `\s*[\r\n]`:
 //! there white space at the end of a text is not split at its last line break.
 
+use crate::pretokenize::runs::{breaks_end, is_line_break, space_end};
 use crate::pretokenize::runs::{contraction_any_case, kind_at, numbers_end, run_end};
-use crate::pretokenize::spaces::{breaks_end, is_line_break, space_end};
 use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@
 //! `[^\r\n\p{L}\p{N}]?U*L+C|[^\r\n\p{L}\p{N}]?U+L*C|\p{N}{1,3}|`
 //! ` ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
+use crate::pretokenize::runs::{breaks_end, is_line_break, space_end};
 use crate::pretokenize::runs::{code_at, contraction_any_case, kind_at, numbers_end, run_end};
-use crate::pretokenize::spaces::{breaks_end, is_line_break, space_end};
 use crate::unicode::{Categories, Category, Classes, LETTER, NUMBER, OTHER, SPACE};
 
 const UPPER: u8 = 1;
