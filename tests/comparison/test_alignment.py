@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, model
-from tokctl.analysis.comparison import Segmentation, samples
+from tokctl.analysis.comparison import ModelSegmentation, samples
 from tokctl.analysis.comparison.samples import align
 
 ALPHABET = "lowernstid (\u2019é\u3000\n\ufb01\u00bd\u0301א▁"
 
 
-def cut(*spans: tuple[int, int]) -> Segmentation:
+def cut(*spans: tuple[int, int]) -> ModelSegmentation:
     names = tuple(map(str, range(len(spans))))
-    return Segmentation("", names, names, tuple(range(len(spans))), spans)
+    return ModelSegmentation("", names, names, tuple(range(len(spans))), spans)
 
 
 def test_a_column_ends_where_all_are_cut() -> None:
@@ -66,7 +66,7 @@ def test_any_models_of_any_text(text: str) -> None:
                     assert end <= borders[place + 1]
 
 
-def slow_borders(cuts: tuple[Segmentation, ...]) -> list[int]:
+def slow_borders(cuts: tuple[ModelSegmentation, ...]) -> list[int]:
     starts = {start for found in cuts for start, _ in found.spans}
     return sorted(
         place

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         Languages,
         Measured,
         ModelReport,
-        Segmentation,
+        ModelSegmentation,
         SweepPoint,
         WordStory,
     )
@@ -119,7 +119,7 @@ def _number(figure: Figure) -> float | None:
     return None if isinstance(figure, Absent) else figure
 
 
-def _cut(cut: Segmentation) -> dict[str, Any]:
+def _cut(cut: ModelSegmentation) -> dict[str, Any]:
     return {
         "model": cut.model,
         "count": len(cut.tokens),

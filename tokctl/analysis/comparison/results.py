@@ -100,7 +100,7 @@ class ModelReport:
 
 
 @dataclass(frozen=True)
-class Segmentation:
+class ModelSegmentation:
     """A stretch of text as one model cuts it.
 
     Attributes:
@@ -123,7 +123,7 @@ class Sample:
     """A sentence and what each model makes of it."""
 
     text: str
-    segmentations: tuple[Segmentation, ...]
+    segmentations: tuple[ModelSegmentation, ...]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Disagreement:
     word: str
     count: int
     weight: int
-    segmentations: tuple[Segmentation, ...]
+    segmentations: tuple[ModelSegmentation, ...]
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,10 @@ class Cut:
             where it cuts the word otherwise.
     """
 
-    segmentation: Segmentation
+    segmentation: ModelSegmentation
     whole: bool
     reason: str
-    elsewhere: tuple[tuple[int, Segmentation], ...] = ()
+    elsewhere: tuple[tuple[int, ModelSegmentation], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class SweepPoint:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FigureDifference:
     """One figure against the baseline's.
 
     Attributes:
@@ -236,7 +236,7 @@ class Difference:
     better: bool | None
 
 
-def difference(metric: Metric, figure: Figure, baseline: Figure) -> Difference | Absent:
+def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDifference | Absent:
     """Absent where one of the two figures is, and where the baseline's is 0."""
     for one in (figure, baseline):
         if isinstance(one, Absent):
@@ -244,10 +244,10 @@ def difference(metric: Metric, figure: Figure, baseline: Figure) -> Difference |
     assert not isinstance(figure, Absent) and not isinstance(baseline, Absent)
     better = None if figure == baseline else (figure > baseline) == metric.higher_is_better
     if metric.kind == "share":
-        return Difference(figure - baseline, False, better)
+        return FigureDifference(figure - baseline, False, better)
     if not baseline:
         return Absent("the baseline's is 0")
-    return Difference(figure / baseline - 1, True, better)
+    return FigureDifference(figure / baseline - 1, True, better)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class Comparison:
     sweep: tuple[SweepPoint, ...] = ()
     findings: tuple[str, ...] = ()
 
-    def against_baseline(self, model: ModelReport, metric: Metric) -> Difference | Absent:
+    def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
         """A model's figure over all texts against that of the baseline."""
         own = next(report for report in self.models if report.name == self.baseline)
         return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import combinations, pairwise
 
 from tokctl import _native
-from tokctl.analysis.comparison.results import Disagreement, Sample, Segmentation
+from tokctl.analysis.comparison.results import Disagreement, ModelSegmentation, Sample
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import Encoding
@@ -116,10 +116,10 @@ def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
     return Sample(sentence, tuple(cuts))
 
 
-def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
+def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentation:
     """A text as one model cuts it."""
     encoding = tokenizer.encode(text)
-    return Segmentation(
+    return ModelSegmentation(
         name,
         tuple(encoding.tokens),
         tuple(_shown(tokenizer, encoding)),
@@ -128,7 +128,7 @@ def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> Segmentation:
     )
 
 
-def is_whole(tokenizer: Tokenizer, cut: Segmentation) -> bool:
+def is_whole(tokenizer: Tokenizer, cut: ModelSegmentation) -> bool:
     """Is a word that was cut behind a space one token, and not the unknown one?"""
     covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
     return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
@@ -214,7 +214,7 @@ def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> l
 Columns = list[list[tuple[int, int]]]
 
 
-def align(segmentations: Sequence[Segmentation]) -> Columns:
+def align(segmentations: Sequence[ModelSegmentation]) -> Columns:
     """The tokens of each segmentation by column, so that the same text stands in the same
     column of each.
 
@@ -248,7 +248,7 @@ def align(segmentations: Sequence[Segmentation]) -> Columns:
     return [_columns(_rising(cut), borders) for cut in segmentations]
 
 
-def _rising(cut: Segmentation) -> list[tuple[int, int]]:
+def _rising(cut: ModelSegmentation) -> list[tuple[int, int]]:
     """The spans with starts that never fall: a normalizer may turn characters round."""
     spans = []
     least = 0

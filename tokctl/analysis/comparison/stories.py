@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
-from itertools import pairwise
 from math import exp
 
 from tokctl import _native
@@ -21,8 +20,13 @@ from tokctl.analysis.comparison.samples import (
     is_whole,
     segmentation,
 )
-from tokctl.analysis.explain.history import history_of
-from tokctl.analysis.explain.states import Criterion, Pair, as_trained, count_pre_tokens
+from tokctl.analysis.explain.history import Pair, history_of
+from tokctl.analysis.explain.states import (
+    Criterion,
+    as_trained,
+    count_pairs,
+    count_pre_tokens,
+)
 from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
@@ -360,18 +364,7 @@ class Reasons:
     @cached_property
     def _state(self) -> tuple[Counter[int], Counter[Pair]]:
         """How often each symbol, and each pair, is in the corpus state behind the last merge."""
-        tokenizer = self.tokenizer
-        replay = history_of(tokenizer).replayer.replay
-        steps = len(tokenizer.merges)
-        symbols: Counter[int] = Counter()
-        pairs: Counter[Pair] = Counter()
-        for pre_token, count in self._counted:
-            ids = replay(pre_token, steps)[0]
-            for id_ in ids:
-                symbols[id_] += count
-            for pair in pairwise(ids):
-                pairs[pair] += count
-        return symbols, pairs
+        return count_pairs(self.tokenizer, len(self.tokenizer.merges), self._counted)
 
     @cached_property
     def _counted(self) -> Sequence[tuple[bytes, int]]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.analysis.explain.history import check_step, history_of, name_symbols
+from tokctl.analysis.explain.history import Pair, check_step, history_of, name_symbols
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, unspell
 from tokctl.sources import Document, Source
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class StateWord:
+class PreTokenState:
     """A distinct pre-token in a corpus state.
 
     Attributes:
@@ -105,7 +105,7 @@ def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, i
 
 def state_words(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
-) -> list[StateWord]:
+) -> list[PreTokenState]:
     """The corpus state of counted pre-tokens, given in first-seen order, after `step` merges.
 
     Raises:
@@ -115,10 +115,16 @@ def state_words(
     return _in_scan_order(tokenizer, _replayed(tokenizer, step, counts))
 
 
-def state_ids(
+def count_pairs(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
-) -> list[tuple[list[int], int]]:
-    """The same as ids with counts; `NO_ID` for a symbol that the model lacks."""
+) -> tuple[Counter[int], Counter[Pair]]:
+    """The symbols and the pairs of neighbours in the corpus state of counted pre-tokens after
+    `step` merges, with their weighted counts, as the tie rule sees them first; `NO_ID` stands
+    for symbols that the model lacks.
+
+    Raises:
+        TokctlError: the model has no such step.
+    """
     check_step(tokenizer, step)
     replay = history_of(tokenizer).replayer.replay
 
@@ -127,7 +133,14 @@ def state_ids(
             ids, _, ranks = replay(pre_token, step)
             yield _latest_first(ranks), (ids, count)
 
-    return _in_scan_order(tokenizer, replayed())
+    symbols: Counter[int] = Counter()
+    pairs: Counter[Pair] = Counter()
+    for ids, count in _in_scan_order(tokenizer, replayed()):
+        for id_ in ids:
+            symbols[id_] += count
+        for pair in pairwise(ids):
+            pairs[pair] += count
+    return symbols, pairs
 
 
 def _in_scan_order(tokenizer: Tokenizer, replayed: Iterable[tuple[list[int], T]]) -> list[T]:
@@ -149,7 +162,7 @@ def _latest_first(ranks: Sequence[int]) -> list[int]:
 
 def _replayed(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
-) -> Iterator[tuple[list[int], StateWord]]:
+) -> Iterator[tuple[list[int], PreTokenState]]:
     """Each pre-token's state, and the ranks that rewrote it, latest first."""
     history = history_of(tokenizer)
     replay = history.replayer.replay
@@ -158,13 +171,13 @@ def _replayed(
         names = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
         latest_first = _latest_first(ranks)
         if not latest_first or latest_first[0] != step - 1:
-            yield latest_first, StateWord(names, count, changed=False)
+            yield latest_first, PreTokenState(names, count, changed=False)
             continue
         ids, lengths, _ = replay(pre_token, step - 1)
         before = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
         merge = history.merges[step - 1]
         places = tuple(merged_places(ids, (merge.left, merge.right)))
-        yield latest_first, StateWord(names, count, True, before, places)
+        yield latest_first, PreTokenState(names, count, True, before, places)
 
 
 def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
@@ -176,9 +189,6 @@ def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]
             at += 1
         at += 1
         made += 1
-
-
-Pair = tuple[int, int]
 
 
 class Criterion:
@@ -288,17 +298,9 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     Raises:
         TokctlError: the model has no such step.
     """
-    check_step(tokenizer, step)
+    symbols, found = count_pairs(tokenizer, step, counts)
     history = history_of(tokenizer)
     criterion = Criterion(tokenizer)
-    symbols: Counter[int] = Counter()
-    found: Counter[Pair] = Counter()
-    for ids, count in state_ids(tokenizer, step, counts):
-        for id_ in ids:
-            symbols[id_] += count
-        # In the order in which the tie rule sees them first.
-        for pair in pairwise(ids):
-            found[pair] += count
     known = [pair for pair in found if NO_ID not in pair]
     unknown = sum(count for pair, count in found.items() if NO_ID in pair)
     if criterion.tie_break == "lowest-id":

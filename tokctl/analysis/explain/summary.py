@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tokctl.analysis.explain.history import MergeRecord, history_of
 from tokctl.analysis.explain.vocabulary import (
     Reach,
-    content_of,
+    TokenGroups,
     is_byte_token,
     kind_of,
-    ordinary_ids,
-    place_of,
-    script_of,
-    token_text,
+    text_ids,
+    token_bytes,
     unreachable,
 )
 from tokctl.analysis.metrics import canonical
@@ -37,7 +35,7 @@ class Checks:
     """What can be said against a vocabulary without a text.
 
     Attributes:
-        reach: see `tokctl.analysis.explain.vocabulary`.
+        reach: see `unreachable`.
         duplicates: tokens that stand for the same text in the same place of a word, so
             that they decode alike; tokctl's own training makes none.
         two_places: texts that have one token with a word marker and one without.
@@ -58,10 +56,10 @@ class Summary:
         merges: None where the model has no merges, or they are not known.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
-        kinds: tokens by where they come from, see `tokctl.analysis.explain.vocabulary`.
+        kinds: tokens by where they come from, see `kind_of`.
         places: tokens by where in a word they stand; special tokens left out.
         contents: tokens by what they consist of; special tokens left out.
-        scripts: tokens by Unicode script (`scripts.py`); special ones left out.
+        scripts: tokens by Unicode script (`script_of`); special ones left out.
         lengths: tokens by length without markers, in `unit`; special tokens left out.
         longest: the longest tokens with their length, ids ascending among equals.
         frequent: the most frequent tokens with their counts (word, char).
@@ -109,19 +107,15 @@ def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def summarize(tokenizer: Tokenizer) -> Summary:
     """Everything that can be said about a model without a text. Takes some time for the
-    trials of `tokctl.analysis.explain.vocabulary`: about a second for 50,000 tokens."""
+    trials of `unreachable`: about a second for 50,000 tokens."""
     from tokctl.formats import obstacle
 
     recipe, model = tokenizer.recipe, tokenizer.model
     refused = obstacle(model)
     history = history_of(tokenizer)
-    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
-    texts = {id_: token_text(tokenizer, id_) for id_ in ids}
-    unit = "bytes" if recipe.is_byte_level else "characters"
-    sizes = {
-        id_: len(text) if unit == "bytes" else len(text.decode()) for id_, text in texts.items()
-    }
-    longest = sorted(ids, key=lambda id_: (-sizes[id_], id_))[:SHOWN]
+    groups = TokenGroups(tokenizer)
+    ids, lengths = list(groups.texts), groups.lengths
+    longest = sorted(ids, key=lambda id_: (-lengths[id_], id_))[:SHOWN]
     total = len(history.merges)
     # Those shown at both ends never overlap.
     last = range(max(SHOWN, total - SHOWN), total)
@@ -129,19 +123,19 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         recipe=recipe,
         training=model.training,
         vocab_size=tokenizer.vocab_size,
-        merges=total if _has_merges(recipe) else None,
+        merges=total if recipe.traits.learns_merges and not recipe.has_ranks else None,
         special=tokenizer.special_ids,
         added=tuple(token for token in model.added if not token.special),
         kinds=_kinds(tokenizer),
-        places=_most_common(Counter(place_of(tokenizer, id_) for id_ in ids)),
-        contents=_most_common(Counter(content_of(text) for text in texts.values())),
-        scripts=_most_common(Counter(map(script_of, texts.values()))),
-        unit=unit,
-        lengths=dict(sorted(Counter(sizes.values()).items())),
-        longest=tuple((tokenizer.tokens[id_], sizes[id_]) for id_ in longest),
+        places=_most_common(groups.places),
+        contents=_most_common(groups.contents),
+        scripts=_most_common(groups.scripts),
+        unit=groups.unit,
+        lengths=dict(sorted(Counter(lengths.values()).items())),
+        longest=tuple((tokenizer.tokens[id_], lengths[id_]) for id_ in longest),
         first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
         last_merges=tuple(history.record(rank) for rank in last),
-        checks=_checks(tokenizer, texts),
+        checks=_checks(tokenizer, groups),
         obstacle=refused,
         differences=() if refused else _differences(tokenizer),
         source=file_facts(tokenizer),
@@ -150,10 +144,6 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
         rounds=tuple(model.rounds),
     )
-
-
-def _has_merges(recipe: Recipe) -> bool:
-    return recipe.traits.learns_merges and not recipe.has_ranks
 
 
 def _kinds(tokenizer: Tokenizer) -> dict[str, int]:
@@ -173,19 +163,19 @@ def _first(
     return tuple((tokenizer.tokens[id_], values[id_]) for id_ in chosen)
 
 
-def _most_common(counts: Counter[str]) -> dict[str, int]:
-    return dict(counts.most_common())
+def _most_common(groups: Mapping[int, str]) -> dict[str, int]:
+    return dict(Counter(groups.values()).most_common())
 
 
-def _checks(tokenizer: Tokenizer, texts: dict[int, bytes]) -> Checks:
+def _checks(tokenizer: Tokenizer, groups: TokenGroups) -> Checks:
     places: dict[tuple[bytes, str], list[str]] = {}
-    for id_, text in texts.items():
-        places.setdefault((text, place_of(tokenizer, id_)), []).append(tokenizer.tokens[id_])
+    for id_, text in groups.texts.items():
+        places.setdefault((text, groups.places[id_]), []).append(tokenizer.tokens[id_])
     for token in tokenizer.recipe.special_tokens:
         for (text, _), names in places.items():
             if text == token.encode() and not tokenizer.recipe.marker.text:
                 names.append(token)
-    with_text = Counter(text for text in texts.values() if text)
+    with_text = Counter(text for text in groups.texts.values() if text)
     history = history_of(tokenizer)
     return Checks(
         reach=unreachable(tokenizer),
@@ -193,6 +183,9 @@ def _checks(tokenizer: Tokenizer, texts: dict[int, bytes]) -> Checks:
         two_places=sum(count > 1 for count in with_text.values()),
         remade=len(history.merges) - len(history.made_by),
     )
+
+
+# -- The file of a model, and where it came from before that ------------------------------------
 
 
 class FileFacts(NamedTuple):
@@ -237,6 +230,8 @@ def _title(name: str) -> str:
 
     return next((known.title for known in FORMATS if known.name == name), name)
 
+
+# -- Curves: few points that stand for many tokens or merges, for charts ------------------------
 
 #: Points of a curve: more can't be told apart on a page.
 POINTS = 60
@@ -288,10 +283,8 @@ def token_lengths(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> dict[in
     for id_, count in id_counts.items():
         if id_ in model.apart:
             continue
-        data = model.tokens[id_]
-        if is_byte_token(tokenizer, id_):
-            data = bytes([int(data[3:5], 16)])
-        else:
+        data = token_bytes(tokenizer, id_)
+        if not is_byte_token(tokenizer, id_):
             _, data = canonical(recipe, data)
         length = sum(byte & 0xC0 != 0x80 for byte in data)
         lengths[length] = lengths.get(length, 0) + count
@@ -314,8 +307,7 @@ def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
     model = tokenizer.model
     if not tokenizer.recipe.traits.has_scores:
         return []
-    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
-    ids.sort(key=lambda id_: (-model.scores[id_], id_))
+    ids = sorted(text_ids(tokenizer), key=lambda id_: (-model.scores[id_], id_))
     return [
         ScorePoint(place, tokenizer.tokens[ids[place - 1]], model.scores[ids[place - 1]])
         for place in spread(len(ids))

@@ -195,7 +195,7 @@ class TokenHistory:
 
     Attributes:
         data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
-        kind: see `tokctl.analysis.explain.vocabulary`.
+        kind: see `tokctl.analysis.explain.vocabulary.kind_of`.
         merge: the merge that it was born of; None where it is not merged.
         again: later merges that made the same token from another pair, or once more.
         tree: the merges it consists of.
@@ -424,7 +424,7 @@ class TokenCard:
         token: as the vocabulary spells it.
         text: what it stands for: without markers, a space for what is written for one; of
             `<0x0A>` the byte.
-        kind: see `tokctl.analysis.explain.vocabulary`.
+        kind: see `tokctl.analysis.explain.vocabulary.kind_of`.
         counts: how often each text has it, in the order of the texts.
         step: the step that made it, or its rank where `ranked`; None where none did.
         merged: weighted occurrences of the pair before that merge, where they are known.

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.states import count_pre_tokens
-from tokctl.analysis.explain.vocabulary import (
-    content_of,
-    is_byte_token,
-    ordinary_ids,
-    place_of,
-    script_of,
-    token_text,
-)
+from tokctl.analysis.explain.vocabulary import TokenGroups
 from tokctl.analysis.metrics import range_of, space_mark
 from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.sources import Source
@@ -106,7 +99,7 @@ class TextUse:
     Attributes:
         tokens: of the whole text, unknown ones counted.
         unknown: what has no id, or is the unknown token.
-        emittable: ids that ordinary text can become (`tokctl.analysis.metrics`).
+        emittable: ids that ordinary text can become (`tokctl.analysis.metrics.range_of`).
         used: of these, how many the text uses.
         frequent: the tokens that are used most, with their uses.
         rarest: those that are used least, but used; highest ids first among equals.
@@ -259,22 +252,19 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
     if emittable > tokenizer.vocab_size - len(special):
         special.discard(tokenizer.unk_id or 0)
     never = [id_ for id_ in range(tokenizer.vocab_size) if id_ not in uses and id_ not in special]
-    ids = [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
-    texts = {id_: token_text(tokenizer, id_) for id_ in ids}
-    in_bytes = tokenizer.recipe.is_byte_level
-    sizes = {id_: len(text) if in_bytes else len(text.decode()) for id_, text in texts.items()}
+    groups = TokenGroups(tokenizer)
 
-    def shares(groups: Iterable[tuple[Group, int]]) -> dict[Group, Share]:
+    def shares(group_of: Mapping[int, Group]) -> dict[Group, Share]:
         found: dict[Group, list[int]] = {}
-        for group, id_ in groups:
+        for id_, group in group_of.items():
             share = found.setdefault(group, [0, 0, 0])
             share[0] += 1
             share[1] += id_ in uses
             share[2] += uses.get(id_, 0)
         return {group: Share(*share) for group, share in found.items()}
 
-    def by_size(groups: dict[str, Share]) -> dict[str, Share]:
-        return dict(sorted(groups.items(), key=lambda item: -item[1].tokens))
+    def by_size(group_of: Mapping[int, str]) -> dict[str, Share]:
+        return dict(sorted(shares(group_of).items(), key=lambda item: -item[1].tokens))
 
     return TextUse(
         tokens=total,
@@ -285,9 +275,9 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
         rarest=tuple((names[id_], uses[id_]) for id_ in ranked[: -most - 1 : -1]),
         never=tuple(names[id_] for id_ in never[:most]),
         never_count=len(never),
-        places=by_size(shares((place_of(tokenizer, id_), id_) for id_ in ids)),
-        contents=by_size(shares((content_of(text), id_) for id_, text in texts.items())),
-        scripts=by_size(shares((script_of(text), id_) for id_, text in texts.items())),
-        unit="bytes" if in_bytes else "characters",
-        lengths=dict(sorted(shares((sizes[id_], id_) for id_ in ids).items())),
+        places=by_size(groups.places),
+        contents=by_size(groups.contents),
+        scripts=by_size(groups.scripts),
+        unit=groups.unit,
+        lengths=dict(sorted(shares(groups.lengths).items())),
     )

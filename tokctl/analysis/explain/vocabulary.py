@@ -1,32 +1,11 @@
-"""Tokens that no text is encoded to.
-
-Merges that a token is made of can be overtaken: by other merges in front of it, by a
-pre-tokenizer that cuts the token's text in two, by a longer token that always wins. Whether
-any text at all gives a token can't be decided by trying; what is tried here is the token's
-own text, alone and beside one more character:
-
-- The text alone, as a word of its own. That settles whole words.
-- The text behind a character, and in front of one. Inside a word a marker model spells a
-  token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
-  the model does not know come first, since they merge with nothing; then its alphabet, and
-  long tokens where the longest match wins.
-- Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
-- A byte-level token that is no whole characters is given to the merges alone, without the
-  pre-tokenizer: what the rest of its characters would be, nothing says.
-
-A token that none of these trials gives is called unreachable. Special and added tokens are
-not tried, as ordinary text never gives them; nor are the tokens of bytes that unknown
-characters fall back to, many of which (`<0xFF>`) are in no UTF-8.
-
-Of a Unigram model the trials decide: the parts of a best path are best paths of their own
-texts, so that a piece whose own text is split better is in none.
-"""
+"""The tokens of a vocabulary: their text, what they are, and whether any text gives them."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokctl import _native
@@ -35,6 +14,220 @@ from tokctl.analysis.metrics import space_mark
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
+
+
+# -- Ids and the text that they stand for -------------------------------------------------------
+
+
+def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
+    """The ids of the tokens that ordinary text can give."""
+    apart = tokenizer.model.apart
+    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
+
+
+def text_ids(tokenizer: Tokenizer) -> list[int]:
+    """The same without the tokens of bytes that unknown characters fall back to."""
+    return [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
+
+
+def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
+    """Is it the token of a byte that unknown characters fall back to?"""
+    return tokenizer.recipe.is_byte_token(tokenizer.model.tokens[id_])
+
+
+def token_bytes(tokenizer: Tokenizer, id_: int) -> bytes:
+    """A token's bytes, markers included; of `<0x0A>` the byte that it stands for."""
+    data = tokenizer.model.tokens[id_]
+    return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
+
+
+def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
+    """The bytes of text that a token stands for: its own, without the word marker."""
+    token = tokenizer.model.tokens[id_]
+    if id_ in tokenizer.model.apart:
+        return token
+    if space := space_mark(tokenizer.recipe):
+        return token.removeprefix(space.encode())
+    return tokenizer.recipe.marker.removed_from(token)
+
+
+def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
+    """The text that could become the token: as `token_text`, with spaces for what stands
+    for spaces."""
+    if space := space_mark(tokenizer.recipe):
+        return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
+    return token_text(tokenizer, id_)
+
+
+def is_whole(text: bytes) -> bool:
+    """Does it consist of whole characters?"""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# -- What a token is: its origin, its place in a word, its content, its script ------------------
+
+
+def kind_of(tokenizer: Tokenizer, id_: int) -> str:
+    """Where a token comes from, in one word.
+
+    | kind | what it is |
+    |---|---|
+    | `special` | given meaning by a program; ordinary text never becomes it |
+    | `added` | found in the text before the model segments it |
+    | `byte` | `<0x0A>`: what characters without a token fall back to |
+    | `alphabet` | a symbol that words start as |
+    | `merged` | made of two others |
+    | `character` | one character, in a model that merges nothing |
+    | `piece` | a piece of several characters of a Unigram model |
+    | `word` | a whole pre-token |
+    | `other` | in a vocabulary whose history is not known: not made by its merges |
+    """
+    model = tokenizer.model
+    if id_ in model.special_ids.values():
+        return "special"
+    if is_byte_token(tokenizer, id_):
+        return "byte"
+    if id_ in model.apart:
+        return "added"
+    traits = tokenizer.recipe.traits
+    if traits.learns_words:
+        return "word"
+    if traits.learns_characters:
+        return "character"
+    if traits.has_scores:
+        return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
+    if id_ in history_of(tokenizer).made_by:
+        return "merged"
+    if model.training is not None:
+        return "alphabet"
+    text = token_text(tokenizer, id_)
+    units = len(text) if tokenizer.recipe.is_byte_level else len(text.decode())
+    if units <= 1:
+        return "alphabet"
+    return "merged" if tokenizer.recipe.has_ranks else "other"
+
+
+def place_of(tokenizer: Tokenizer, id_: int) -> str:
+    """Where in a word an ordinary token stands, as far as its spelling says."""
+    token = tokenizer.model.tokens[id_]
+    marker = tokenizer.recipe.marker
+    mark = marker.text.encode()
+    if marker.is_continuation:
+        return "continuation" if token.startswith(mark) else "word start"
+    if marker.starts_words:
+        return "word start" if token.startswith(mark) else "continuation"
+    if marker.ends_words:
+        return "word end" if token.endswith(mark) else "before the word end"
+    if space := space_mark(tokenizer.recipe):
+        return "word start" if token.startswith(space.encode()) else "continuation"
+    if tokenizer.recipe.traits.learns_words:
+        return "whole word"
+    if tokenizer.recipe.traits.learns_characters:
+        return "any place"
+    return "space before" if token[:1].isspace() else "no space before"
+
+
+#: By the first letter of the Unicode category.
+_CONTENTS = {
+    "L": "letters",
+    "M": "letters",
+    "N": "digits",
+    "P": "punctuation",
+    "S": "punctuation",
+    "C": "control characters",
+    "Z": "white space",
+}
+
+
+def content_of(text: bytes) -> str:
+    """What a token's text consists of, white space at its edges left out."""
+    try:
+        characters = text.decode().strip()
+    except UnicodeDecodeError:
+        return "pieces of characters"
+    if not characters:
+        return "white space" if text else "the word marker"
+    kinds = {_CONTENTS[unicodedata.category(char)[0]] for char in characters}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+#: Characters of several scripts.
+MIXED = "mixed"
+#: Nothing but characters that all scripts share: digits, punctuation, spaces.
+NONE = "none"
+#: Bytes that are no whole characters.
+PIECES = "pieces of characters"
+
+
+def script_of(text: bytes) -> str:
+    """The Unicode script (UAX #24) of a text's characters, or `MIXED`, `NONE` or `PIECES`.
+
+    Characters that many scripts share, and combining marks that take the script of their base,
+    say nothing.
+    """
+    try:
+        found = _native.scripts_of(text.decode())
+    except UnicodeDecodeError:
+        return PIECES
+    return MIXED if len(found) > 1 else found[0] if found else NONE
+
+
+class TokenGroups:
+    """The tokens that stand for text, and the groups that they fall into, by id."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.unit = "bytes" if tokenizer.recipe.is_byte_level else "characters"
+        self.texts = {id_: token_text(tokenizer, id_) for id_ in text_ids(tokenizer)}
+
+    @cached_property
+    def lengths(self) -> dict[int, int]:
+        """Without markers, in `unit`."""
+        if self.unit == "bytes":
+            return {id_: len(text) for id_, text in self.texts.items()}
+        return {id_: len(text.decode()) for id_, text in self.texts.items()}
+
+    @cached_property
+    def places(self) -> dict[int, str]:
+        return {id_: place_of(self.tokenizer, id_) for id_ in self.texts}
+
+    @cached_property
+    def contents(self) -> dict[int, str]:
+        return {id_: content_of(text) for id_, text in self.texts.items()}
+
+    @cached_property
+    def scripts(self) -> dict[int, str]:
+        return {id_: script_of(text) for id_, text in self.texts.items()}
+
+
+# -- Reach: tokens that no text is encoded to ---------------------------------------------------
+
+
+# Merges that a token is made of can be overtaken: by other merges in front of it, by a
+# pre-tokenizer that cuts the token's text in two, by a longer token that always wins. Whether
+# any text at all gives a token can't be decided by trying; what is tried here is the token's
+# own text, alone and beside one more character:
+#
+# - The text alone, as a word of its own. That settles whole words.
+# - The text behind a character, and in front of one. Inside a word a marker model spells a
+#   token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
+#   the model does not know come first, since they merge with nothing; then its alphabet, and
+#   long tokens where the longest match wins.
+# - Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
+# - A byte-level token that is no whole characters is given to the merges alone, without the
+#   pre-tokenizer: what the rest of its characters would be, nothing says.
+#
+# A token that none of these trials gives is called unreachable. Special and added tokens are
+# not tried, as ordinary text never gives them; nor are the tokens of bytes that unknown
+# characters fall back to, many of which (`<0xFF>`) are in no UTF-8.
+#
+# Of a Unigram model the trials decide: the parts of a best path are best paths of their own
+# texts, so that a piece whose own text is split better is in none.
+
 
 #: Texts that are encoded at most, in all.
 TRIALS = 400_000
@@ -100,55 +293,6 @@ def unreachable(
     return Reach(tuple(tokenizer.tokens[id_] for id_ in waiting), 0, made, tuple(waiting))
 
 
-def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
-    """The ids of the tokens that ordinary text can give."""
-    apart = tokenizer.model.apart
-    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
-
-
-def text_ids(tokenizer: Tokenizer) -> list[int]:
-    """The same without the tokens of bytes that unknown characters fall back to."""
-    return [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
-
-
-def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
-    """Is it the token of a byte that unknown characters fall back to?"""
-    return tokenizer.recipe.is_byte_token(tokenizer.model.tokens[id_])
-
-
-def token_bytes(tokenizer: Tokenizer, id_: int) -> bytes:
-    """A token's bytes, markers included; of `<0x0A>` the byte that it stands for."""
-    data = tokenizer.model.tokens[id_]
-    return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
-
-
-def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
-    """The bytes of text that a token stands for: its own, without the word marker."""
-    token = tokenizer.model.tokens[id_]
-    if id_ in tokenizer.model.apart:
-        return token
-    if space := space_mark(tokenizer.recipe):
-        return token.removeprefix(space.encode())
-    return tokenizer.recipe.marker.removed_from(token)
-
-
-def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
-    """The text that could become the token: as `token_text`, with spaces for what stands
-    for spaces."""
-    if space := space_mark(tokenizer.recipe):
-        return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
-    return token_text(tokenizer, id_)
-
-
-def is_whole(text: bytes) -> bool:
-    """Does it consist of whole characters?"""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _merges_give(tokenizer: Tokenizer, id_: int, text: bytes) -> bool:
     ids, _, _ = tokenizer.encoder.replay(text, _EVERY_STEP)
     return ids == [id_]
@@ -193,91 +337,3 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
         starts = [token for token in tokens if not token.startswith(mark)]
         for start in sorted(starts, key=len, reverse=True)[:LONG_NEIGHBOURS]:
             yield start, b""
-
-
-def kind_of(tokenizer: Tokenizer, id_: int) -> str:
-    """One of the kinds above."""
-    model = tokenizer.model
-    if id_ in model.special_ids.values():
-        return "special"
-    if is_byte_token(tokenizer, id_):
-        return "byte"
-    if id_ in model.apart:
-        return "added"
-    traits = tokenizer.recipe.traits
-    if traits.learns_words:
-        return "word"
-    if traits.learns_characters:
-        return "character"
-    if traits.has_scores:
-        return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
-    if id_ in history_of(tokenizer).made_by:
-        return "merged"
-    if model.training is not None:
-        return "alphabet"
-    text = token_text(tokenizer, id_)
-    units = len(text) if tokenizer.recipe.is_byte_level else len(text.decode())
-    if units <= 1:
-        return "alphabet"
-    return "merged" if tokenizer.recipe.has_ranks else "other"
-
-
-#: Characters of several scripts.
-MIXED = "mixed"
-#: Nothing but characters that all scripts share: digits, punctuation, spaces.
-NONE = "none"
-#: Bytes that are no whole characters.
-PIECES = "pieces of characters"
-
-
-def script_of(text: bytes) -> str:
-    """The script of a text's characters, or one of the three words above. Characters that many
-    scripts share, and combining marks that take the script of their base, say nothing."""
-    try:
-        found = _native.scripts_of(text.decode())
-    except UnicodeDecodeError:
-        return PIECES
-    return MIXED if len(found) > 1 else found[0] if found else NONE
-
-
-def place_of(tokenizer: Tokenizer, id_: int) -> str:
-    """Where in a word an ordinary token stands, as far as its spelling says."""
-    token = tokenizer.model.tokens[id_]
-    marker = tokenizer.recipe.marker
-    mark = marker.text.encode()
-    if marker.is_continuation:
-        return "continuation" if token.startswith(mark) else "word start"
-    if marker.starts_words:
-        return "word start" if token.startswith(mark) else "continuation"
-    if marker.ends_words:
-        return "word end" if token.endswith(mark) else "before the word end"
-    if space := space_mark(tokenizer.recipe):
-        return "word start" if token.startswith(space.encode()) else "continuation"
-    if tokenizer.recipe.traits.learns_words:
-        return "whole word"
-    if tokenizer.recipe.traits.learns_characters:
-        return "any place"
-    return "space before" if token[:1].isspace() else "no space before"
-
-
-def content_of(text: bytes) -> str:
-    """What a token's text consists of, white space at its edges left out."""
-    try:
-        characters = text.decode().strip()
-    except UnicodeDecodeError:
-        return "pieces of characters"
-    if not characters:
-        return "white space" if text else "the word marker"
-    kinds = {_CONTENTS[unicodedata.category(char)[0]] for char in characters}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-_CONTENTS = {
-    "L": "letters",
-    "M": "letters",
-    "N": "digits",
-    "P": "punctuation",
-    "S": "punctuation",
-    "C": "control characters",
-    "Z": "white space",
-}

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.history import (
     MergeRecord,
+    Pair,
     check_merges,
     history_of,
     name_symbols,
     rounds,
 )
-from tokctl.analysis.explain.states import Criterion, Pair, as_trained, merged_places
+from tokctl.analysis.explain.states import Criterion, as_trained, merged_places
 from tokctl.analysis.replay.state import Ranked, Ranking, Scan, Tally, Timeline
 from tokctl.errors import TokctlError
 from tokctl.model import Round, byte_level

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.analysis.explain.history import history_of
-from tokctl.analysis.explain.states import Criterion, Pair
+from tokctl.analysis.explain.history import Pair, history_of
+from tokctl.analysis.explain.states import Criterion
 from tokctl.values import no_garbage
 
 if TYPE_CHECKING:

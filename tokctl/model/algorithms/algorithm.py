@@ -25,7 +25,7 @@ class Algorithm(NamedTuple):
         trainer: the key of its trainer in `tokctl.training.training.TRAINERS`.
         options: the command line's options that not every algorithm has, and this one has.
         token_kinds: the origins that its tokens have, in the order in which they are listed; see
-            `tokctl.analysis.explain.kinds`.
+            `tokctl.analysis.explain.vocabulary.kind_of`.
         exhausted: why a training ends before the vocabulary is full.
         huggingface: the model of Hugging Face tokenizers that segments alike, by segmentation;
             one that is missing can't be expressed there.

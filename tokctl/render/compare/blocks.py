@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tokctl.analysis.comparison.results import Comparison, Segmentation
+from tokctl.analysis.comparison.results import Comparison, ModelSegmentation
 from tokctl.analysis.metrics import METRICS
 from tokctl.render.compare import rows
 
@@ -155,7 +155,7 @@ def _stories(comparison: Comparison) -> Iterator[Block]:
         yield Paragraph(rows.COUNTED)
 
 
-def _tokens(cut: Segmentation) -> Tokens:
+def _tokens(cut: ModelSegmentation) -> Tokens:
     return Tokens(cut.shown)
 
 

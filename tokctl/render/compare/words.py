@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.analysis.comparison.results import Disagreement, Segmentation, WordStory
+from tokctl.analysis.comparison.results import Disagreement, ModelSegmentation, WordStory
 from tokctl.render.compare import rows
 from tokctl.render.compare.tables import GAP, broken, empty_table, folded, groups
 from tokctl.render.console import drawn
@@ -42,7 +42,7 @@ def disagreements(
         yield Text("none (words of more than 100 bytes are left out)")
         return
 
-    def cut(found: Segmentation) -> Text:
+    def cut(found: ModelSegmentation) -> Text:
         return folded(found.shown, max(width // 3, 12))
 
     fixed = max(cell_len(drawn(word.word)) for word in words)

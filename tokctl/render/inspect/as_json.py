@@ -20,8 +20,8 @@ from tokctl.analysis.explain import (
     MergeRecord,
     PairCount,
     PairCounts,
+    PreTokenState,
     ScoredWord,
-    StateWord,
     Summary,
     TextUse,
     TokenHistory,
@@ -70,7 +70,7 @@ def _pair(pair: PairCount) -> dict[str, Any]:
     return data
 
 
-def state(step: int, record: MergeRecord | None, words: Sequence[StateWord]) -> dict[str, Any]:
+def state(step: int, record: MergeRecord | None, words: Sequence[PreTokenState]) -> dict[str, Any]:
     return {
         "step": step,
         "merge": record and merge(record),

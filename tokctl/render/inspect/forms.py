@@ -13,7 +13,7 @@ from tokctl.analysis.explain import (
     FileFacts,
     MergeRecord,
     PairCounts,
-    StateWord,
+    PreTokenState,
     Summary,
     TextUse,
     TokenHistory,
@@ -69,7 +69,7 @@ def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> F
 
 
 def state(
-    step: int, merge: MergeRecord | None, words: Sequence[StateWord], limit: int | None
+    step: int, merge: MergeRecord | None, words: Sequence[PreTokenState], limit: int | None
 ) -> Forms:
     """A corpus state; `merge` is the step that led there. `limit` counts words."""
     return Forms(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.analysis.explain import MergeRecord, StateWord
+from tokctl.analysis.explain import MergeRecord, PreTokenState
 from tokctl.render.inspect.plain import as_lines, brief, brief_segmentation, shown
 from tokctl.wording import plural
 
@@ -17,13 +17,13 @@ from tokctl.wording import plural
 LONGEST = 60
 
 
-def state_lines(words: Sequence[StateWord]) -> str:
+def state_lines(words: Sequence[PreTokenState]) -> str:
     """Count and tokens of each word; of one that the step has changed, the tokens that it was
     before."""
     return as_lines(map(_fields, words))
 
 
-def _fields(word: StateWord) -> Iterator[str]:
+def _fields(word: PreTokenState) -> Iterator[str]:
     yield str(word.count)
     yield shown(word.tokens)
     if word.before is not None:
@@ -31,7 +31,7 @@ def _fields(word: StateWord) -> Iterator[str]:
 
 
 def show_state(
-    console: Console, words: Sequence[StateWord], merge: MergeRecord | None, limit: int
+    console: Console, words: Sequence[PreTokenState], merge: MergeRecord | None, limit: int
 ) -> None:
     """Up to `limit` words; `merge` is the step that led here, None before the first."""
     console.print(_title(merge))
@@ -57,7 +57,7 @@ def show_state(
     console.print(Text("; ".join(facts), style="dim"))
 
 
-def _fitting(words: Sequence[StateWord], limit: int) -> list[int]:
+def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
     """The places of the words to show: the first ones, and half of the lines are kept for
     words that the step has changed, which the tie rule may have put at the end."""
     if len(words) <= limit:
@@ -67,7 +67,7 @@ def _fitting(words: Sequence[StateWord], limit: int) -> list[int]:
     return sorted([*first, *changed])
 
 
-def _row(word: StateWord) -> tuple[Text, str, Text, Text]:
+def _row(word: PreTokenState) -> tuple[Text, str, Text, Text]:
     mark = Text("*", style="bold green") if word.changed else Text("")
     state = brief_segmentation(word.tokens, LONGEST, word.places)
     before = Text()

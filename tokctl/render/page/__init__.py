@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tokctl import __version__
-from tokctl.analysis.comparison import Comparison, Cut, Segmentation
+from tokctl.analysis.comparison import Comparison, Cut, ModelSegmentation
 from tokctl.analysis.explain import MergeRecord, Summary
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
@@ -138,7 +138,7 @@ def sample_rows(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str,
     ]
 
 
-def _cuts(cuts: Sequence[Segmentation], decks: Sequence[Deck], text: str) -> list[Any]:
+def _cuts(cuts: Sequence[ModelSegmentation], decks: Sequence[Deck], text: str) -> list[Any]:
     return [
         (deck.name, len(cut.tokens), deck.segmentation(cut, text))
         for deck, cut in zip(decks, cuts, strict=True)
@@ -491,7 +491,7 @@ class Deck:
         self.ids = {card.id for card in cards}
         self.by_token = {card.token: card.id for card in cards}
 
-    def segmentation(self, cut: Segmentation, text: str) -> Chips:
+    def segmentation(self, cut: ModelSegmentation, text: str) -> Chips:
         """A text as the model cuts it."""
         pairs = zip(cut.shown[:MOST], cut.ids[:MOST], strict=True)
         chips = (self._chip(token, id_) for token, id_ in pairs)
