@@ -27,8 +27,7 @@ from tokctl.analysis.explain import (
     token_history,
     unreachable,
 )
-from tokctl.analysis.explain.summary import place_of
-from tokctl.analysis.explain.vocabulary import kind_of
+from tokctl.analysis.explain.vocabulary import kind_of, place_of
 from tokctl.model.presets import DEFAULTS
 
 TEXTS = st.text(
