@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import TEXT, Models
 from tests.cli.run import Result, error, names, tokctl
 from tokctl import Tokenizer
-from tokctl.analysis.verification import peers
+from tokctl.analysis import verification
 
 
 def verified(models: Models, *more: str | Path, **world: Any) -> Result:
@@ -40,14 +40,14 @@ def test_the_same(models: Models, text: Path) -> None:
 def wrong_peer(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
     """tokenizers, with something about it that is not so."""
     pytest.importorskip("tokenizers")
-    right = peers.tokenizer_json
+    right = verification.tokenizer_json
 
-    def load(path: Path, model: Any) -> peers.Reader:
+    def load(path: Path, model: Any) -> verification.Reader:
         reader = right(path, model)
         made = {name: change(getattr(reader, name)) for name, change in changed.items()}
         return reader._replace(name="wrong 1", **made)
 
-    monkeypatch.setitem(peers.PEERS, "huggingface", (peers.Peer("wrong", load),))
+    monkeypatch.setitem(verification.PEERS, "huggingface", (verification.Peer("wrong", load),))
 
 
 def test_other_ids(
@@ -102,10 +102,10 @@ def test_a_library_that_fails(models: Models, text: Path, monkeypatch: pytest.Mo
     assert done.code == 1
     assert "\nwrong 1 fails at text.txt, line 1: no\n" in done.err
 
-    def load(path: Path, _model: Any) -> peers.Reader:
+    def load(path: Path, _model: Any) -> verification.Reader:
         raise ValueError(f"{path}: cut off")
 
-    monkeypatch.setitem(peers.PEERS, "huggingface", (peers.Peer("wrong", load),))
+    monkeypatch.setitem(verification.PEERS, "huggingface", (verification.Peer("wrong", load),))
     done = verified(models, "--verify", text)
     assert done.code == 1
     assert "\nwrong can't load it: out.json: cut off\n" in done.err

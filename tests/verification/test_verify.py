@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer, default_recipe, preset
-from tokctl.analysis.verification import PEERS, peers, verify
-from tokctl.analysis.verification.blocks import blocks
+from tokctl.analysis import verification
+from tokctl.analysis.verification import PEERS, text_blocks, verify
 from tokctl.model.parts import DECODERS, NORMALIZERS
 from tokctl.model.patterns import PATTERNS
 from tokctl.sources import Document
@@ -40,7 +40,7 @@ def document(data: bytes, step: int) -> Document:
     st.integers(1, 20),
 )
 def test_blocks_are_the_text_in_whole_lines(data: bytes, step: int, size: int) -> None:
-    found = list(blocks(document(data, step), size))
+    found = list(text_blocks(document(data, step), size))
     assert "".join(block.text for block in found) == data.decode()
     assert all(block.text.endswith("\n") for block in found[:-1])
     assert all(len(block.text.encode()) <= size or len(block.lines) == 1 for block in found)
@@ -55,7 +55,7 @@ def test_blocks_are_the_text_in_whole_lines(data: bytes, step: int, size: int) -
 @pytest.mark.parametrize("step", [1, 2, 100])
 def test_what_is_not_utf8_is_named_with_its_line(step: int) -> None:
     with pytest.raises(TokctlError, match=r"^a text: line 3 is not UTF-8\n"):
-        list(blocks(document(b"a\nb\n\xe6\x9d\nc\n", step), 3))
+        list(text_blocks(document(b"a\nb\n\xe6\x9d\nc\n", step), 3))
 
 
 def test_the_same(model: Tokenizer, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_every_loader_is_of_a_format_with_a_name() -> None:
 
 
 def agree(
-    model: Tokenizer, reader: peers.Reader, texts: Sequence[str], around: bool = False
+    model: Tokenizer, reader: verification.Reader, texts: Sequence[str], around: bool = False
 ) -> None:
     ids = model.encode_batch(texts, special=reader.special, add_special=around)
     assert reader.encode(texts, around) == ids
@@ -193,7 +193,7 @@ def test_tiktoken_with_what_lies_beside_it(tmp_path: Path) -> None:
     path.write_bytes(b"".join(b"%b %d\n" % (b64encode(token), id_) for id_, token in tokens))
     facts = {"name": "m", "pat_str": PATTERNS["gpt2"], "special_tokens": {"<|end|>": 272}}
     Path(f"{path}.json").write_text(json.dumps(facts))
-    reader = peers.tiktoken_ranks(path, model.model)
+    reader = verification.tiktoken_ranks(path, model.model)
     agree(model, reader, TEXTS)
     assert reader.token(model.vocabulary["lo"]) == "lo"
 
@@ -205,7 +205,7 @@ def test_bert(tmp_path: Path) -> None:
     path.write_text("".join(f"{token}\n" for token in model.tokens), encoding="utf-8")
     texts = ["Low LOWER newest", "東京 wide"]
     for where in (path, tmp_path):
-        reader = peers.bert_vocab(where, model.model)
+        reader = verification.bert_vocab(where, model.model)
         agree(model, reader, texts)
         agree(model, reader, texts, around=True)
 
@@ -216,7 +216,7 @@ def test_vocab_and_merges(model: Tokenizer, tmp_path: Path) -> None:
     names = model.tokens
     merges = "".join(f"{names[merge.left]} {names[merge.right]}\n" for merge in model.merges)
     (tmp_path / "merges.txt").write_text(f"#version: 0.2\n{merges}")
-    agree(model, peers.vocab_merges(tmp_path, model.model), TEXTS)
+    agree(model, verification.vocab_merges(tmp_path, model.model), TEXTS)
 
 
 def test_vocab_and_merges_of_characters(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_vocab_and_merges_of_characters(tmp_path: Path) -> None:
     theirs.save_model(str(tmp_path))
     theirs.save(str(tmp_path / "tokenizer.json"))
     model = Tokenizer.load(tmp_path / "tokenizer.json")
-    agree(model, peers.vocab_merges(tmp_path, model.model), ["low newest", "wide lost"])
+    agree(model, verification.vocab_merges(tmp_path, model.model), ["low newest", "wide lost"])
 
 
 def test_a_folder(model: Tokenizer, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_folder(model: Tokenizer, tmp_path: Path) -> None:
     model.save(tmp_path / "tokenizer.json", "huggingface")
     config = {"tokenizer_class": "PreTrainedTokenizerFast"}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    for load in (peers.auto_tokenizer, peers.tokenizer_json):
+    for load in (verification.auto_tokenizer, verification.tokenizer_json):
         agree(model, load(tmp_path, model.model), TEXTS)
 
 
@@ -244,20 +244,20 @@ def test_a_panic_is_a_difference(
     class Panic(BaseException):
         """As PyO3 raises it."""
 
-    def load(_path: Path, _model: Any) -> peers.Reader:
+    def load(_path: Path, _model: Any) -> verification.Reader:
         def encode(_texts: Sequence[str], _around: bool) -> list[list[int]]:
             raise Panic("at the disco")
 
-        return peers.Reader("panicky", encode, str, str)
+        return verification.Reader("panicky", encode, str, str)
 
-    monkeypatch.setitem(PEERS, "tokctl", (peers.Peer("panicky", load),))
+    monkeypatch.setitem(PEERS, "tokctl", (verification.Peer("panicky", load),))
     model.save(tmp_path / "m.json")
     (difference,) = verify(model, tmp_path / "m.json", TEXTS).differences
     assert str(difference) == "panicky fails at text 1, line 1: at the disco"
-    monkeypatch.setitem(PEERS, "tokctl", (peers.Peer("stopped", _interrupted),))
+    monkeypatch.setitem(PEERS, "tokctl", (verification.Peer("stopped", _interrupted),))
     with pytest.raises(KeyboardInterrupt):
         verify(model, tmp_path / "m.json", TEXTS)
 
 
-def _interrupted(_path: Path, _model: Any) -> peers.Reader:
+def _interrupted(_path: Path, _model: Any) -> verification.Reader:
     raise KeyboardInterrupt

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.containers import Container
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, Input, Static
 
 from tokctl.analysis.replay import ARRANGEMENTS, Frame, Replay, RoundFrame, RoundReplay, Stage
 from tokctl.errors import TokctlError
-from tokctl.watch.drawing import plain
-from tokctl.watch.follow import Follow
-from tokctl.watch.help import Help
+from tokctl.watch.drawing import boxes, lines, plain, row
 from tokctl.watch.keys import KEYS
-from tokctl.watch.pairs import Pairs
-from tokctl.watch.panel import Panel
-from tokctl.watch.prompt import Prompt
-from tokctl.watch.rounds import Rounds
-from tokctl.watch.top import Top
-from tokctl.watch.words import Words
+from tokctl.watch.panels import Follow, Pairs, Panel, Rounds, Top, Words
 
 #: Steps per second of going on by itself.
 SPEEDS = (0.5, 1, 2, 4, 8, 16)
@@ -280,3 +276,69 @@ class WatchApp(App[None]):
         self._stop()
         self.say("")
         self.push_screen(Help())
+
+
+class Prompt(Input):
+    """Hidden until something is asked; Enter answers, Esc gives up."""
+
+    BINDINGS = [Binding("escape", "close", show=False)]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__(id="prompt", compact=True, select_on_focus=False)
+        self.display = False
+        self._answer: Callable[[str], None] = lambda _: None
+
+    def ask(self, question: str, answer: Callable[[str], None]) -> None:
+        """Shows the line; `answer` gets what is typed."""
+        self._answer = answer
+        self.value = ""
+        self.placeholder = question
+        self.border_title = None
+        self.display = True
+        self.focus()
+
+    def action_close(self) -> None:
+        self.display = False
+        self.screen.set_focus(None)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_close()
+        self._answer(event.value)
+
+
+#: Keys that scroll the help instead of closing it.
+_SCROLLING = {"up", "down", "pageup", "pagedown", "home", "end"}
+
+
+class Help(ModalScreen[None]):
+    """Any key closes it, but those that scroll."""
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(_help_text(), markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key not in _SCROLLING:
+            event.stop()
+            self.dismiss()
+
+    def on_click(self) -> None:
+        self.dismiss()
+
+
+def _help_text() -> Content:
+    width = max(len(key.shown) for key in KEYS)
+    rows = [row(("Keys", "bold"))]
+    rows += [row((f"{key.shown:<{width}}  ", "bold"), key.what) for key in KEYS]
+    rows += [
+        row(""),
+        row(("How to read it", "bold")),
+        row("* marks words that the step changes; heavy bars stand"),
+        row("around the token it made: ", boxes(["n", "ew", "est"], [1])),
+        row("▸ marks the pair it took, ! pairs that training may"),
+        row("not merge. Spaces show as ␣, what a terminal would"),
+        row("obey as \\x1b. Click a word to follow it, and the bar"),
+        row("to go there."),
+    ]
+    return lines(rows)

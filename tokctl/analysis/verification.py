@@ -1,0 +1,613 @@
+"""Does a file give what the model gave? Ids and decoded text, compared on texts.
+
+`verify` loads a file with tokctl, and with the libraries that define its format where they are
+installed, and encodes texts with each of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokctl import formats
+from tokctl.errors import TokctlError
+from tokctl.sources import Document, Records, Source, flat, open_sources
+from tokctl.tokenizer.texts import whole_lines
+from tokctl.wording import plural
+
+if TYPE_CHECKING:
+    from tokctl.model import FilledRecipe
+    from tokctl.tokenizer import Tokenizer
+
+#: Ids that are shown before the first one that differs, and from there on.
+_BEFORE, _AFTER = 2, 4
+#: Characters that are shown around the place where decoded texts differ.
+_CONTEXT = 20
+
+#: Bytes of a block of lines, unless a line is longer.
+_BLOCK_SIZE = 1 << 18
+
+#: Ids with their tokens.
+Tokens = tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where a reader of the file gives something else.
+
+    Attributes:
+        reader: `tokctl`, or the library with its version.
+        what: `ids`, `text` (the ids are the same, and decode to another text) or `error`.
+        text: name of the text; empty where the file could not be loaded.
+        line, column: from 1; the column counts characters. Of a source of records the number of
+            the record, and the character of its text.
+        before, found: ids with tokens around that place, of the model and of the reader.
+        said: the two decoded texts around the place where they differ, or the error.
+        unit: what `line` counts: `line` or `row`.
+    """
+
+    reader: str
+    what: str
+    text: str = ""
+    line: int = 0
+    column: int = 0
+    before: Tokens = ()
+    found: Tokens = ()
+    said: tuple[str, ...] = ()
+    unit: str = "line"
+
+    @property
+    def place(self) -> str:
+        """`book.txt, line 3, column 14`."""
+        return f"{self.text}, {self.unit} {self.line}, column {self.column}"
+
+    def __str__(self) -> str:
+        if self.what == "error" and not self.text:
+            return f"{self.reader} can't load it: {self.said[0]}"
+        if self.what == "error":
+            return f"{self.reader} fails at {self.text}, {self.unit} {self.line}: {self.said[0]}"
+        other = "other ids" if self.what == "ids" else "another text for the same ids"
+        return f"{self.reader} gives {other}: {self.place}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification compared, and what differs.
+
+    Attributes:
+        lines, ids: of the texts, as the model before encodes them line by line.
+        left_out: lines with a character that the model has no token for.
+        readers: those that were compared, whether they agree or not.
+        not_compared: readers that were not, as sentences that say why.
+        differences: the first one of each reader that does not agree.
+    """
+
+    lines: int
+    ids: int
+    left_out: int
+    readers: tuple[str, ...]
+    not_compared: tuple[str, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def same(self) -> bool:
+        """Do all readers give the same ids and the same text?"""
+        return not self.differences
+
+    def __str__(self) -> str:
+        if self.differences:
+            return "\n".join(map(str, self.differences))
+        same = f"the same {plural(self.ids, 'id')} in {plural(self.lines, 'line')}"
+        return f"{same}: {', '.join(self.readers)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would hold it."""
+        return {"same": self.same, **asdict(self)}
+
+
+def verify(
+    tokenizer: Tokenizer,
+    other: Tokenizer | str | Path,
+    texts: Iterable[str | Path | Source],
+    *,
+    format: str | None = None,  # noqa: A002
+    around: bool = True,
+) -> Verification:
+    """Compares a model with a file of it: ids and decoded text, line by line and many lines
+    at once.
+
+    Args:
+        tokenizer: the model before.
+        other: a file or folder, which is loaded with tokctl and with the libraries that
+            define its format; or another tokenizer.
+        texts: a str is a text; a path is a file of any form, or a folder; or sources of
+            `tokctl.sources`. Texts are compared line by line, those of records one by one.
+        format: of the file; by default the one that it is told to be.
+        around: compares special tokens that the model puts around texts, too.
+
+    Raises:
+        TokctlError: a text can't be read, or is not UTF-8.
+    """
+    readers, not_compared, differences = readers_of(tokenizer, other, format)
+    compared = tuple(reader.name for reader in readers)
+    compared += tuple(found.reader for found in differences)
+    lines = ids = left_out = 0
+    for block in chain.from_iterable(map(_blocks, texts, count(1))):
+        own = _ModelBlock(tokenizer, block)
+        lines += len(own.lines)
+        ids += sum(len(row) for row in own.rows("none") if row is not None)
+        left_out += sum(row is None for row in own.rows("none"))
+        for reader in list(readers):
+            if found := _first_difference(own, reader, around):
+                differences.append(found)
+                readers.remove(reader)
+    return Verification(lines, ids, left_out, compared, not_compared, tuple(differences))
+
+
+def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
+    if isinstance(text, str):
+        data = text.encode("utf-8", "surrogatepass")
+        text = Document(f"text {number}", len(data), lambda: iter([data]))
+    for source in open_sources([text]) if isinstance(text, Path) else [text]:
+        yield from text_blocks(source)
+
+
+class _ModelBlock:
+    """A block as the model before encodes it; None for a text that it has no ids for."""
+
+    def __init__(self, tokenizer: Tokenizer, block: Block) -> None:
+        self.tokenizer = tokenizer
+        self.block = block
+        self.lines = block.lines
+        self._rows: dict[tuple[str, bool], list[list[int] | None]] = {}
+
+    def rows(self, special: str) -> list[list[int] | None]:
+        """The ids of each line."""
+        return self._kept(self.lines, special, False)
+
+    def rows_around(self, special: str) -> list[list[int] | None]:
+        """The ids of each line with the special tokens around it; of the first line alone where
+        there are none, which shows whether others put some there."""
+        puts = self.tokenizer.post_processor.added_tokens_count()
+        return self._kept(self.lines if puts else self.lines[:1], special, True)
+
+    def whole(self, special: str) -> list[int] | None:
+        """The ids of all lines as one text."""
+        return self._encode([self.block.text], special, False)[0]
+
+    def _kept(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+        key = special, around
+        if key not in self._rows:
+            self._rows[key] = self._encode(texts, special, around)
+        return self._rows[key]
+
+    def _encode(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+        encode = self.tokenizer.encode_batch
+        try:
+            return list(encode(texts, special=special, add_special=around))
+        except TokctlError:
+            if len(texts) == 1:
+                return [None]
+            return [self._encode([text], special, around)[0] for text in texts]
+
+
+def _first_difference(own: _ModelBlock, reader: Reader, around: bool) -> Difference | None:
+    block = own.block
+    rows = own.rows(reader.special)
+    for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
+        row, line = rows[number - block.line], own.lines[number - block.line]
+        if row is None:
+            continue
+        if found := _compared(own, reader, line, number, row, ids):
+            return found
+    if (
+        block.text
+        and own.lines != [block.text]
+        and (whole := own.whole(reader.special)) is not None
+    ):
+        (ids,) = _theirs(reader, [block.text], [whole])
+        if found := _compared(own, reader, block.text, block.line, whole, ids):
+            return found
+    if around and reader.puts_around:
+        rows = own.rows_around(reader.special)
+        lines = own.lines[: len(rows)]
+        for number, ids in enumerate(_theirs(reader, lines, rows, around=True), block.line):
+            row, line = rows[number - block.line], lines[number - block.line]
+            if row is not None and ids != row:
+                return _compared(own, reader, line, number, row, ids)
+    return None
+
+
+def _theirs(
+    reader: Reader, texts: Sequence[str], rows: Sequence[list[int] | None], *, around: bool = False
+) -> Iterator[list[int] | BaseException]:
+    """The reader's ids of each text that the model has ids for, or what it raises."""
+    wanted = [text for text, row in zip(texts, rows, strict=True) if row is not None]
+    try:
+        found = iter(reader.encode(wanted, around) if wanted else [])
+    except BaseException as error:
+        reason(error)
+        if len(texts) == 1:
+            yield error
+            return
+        for text, row in zip(texts, rows, strict=True):
+            yield from _theirs(reader, [text], [row], around=around)
+        return
+    for row in rows:
+        yield [] if row is None else next(found)
+
+
+def _compared(
+    own: _ModelBlock,
+    reader: Reader,
+    text: str,
+    line: int,
+    row: list[int],
+    ids: list[int] | BaseException,
+) -> Difference | None:
+    """The difference of one text; `line` is that of its first character, or its number."""
+    tokenizer, block = own.tokenizer, own.block
+
+    def found(what: str, place: int, said: tuple[str, ...] = ()) -> Difference:
+        """What was found at a character of the text."""
+        if block.documents:
+            at = line, place + 1
+        else:
+            lines = text[:place].split("\n")
+            at = line + len(lines) - 1, len(lines[-1]) + 1
+        return Difference(reader.name, what, block.name, *at, said=said, unit=block.unit)
+
+    if isinstance(ids, BaseException):
+        return replace(found("error", 0, (reason(ids),)), column=0)
+    if ids != row:
+        at = _first_differing(row, ids)
+        return replace(
+            found("ids", _character(tokenizer, text, reader.special, row, at)),
+            before=_tokens_around(row, at, lambda id_: tokenizer.tokens[id_]),
+            found=_tokens_around(ids, at, reader.token),
+        )
+    before = tokenizer.decode(row, errors="replace")
+    try:
+        after = reader.decode(ids)
+    except BaseException as error:
+        return replace(found("error", 0, (reason(error),)), column=0)
+    if before == after:
+        return None
+    at = _first_differing(before, after)
+    part = slice(max(0, at - _CONTEXT), at + _CONTEXT)
+    # The decoded text has the lines of the text, as far as both are the same.
+    text = before
+    return found("text", at, (before[part], after[part]))
+
+
+def _first_differing(before: Sequence[object], after: Sequence[object]) -> int:
+    """Where two sequences differ first."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(before), len(after)))
+
+
+def _character(tokenizer: Tokenizer, text: str, special: str, row: list[int], at: int) -> int:
+    """Where in the text the token stands that differs first."""
+    encoding = tokenizer.encode(text, special=special)
+    if encoding.ids != row:  # with special tokens around it
+        return 0
+    return encoding.offsets[at][0] if at < len(encoding.offsets) else len(text)
+
+
+def _tokens_around(ids: list[int], at: int, token: Callable[[int], str]) -> Tokens:
+    found = []
+    for id_ in ids[max(0, at - _BEFORE) : at + _AFTER]:
+        try:
+            found.append((id_, token(id_)))
+        except BaseException as error:
+            reason(error)
+            found.append((id_, "?"))
+    return tuple(found)
+
+
+# -- Texts in blocks, so that a text of any size can be compared
+
+
+class Block(NamedTuple):
+    """Some lines of a text, or documents of a source of records.
+
+    Attributes:
+        line: the number of the first line, or of the first document in its source, from 1.
+        text: the lines; empty where these are documents.
+        documents: each is compared whole, and by itself.
+        unit: what `line` counts: `line` or `row`.
+    """
+
+    name: str
+    line: int
+    text: str
+    documents: tuple[str, ...] = ()
+    unit: str = "line"
+
+    @property
+    def lines(self) -> list[str]:
+        """What is encoded at a time: the lines without their ends, or the documents. A line ends
+        at a line feed and nowhere else."""
+        if self.documents:
+            return list(self.documents)
+        lines = self.text.split("\n")
+        return lines if lines[-1] else lines[:-1]
+
+
+def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
+    """The blocks of a text; TokctlError where it is not UTF-8: the libraries take nothing
+    else."""
+    for one in flat([source]):
+        if isinstance(one, Document):
+            yield from _of_lines(one, size)
+        else:
+            yield from _of_documents(one)
+
+
+def _of_lines(document: Document, size: int) -> Iterator[Block]:
+    line = 1
+    for data in _cut(whole_lines(document.blocks()), size):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            line += data.count(b"\n", 0, error.start)
+            raise _not_utf8(document.name, "line", line) from None
+        yield Block(document.name, line, text)
+        line += data.count(b"\n")
+
+
+def _of_documents(records: Records) -> Iterator[Block]:
+    for batch in records.batches():
+        documents = []
+        for number, data in enumerate(batch.texts, batch.first):
+            try:
+                documents.append(data.decode())
+            except UnicodeDecodeError:
+                raise _not_utf8(records.name, records.unit, number) from None
+        # How often one counts is nothing to compare.
+        if documents:
+            yield Block(records.name, batch.first, "", tuple(documents), records.unit)
+
+
+def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
+    return TokctlError(f"{name}: {unit} {number} is not UTF-8", "verify with a text that is")
+
+
+def _cut(parts: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The parts in blocks of whole lines, of up to `size` bytes or one line."""
+    for part in parts:
+        start = 0
+        while start < len(part):
+            end = start + size
+            if end < len(part):
+                end = part.rfind(b"\n", start, end) + 1 or part.find(b"\n", end) + 1 or len(part)
+            yield part[start:end]
+            start = end
+
+
+# -- Readers of a file: tokctl, and the libraries that define its format
+
+
+class Reader(NamedTuple):
+    """A file as a library has loaded it.
+
+    Attributes:
+        name: the library, with its version.
+        encode: the ids of each text; the second argument says whether with the special tokens
+            that the model puts around.
+        decode: the text of ids; U+FFFD for what is not UTF-8.
+        token: what it calls an id.
+        special: which special tokens it finds in a text: `all` or `none`.
+        puts_around: does it know the special tokens that the model puts around?
+    """
+
+    name: str
+    encode: Callable[[Sequence[str], bool], list[list[int]]]
+    decode: Callable[[list[int]], str]
+    token: Callable[[int], str]
+    special: str = "all"
+    puts_around: bool = False
+
+
+def readers_of(
+    tokenizer: Tokenizer, other: Tokenizer | str | Path, format_name: str | None
+) -> tuple[list[Reader], tuple[str, ...], list[Difference]]:
+    """The readers, why others are none, and who fails to load the file."""
+    from tokctl.tokenizer import Tokenizer
+
+    if isinstance(other, Tokenizer):
+        return [_own_reader(other)], (), []
+    readers: list[Reader] = []
+    failed: list[Difference] = []
+    reasons: list[str] = []
+    try:
+        if format_name is None or formats.named(format_name).reads:
+            loaded = Tokenizer.load(other)
+            format_name = format_name or loaded.format
+            readers.append(_own_reader(loaded))
+    except TokctlError as error:
+        failed.append(Difference("tokctl", "error", said=(error.message,)))
+    why = formats.obstacle(tokenizer.model) if format_name == "tokctl" else None
+    for peer in PEERS.get(format_name or "", ()):
+        if why:
+            reasons.append(f"{peer.package} refuses the file: {why}")
+            continue
+        try:
+            readers.append(peer.load(Path(other), tokenizer.model))
+        except ImportError:
+            reasons.append(f"{peer.package} is not installed")
+        except BaseException as error:
+            failed.append(Difference(peer.package, "error", said=(reason(error),)))
+    return readers, tuple(reasons), failed
+
+
+def _own_reader(tokenizer: Tokenizer) -> Reader:
+    def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
+        return tokenizer.encode_batch(texts, special="all", add_special=around)
+
+    return Reader(
+        "tokctl",
+        encode,
+        lambda ids: tokenizer.decode(ids, errors="replace"),
+        lambda id_: tokenizer.tokens[id_] if id_ < tokenizer.vocab_size else "?",
+        puts_around=True,
+    )
+
+
+def reason(error: BaseException) -> str:
+    """What a library says. Its panics are no `Exception`."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit)):
+        raise error
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _with_version(package: str) -> str:
+    return f"{package} {version(package)}"
+
+
+def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False) -> Reader:
+    def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
+        return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
+
+    return Reader(
+        _with_version("tokenizers"),
+        encode,
+        lambda ids: str(theirs.decode(ids, skip_special_tokens=False)),
+        lambda id_: str(theirs.id_to_token(id_)),
+        special,
+        puts_around,
+    )
+
+
+def tokenizer_json(path: Path, _model: FilledRecipe) -> Reader:
+    """`tokenizer.json`, or the one in a folder."""
+    import tokenizers
+
+    file = path / "tokenizer.json" if path.is_dir() else path
+    return _tokenizers(tokenizers.Tokenizer.from_file(str(file)), puts_around=True)
+
+
+def auto_tokenizer(path: Path, _model: FilledRecipe) -> Reader:
+    """A folder, as transformers' `AutoTokenizer` takes it."""
+    # Else it warns that PyTorch is missing, which is not needed here.
+    quiet = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
+    os.environ.setdefault(quiet, "1")
+    import transformers
+
+    theirs = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+
+    def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
+        found = theirs(list(texts), add_special_tokens=around, verbose=False)
+        return [list(ids) for ids in found["input_ids"]]
+
+    def decode(ids: list[int]) -> str:
+        return str(
+            theirs.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        )
+
+    def token(id_: int) -> str:
+        return str(theirs.convert_ids_to_tokens(id_))
+
+    return Reader(_with_version("transformers"), encode, decode, token, puts_around=True)
+
+
+def vocab_merges(path: Path, model: FilledRecipe) -> Reader:
+    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters."""
+    import tokenizers
+
+    folder = path if path.is_dir() else path.parent
+    files = str(folder / "vocab.json"), str(folder / "merges.txt")
+    if model.recipe.is_byte_level:
+        return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
+    return _tokenizers(tokenizers.CharBPETokenizer.from_file(*files), special="none")
+
+
+def bert_vocab(path: Path, model: FilledRecipe) -> Reader:
+    """BERT's `vocab.txt`; whether text is lowercased is for the caller to say."""
+    from tokenizers import BertWordPieceTokenizer
+
+    options: dict[str, Any] = {"lowercase": False}
+    for part in model.recipe.normalizers:
+        settings = part.to_dict()
+        if part.kind == "bert":
+            names = ("lowercase", "clean_text", "handle_chinese_chars", "strip_accents")
+            options = {"lowercase": True} | {n: settings[n] for n in names if n in settings}
+        elif part.kind == "lowercase":
+            options["lowercase"] = True
+    file = path / "vocab.txt" if path.is_dir() else path
+    return _tokenizers(BertWordPieceTokenizer(str(file), **options), puts_around=True)
+
+
+def tiktoken_ranks(path: Path, _model: FilledRecipe) -> Reader:
+    """tiktoken's ranks, with the pattern and the special tokens that lie beside them."""
+    import tiktoken
+
+    # Its own reader of the file keeps a copy in a cache by the path, not by the content.
+    ranks = {}
+    for line in path.read_bytes().splitlines():
+        spelled, rank = line.split()
+        ranks[base64.b64decode(spelled)] = int(rank)
+    facts = json.loads(Path(f"{path}.json").read_bytes())
+    theirs = tiktoken.Encoding(**facts, mergeable_ranks=ranks)
+
+    def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
+        return theirs.encode_ordinary_batch(list(texts), num_threads=1)
+
+    def token(id_: int) -> str:
+        return theirs.decode_single_token_bytes(id_).decode("utf-8", "backslashreplace")
+
+    return Reader(_with_version("tiktoken"), encode, theirs.decode, token, "none")
+
+
+def sentencepiece_model(path: Path, _model: FilledRecipe) -> Reader:
+    """SentencePiece's `.model`."""
+    import sentencepiece
+
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+
+    def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
+        return [theirs.encode(text) for text in texts]
+
+    return Reader(
+        _with_version("sentencepiece"),
+        encode,
+        lambda ids: str(theirs.decode(ids)),
+        lambda id_: str(theirs.id_to_piece(id_)),
+        "none",
+    )
+
+
+class Peer(NamedTuple):
+    """A library that defines a format.
+
+    Attributes:
+        package: as it is installed.
+        load: takes the path (a file or a folder) and the model before, which says what the file
+            leaves to its caller. It raises ImportError where the library is not installed.
+    """
+
+    package: str
+    load: Callable[[Path, FilledRecipe], Reader]
+
+
+#: By the name of the format.
+PEERS: dict[str, tuple[Peer, ...]] = {
+    "tokctl": (Peer("tokenizers", tokenizer_json),),
+    "huggingface": (Peer("tokenizers", tokenizer_json),),
+    "huggingface-folder": (
+        Peer("transformers", auto_tokenizer),
+        Peer("tokenizers", tokenizer_json),
+    ),
+    "vocab-merges": (Peer("tokenizers", vocab_merges),),
+    "bert-vocab": (Peer("tokenizers", bert_vocab),),
+    "tiktoken": (Peer("tiktoken", tiktoken_ranks),),
+    "sentencepiece": (Peer("sentencepiece", sentencepiece_model),),
+}
