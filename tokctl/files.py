@@ -63,7 +63,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 #: Is a temporary file being made, so that nobody knows its name yet? Who turns signals into
-#: exceptions waits until it is over (`tokctl.cli.ending`): else it would stay.
+#: exceptions waits until it is over (`tokctl.cli.world`): else it would stay.
 is_making = False
 
 

@@ -13,9 +13,7 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tokctl.cli import progress
-from tokctl.cli.progress import Bars, wording
-from tokctl.cli.progress.meter import Meter
-from tokctl.cli.progress.phases import State, phase_of
+from tokctl.cli.progress import Bars, Meter, State
 from tokctl.cli.world import World
 
 Models = dict[str, Path]
@@ -196,11 +194,11 @@ def test_a_call_costs_a_look_at_the_clock(clock: Clock) -> None:
         assert clock.looks == before
 
 
-def test_nothing_that_shows_is_imported_for_short_work(clock: Clock) -> None:
+def test_nothing_is_shown_of_short_work(clock: Clock) -> None:
     made = world("log")
     with Bars(made) as bars:
         steadily(clock, bars, "encode", None, 1)
-        assert bars._tracker is None
+        assert bars._shown is None
 
 
 def rates(second_by_second: Iterator[int], total: int) -> list[tuple[float, float]]:
@@ -251,7 +249,7 @@ def test_what_was_there_before_makes_nothing_fast() -> None:
     ],
 )  # fmt: skip
 def test_sizes(count: float, text: str) -> None:
-    assert wording.size(count) == text
+    assert progress.size(count) == text
 
 
 @pytest.mark.parametrize(
@@ -262,16 +260,16 @@ def test_sizes(count: float, text: str) -> None:
     ],
 )  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
-    assert wording.duration(seconds) == text
+    assert progress.duration(seconds) == text
 
 
 def test_sentences() -> None:
-    state = State(phase_of("merge"), 5_000, 10_000, rate=1_234.5, left=4.2)
-    assert wording.sentence(state) == "merge: 5,000 of 10,000 ids (50%), 1,234 ids/s, 4 s left"
-    assert wording.sentence(State(phase_of("new"), 3, None, rate=2.0)) == "new: 3"
+    state = State("merge", 5_000, 10_000, rate=1_234.5, left=4.2)
+    assert progress.sentence(state) == "merge: 5,000 of 10,000 ids (50%), 1,234 ids/s, 4 s left"
+    assert progress.sentence(State("new", 3, None, rate=2.0)) == "new: 3"
     # 100% is when all is done, and a total that was too small is no 110%.
-    assert wording.percent(State(phase_of("encode"), 9_999, 10_000)) == "99%"
-    assert wording.percent(State(phase_of("encode"), 11_000, 10_000)) == "100%"
+    assert progress.percent(State("encode", 9_999, 10_000)) == "99%"
+    assert progress.percent(State("encode", 11_000, 10_000)) == "100%"
 
 
 def test_decode_tells_what_it_reads(models: Models) -> None:

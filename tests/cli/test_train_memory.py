@@ -14,7 +14,7 @@ import pytest
 from tests.cli.run import error, names, process, tokctl
 from tests.exact.spilled import document, records
 from tokctl import TokctlError
-from tokctl.cli import sizes, train_output
+from tokctl.cli import train
 from tokctl.model.presets import BPE
 from tokctl.sources import Source
 from tokctl.training import counts
@@ -63,14 +63,14 @@ def test_more_is_left_than_was_allowed() -> None:
      ("0.5GiB", 1 << 29), ("1T", 1 << 40), (" 32768K ", 1 << 25)],
 )  # fmt: skip
 def test_sizes(given: str, bytes_: int) -> None:
-    assert sizes.size_of("--memory", given, 16 << 20) == bytes_
-    assert sizes.size_of("--memory", sizes.spoken(bytes_)) == pytest.approx(bytes_, rel=0.005)
+    assert train.size_of("--memory", given, 16 << 20) == bytes_
+    assert train.size_of("--memory", train.spoken(bytes_)) == pytest.approx(bytes_, rel=0.005)
 
 
 @pytest.mark.parametrize("given", ["", "G", "-1G", "2GB", "2 G", "1e9", "two", "1_000M", "٣M"])
 def test_no_sizes(given: str) -> None:
     with pytest.raises(TokctlError, match="--memory can't be"):
-        sizes.size_of("--memory", given)
+        train.size_of("--memory", given)
 
 
 def test_too_little_memory_is_refused_before_a_text_is_read() -> None:
@@ -104,11 +104,11 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 def test_temporary_files_go_beside_the_model_unless_a_folder_is_named(tmp_path: Path) -> None:
     environ: dict[str, str] = {}
     world: Any = SimpleNamespace(environ=environ)
-    found = train_output.temporary_folder(world, str(tmp_path / "m.json"))
+    found = train.temporary_folder(world, str(tmp_path / "m.json"))
     assert found == str(tmp_path)
-    assert train_output.temporary_folder(world, "/dev/null") is None
+    assert train.temporary_folder(world, "/dev/null") is None
     environ["TMPDIR"] = "/elsewhere"
-    assert train_output.temporary_folder(world, str(tmp_path / "m.json")) == "/elsewhere"
+    assert train.temporary_folder(world, str(tmp_path / "m.json")) == "/elsewhere"
 
 
 def test_counts_are_written_before_the_training() -> None:
@@ -165,13 +165,13 @@ def test_a_model_is_named_after_its_first_source(
     (tmp_path / "here" / "texts").mkdir(parents=True)
     (tmp_path / "here" / "v1.5").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    assert train_output.stem(source) == expected
+    assert train.stem(source) == expected
 
 
 def test_a_pattern_and_a_list_give_the_name_of_their_first_file() -> None:
     read: list[Source] = [document("corpus/a.txt", b""), records("b.jsonl", [])]
     for files in (["corpus/*.txt", "b.jsonl"], []):
-        assert train_output.model_path(None, files, read, BPE) == "a.bpe.json"
+        assert train.model_path(None, files, read, BPE) == "a.bpe.json"
     Path("c.txt").write_bytes(b"")
-    assert train_output.model_path(None, ["c.txt"], read, BPE) == "c.bpe.json"
-    assert train_output.model_path("o", ["c.txt"], read, BPE) == "o"
+    assert train.model_path(None, ["c.txt"], read, BPE) == "c.bpe.json"
+    assert train.model_path("o", ["c.txt"], read, BPE) == "o"

@@ -10,7 +10,7 @@ import pytest
 import tokctl
 from tokctl.cli.app import EPILOG
 from tokctl.cli.options import PROGRESS
-from tokctl.cli.progress.phases import PHASES
+from tokctl.cli.progress import PHASES
 from tokctl.cli.shells import manners
 from tokctl.errors import ExitCode
 

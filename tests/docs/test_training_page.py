@@ -14,8 +14,8 @@ import pytest
 from tests.cli.run import tokctl
 from tests.exact.spilled import BYTES, counted, records
 from tokctl import formats
-from tokctl.cli import sizes
-from tokctl.cli.train_checks import LEAST_MEMORY
+from tokctl.cli import train
+from tokctl.cli.train import LEAST_MEMORY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    tokctl (train .+)$", PAGE, re.MULTILINE)
@@ -28,7 +28,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: str) -> None:
 
 
 def test_the_least_memory_is_what_the_page_says() -> None:
-    assert f"; {sizes.spoken(LEAST_MEMORY)} is the least" in PAGE.replace("\n", " ")
+    assert f"; {train.spoken(LEAST_MEMORY)} is the least" in PAGE.replace("\n", " ")
 
 
 def test_the_commands_are_taken() -> None:

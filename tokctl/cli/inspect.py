@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import checking, options, paging, reports, streams
+from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed as joined
 
 if TYPE_CHECKING:
+    from tokctl.analysis.health import Health
     from tokctl.render.inspect import Forms
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -106,7 +107,7 @@ def inspect(
     pictured = "--html" if html is not None or plot is not None else None
     question = questions[0] if questions else pictured
     _check_companions(question, limit, nbest, errors)
-    checking.check_options(question, fail_on)
+    check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     inputs = [*arguments, *([model] if model else []), *sources.lists]
     others = [*questions, *["--json"] * as_json]
@@ -138,9 +139,9 @@ def inspect(
         return None
     if check:
         opened = sources.open(world, texts) if texts or listed else None
-        health = checking.health_of(tokenizer, opened, errors, limit)
+        health = health_of(tokenizer, opened, errors, limit)
         _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
-        checking.fail_if_asked(health, fail_on)
+        fail_if_asked(health, fail_on)
         return None
 
     def read() -> list[tuple[bytes, int]]:
@@ -355,3 +356,28 @@ def _write_json(world: World, data: dict[str, Any]) -> None:
     import orjson
 
     world.stdout.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def check_options(question: str | None, fail_on: str | None) -> None:
+    """TokctlError where `--fail-on` stands alone or says what is no severity."""
+    if fail_on is None:
+        return
+    if question != "--check":
+        raise TokctlError("--fail-on goes with --check", "leave it out, or add --check")
+
+
+def health_of(
+    tokenizer: "Tokenizer", texts: "Sequence[Source] | None", errors: str, limit: int | None
+) -> "Health":
+    """The health of a model, on the texts if any are named."""
+    from tokctl.analysis.health import EXAMPLES, check_health
+
+    return check_health(tokenizer, texts, limit=EXAMPLES if limit is None else limit, errors=errors)
+
+
+def fail_if_asked(health: "Health", fail_on: str | None) -> None:
+    """TokctlError, exit code 1, where a finding is as bad as `--fail-on` says, or worse."""
+    if fail_on is None or not (found := health.at_least(fail_on)):
+        return
+    names = ", ".join(f"{one.severity} {one.name} ({one.count:,})" for one in found)
+    raise TokctlError(f"--fail-on {fail_on}: {names}", exit_code=ExitCode.CONDITION_FAILED)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import options, recipe_parts
+from tokctl.cli import options
 from tokctl.errors import TokctlError
+from tokctl.model.parts import (
+    DECODERS,
+    NORMALIZERS,
+    POST_PROCESSORS,
+    PRE_TOKENIZERS,
+    is_lossless,
+    template_pieces,
+)
 
 if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe
+    from tokctl.model.parts import Family, Part
 
 #: As the option calls them, and as a recipe does.
 _SEGMENTATIONS = {"longest-match": "longest-match", "merges": "replay"}
@@ -36,60 +45,60 @@ _NOT_FOR_ALL = (
 
 
 def recipe_of(
-    asked: Mapping[str, Any],
+    chosen: Mapping[str, Any],
     extended: Recipe | None = None,
-    tell: recipe_parts.Tell = lambda _message: None,
+    note: Callable[[str], None] = lambda _message: None,
 ) -> Recipe:
-    """The recipe that `asked` describes: the options by their names in `train`; None: not given.
+    """The recipe that `chosen` describes: the options by their names in `train`; None: not given.
 
     It keeps its name only where nothing about it was changed; else it is `custom`.
 
     Args:
-        extended: that of the model which the training goes on from: what is not asked
+        extended: that of the model which the training goes on from: what is not chosen
             for is as there.
-        tell: hears which defaults do not fit what was asked for, and are left out.
+        note: hears which defaults do not fit what was asked for, and are left out.
 
     Raises:
         TokctlError: what is asked for does not exist, or does not go together.
     """
-    _check_texts(asked)
-    base = _base(asked, extended)
-    _refuse_others(base, asked)
+    _check_texts(chosen)
+    base = _base(chosen, extended)
+    _refuse_others(base, chosen)
     changes: dict[str, Any] = {}
-    if asked["marker"] is not None:
-        changes["marker"] = _marker(asked["marker"], base)
-    changes |= _merging(asked)
-    changes |= _segmentation(base, asked)
-    if asked["unk_token"] is not None:
-        changes |= _unknown_token(base, asked["unk_token"])
+    if chosen["marker"] is not None:
+        changes["marker"] = _marker(chosen["marker"], base)
+    changes |= _merging(chosen)
+    changes |= _segmentation(base, chosen)
+    if chosen["unk_token"] is not None:
+        changes |= _unknown_token(base, chosen["unk_token"])
     for name in ("byte_fallback", "fuse_unknown"):
-        if asked[name] is not None:
-            changes[name] = asked[name]
-    if asked["fuse_unknown"] and changes.get("unk_token", base.unk_token) is None:
+        if chosen[name] is not None:
+            changes[name] = chosen[name]
+    if chosen["fuse_unknown"] and changes.get("unk_token", base.unk_token) is None:
         raise TokctlError(
             "--fuse-unknown needs an unknown token, and this model has none",
             "leave it out, or name one: --unk-token '[UNK]'",
         )
     mark = changes.get("marker", base.marker).text
     special = tuple(
-        dict.fromkeys((*changes.get("special_tokens", base.special_tokens), *asked["special"]))
+        dict.fromkeys((*changes.get("special_tokens", base.special_tokens), *chosen["special"]))
     )
     for token in special:
         _check_special(token, mark)
     changes["special_tokens"] = special
-    changes |= recipe_parts.changes(base, asked, changes, tell)
+    changes |= _part_changes(base, chosen, changes, note)
     recipe = replace(base, **changes)
     return recipe if recipe == base else replace(recipe, name="custom")
 
 
-def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
+def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
     """The preset, the default recipe or that of the model to extend, in the units that are
     asked for."""
     from tokctl.model.presets import default_recipe, preset
 
-    algo, characters = asked["algo"], asked["characters"]
+    algo, characters = chosen["algo"], chosen["characters"]
     if extended is not None:
-        if asked["preset"] is not None:
+        if chosen["preset"] is not None:
             raise TokctlError(
                 "--preset and --extend both say how the model works",
                 "leave --preset out: a model is extended with its own recipe",
@@ -99,8 +108,8 @@ def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
         if characters is not None and characters == base.is_byte_level:
             option = "--chars" if characters else "--bytes"
             raise TokctlError(f"{what} has symbols of {base.units}", f"leave {option} out")
-    elif asked["preset"] is not None:
-        base, what = preset(asked["preset"]), f"the preset {asked['preset']}"
+    elif chosen["preset"] is not None:
+        base, what = preset(chosen["preset"]), f"the preset {chosen['preset']}"
         hint = "leave --algo or --preset out"
     else:
         base, what, hint = default_recipe(algo or "bpe", characters=bool(characters)), "", ""
@@ -118,11 +127,14 @@ def _base(asked: Mapping[str, Any], extended: Recipe | None) -> Recipe:
     return base
 
 
-def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
+def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
     """TokctlError where an option is for other algorithms than that of `base`."""
     for name in _NOT_FOR_ALL:
         # A number that does nothing is as good as none.
-        given = asked[name] not in (None, False, 0) and (name, asked[name]) != ("min_frequency", 1)
+        given = chosen[name] not in (None, False, 0) and (name, chosen[name]) != (
+            "min_frequency",
+            1,
+        )
         if given and name not in base.traits.options:
             from tokctl.model import ALGORITHMS
 
@@ -136,7 +148,7 @@ def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
             )
     if base.is_byte_level:
         for name in ("byte_fallback", "fuse_unknown"):
-            if asked[name]:
+            if chosen[name]:
                 raise TokctlError(
                     f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
                     "no byte is unknown",
@@ -144,37 +156,37 @@ def _refuse_others(base: Recipe, asked: Mapping[str, Any]) -> None:
                 )
 
 
-def _merging(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _merging(chosen: Mapping[str, Any]) -> dict[str, Any]:
     from tokctl.model import SCORES, TIE_BREAKS
 
     changes: dict[str, Any] = {}
-    if asked["score"] is not None:
-        changes["score"] = options.choose("--score", asked["score"], SCORES)
-    if asked["score"] == "count":  # what Hugging Face's WordPieceTrainer does
+    if chosen["score"] is not None:
+        changes["score"] = options.choose("--score", chosen["score"], SCORES)
+    if chosen["score"] == "count":  # what Hugging Face's WordPieceTrainer does
         changes |= {"alphabet": "characters", "tie_break": "lowest-id"}
-    if asked["tie_break"] is not None:
-        changes["tie_break"] = options.choose("--tie-break", asked["tie_break"], TIE_BREAKS)
+    if chosen["tie_break"] is not None:
+        changes["tie_break"] = options.choose("--tie-break", chosen["tie_break"], TIE_BREAKS)
     return changes
 
 
-def _segmentation(base: Recipe, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
     from tokctl.model import UNKNOWNS
 
     changes: dict[str, Any] = {}
-    if asked["segment"] is not None:
-        options.choose("--segment", asked["segment"], tuple(_SEGMENTATIONS))
-        changes["segmentation"] = _SEGMENTATIONS[asked["segment"]]
+    if chosen["segment"] is not None:
+        options.choose("--segment", chosen["segment"], tuple(_SEGMENTATIONS))
+        changes["segmentation"] = _SEGMENTATIONS[chosen["segment"]]
     if not replace(base, **changes).matches_longest:
         for name in ("unknown", "max_input_chars"):
-            if asked[name] is not None:
+            if chosen[name] is not None:
                 why, hint = _NOT_LONGEST_MATCH
                 raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
         changes["max_input_chars"] = None
-    if asked["unknown"] is not None:
-        changes["unknown"] = options.choose("--unknown", asked["unknown"], UNKNOWNS)
-    if asked["max_input_chars"] is not None:
-        changes["max_input_chars"] = asked["max_input_chars"]
-    if asked["graphemes"]:
+    if chosen["unknown"] is not None:
+        changes["unknown"] = options.choose("--unknown", chosen["unknown"], UNKNOWNS)
+    if chosen["max_input_chars"] is not None:
+        changes["max_input_chars"] = chosen["max_input_chars"]
+    if chosen["graphemes"]:
         changes["segmentation"] = "lookup"  # of what the pre-tokenizer has split off
     return changes
 
@@ -195,13 +207,13 @@ def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
     return {"unk_token": text or None, "special_tokens": tokens}
 
 
-def _marker(asked: str, base: Recipe) -> Marker:
+def _marker(chosen: str, base: Recipe) -> Marker:
     from tokctl.model import MARKER_KINDS, Marker
 
-    kind, _, text = asked.partition(":")
+    kind, _, text = chosen.partition(":")
     if kind not in MARKER_KINDS or (kind == "none") != (text == ""):
         raise TokctlError(
-            f"--marker can't be {asked!r}",
+            f"--marker can't be {chosen!r}",
             "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none",
         )
     marker = Marker(kind, text)
@@ -228,8 +240,8 @@ def _check_special(token: str, mark: str) -> None:
         )
 
 
-def _check_texts(asked: Mapping[str, Any]) -> None:
-    for given in asked.values():
+def _check_texts(chosen: Mapping[str, Any]) -> None:
+    for given in chosen.values():
         values: Sequence[Any] = given if isinstance(given, (list, tuple)) else [given]
         for value in values:
             try:
@@ -238,3 +250,161 @@ def _check_texts(asked: Mapping[str, Any]) -> None:
                 raise TokctlError(
                     f"the argument {value!r} is not UTF-8", "a model file holds UTF-8 text only"
                 ) from None
+
+
+#: Decoders that put spaces where the pre-tokenizer `metaspace` had put its `▁`.
+_OF_METASPACE = ("metaspace", "replace", "strip")
+_MAKE_SPACES = ("metaspace", "replace", "join", "wordpiece")
+
+
+def _part_changes(
+    base: Recipe, chosen: Mapping[str, Any], others: Mapping[str, Any], note: Callable[[str], None]
+) -> dict[str, Any]:
+    """What these options change about `base`; `others` are the changes besides. `note` is
+    called with which of its decoders are left out, and why.
+
+    Raises:
+        TokctlError: a part that does not exist, or is not described as it should be.
+    """
+    found: dict[str, Any] = {}
+    if chosen["normalize"]:
+        found["normalizers"] = _parts(NORMALIZERS, "--normalize", chosen["normalize"])
+    if chosen["pretokenize"]:
+        found["pre_tokenizers"] = _parts(PRE_TOKENIZERS, "--pretokenize", chosen["pretokenize"])
+    if chosen["graphemes"]:
+        before = found.get("pre_tokenizers", base.pre_tokenizers)
+        last = PRE_TOKENIZERS.part("graphemes")
+        found["pre_tokenizers"] = (*(part for part in before if part != last), last)
+    if chosen["template"] is not None:
+        special = others.get("special_tokens", base.special_tokens)
+        found["post_processors"] = _template(base, chosen["template"], special)
+    if chosen["decoder"]:
+        found["decoders"] = _parts(DECODERS, "--decoder", chosen["decoder"])
+        return found
+    decoders = _fitting_decoders(base, {**others, **found}, note)
+    if decoders != base.decoders:
+        found["decoders"] = decoders
+    return found
+
+
+def _parts(family: Family, option: str, given: Sequence[str]) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for text in given:
+        if not text.strip():
+            raise TokctlError(f"{option} is empty", f"for no {family.name}: {option} none")
+        try:
+            parts += [] if text.strip() == "none" else family.parse_list(text.lstrip())
+        except TokctlError as error:
+            if error.hint:
+                raise
+            raise TokctlError(error.message, f"see: tokctl train --help, {option}") from None
+    return tuple(parts)
+
+
+def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ...]:
+    others = tuple(part for part in base.post_processors if part.kind != "template")
+    if text.strip() == "none":
+        return others
+    if "$A" not in text:
+        raise TokctlError(
+            f"the template {text!r} has no place for the text",
+            "write it as $A, quoted for the shell: '[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'",
+        )
+    part = POST_PROCESSORS.parse(f"template:{text}")
+    pieces = [*template_pieces(part["single"]), *template_pieces(part["pair"])]
+    named = dict.fromkeys(piece.token for piece in pieces if piece.token is not None)
+    if missing := [token for token in named if token not in special]:
+        from shlex import quote
+
+        raise TokctlError(
+            f"the template {text!r} names {missing[0]}, which is no special token",
+            "make it one: " + " ".join(f"--special {quote(token)}" for token in missing),
+        )
+    return (*others, part)
+
+
+def _fitting_decoders(
+    base: Recipe, changed: Mapping[str, Any], note: Callable[[str], None]
+) -> tuple[Part, ...]:
+    """The decoders of `base`, less those that undo what the changed recipe no longer does,
+    and with those that undo what it does now. Nobody has asked for decoders, so what
+    decodes well is wanted."""
+    decoders = _for_spaces(base, changed)
+    marker = changed.get("marker", base.marker)
+    if "marker" in changed:
+        # WordPiece's decoder takes the marker away that the old recipe had.
+        decoders = tuple(
+            DECODERS.part("wordpiece", prefix=marker.text, cleanup=part["cleanup"])
+            if part.kind == "wordpiece"
+            else part
+            for part in decoders
+        )
+    falls_back = changed.get("byte_fallback", base.byte_fallback)
+    if not falls_back:
+        decoders = tuple(part for part in decoders if part.kind != "byte-fallback")
+    elif not any(part.kind == "byte-fallback" for part in decoders):
+        if marker.text:
+            raise TokctlError(
+                "--byte-fallback does not go with a word marker: the bytes of a character "
+                "would carry it, too",
+                "leave it out, or take --marker none --pretokenize metaspace",
+            )
+        decoders = (*decoders, DECODERS.part("byte-fallback"))
+    kinds = {part.kind for part in decoders}
+    lost: dict[str, list[str]] = {}
+    for part in base.decoders:
+        replaced = part.kind in _OF_METASPACE and "metaspace" in kinds
+        if part.kind not in kinds and not replaced:
+            lost.setdefault(_WHY_LEFT_OUT[part.kind], []).append(part.kind)
+    for why, names in lost.items():
+        what = f"decoder {names[0]} is" if len(names) == 1 else f"decoders {', '.join(names)} are"
+        note(f"the {what} left out: {why}")
+    pre_tokenizers = changed.get("pre_tokenizers", base.pre_tokenizers)
+    dropping = [part for part in pre_tokenizers if not _keeps_text(part)]
+    spaced = bool(marker.text) or any(part.kind in _MAKE_SPACES for part in decoders)
+    if "pre_tokenizers" in changed and dropping and not spaced:
+        note(f"the pre-tokenizer {dropping[0]} drops spaces, and decoding can't bring them back")
+    return decoders
+
+
+def _for_spaces(base: Recipe, changed: Mapping[str, Any]) -> tuple[Part, ...]:
+    """The decoders of `base` with those that make spaces as the pre-tokenizers ask for it."""
+    decoders = base.decoders
+    marker = changed.get("marker", base.marker)
+    pre_tokenizers = changed.get("pre_tokenizers", base.pre_tokenizers)
+    before, after = _metaspace(base.pre_tokenizers), _metaspace(pre_tokenizers)
+    if before != after:
+        # The spaces that a metaspace decoder makes belong to the pre-tokenizer's `▁`.
+        if before is not None:
+            decoders = tuple(part for part in decoders if part.kind not in _OF_METASPACE)
+        if after is not None and (not marker.text or marker.is_continuation):
+            decoders = tuple(part for part in decoders if part.kind not in ("join", "wordpiece"))
+            prepend, replacement = after
+            undo = DECODERS.part("metaspace", prepend=prepend, replacement=replacement)
+            bare = marker.text and DECODERS.part("replace", pattern=marker.text, content="")
+            decoders = (*([bare] if bare else []), undo, *decoders)
+    if "pre_tokenizers" in changed and all(map(is_lossless, pre_tokenizers)):
+        # Tokens that hold the spaces themselves are not to get others between them.
+        decoders = tuple(part for part in decoders if part.kind != "join")
+    return decoders
+
+
+def _keeps_text(part: Part) -> bool:
+    return is_lossless(part) or part.kind in ("metaspace", "prefix-space")
+
+
+#: Why a decoder does not fit any more, in the words of the options.
+_WHY_LEFT_OUT = {
+    **dict.fromkeys(_OF_METASPACE, "nothing shows spaces as metaspace does"),
+    "join": "the tokens hold the spaces themselves",
+    "wordpiece": "the spaces are those of the pre-tokenizer metaspace",
+    "byte-fallback": "there are no bytes to fall back to",
+}
+
+
+def _metaspace(pre_tokenizers: Sequence[Part]) -> tuple[str, str] | None:
+    """How the pre-tokenizer `metaspace` shows spaces, if it is there."""
+    for part in pre_tokenizers:
+        if part.kind == "metaspace":
+            return part["prepend"], part["replacement"]
+    return None

@@ -1,14 +1,25 @@
 """`tokctl train`: a model file from texts."""
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, recipes, streams, train_output, train_report
-from tokctl.cli import train_checks as checks
+from tokctl.cli import options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from tokctl._native import Counts
+    from tokctl.model import Recipe
+    from tokctl.sources import Source
+    from tokctl.training import Options
 
 EXAMPLES = """Examples:
 
@@ -98,7 +109,7 @@ def train(
     if list_presets:
         train_report.list_presets(world, json=json)
         return
-    asked_recipe = {
+    recipe_options = {
         "algo": algo,
         "preset": preset,
         "special": special or [],
@@ -124,36 +135,36 @@ def train(
 
     old = None if extend is None else streams.load_model(world, extend).model
     notes: list[str] = []
-    recipe = recipes.recipe_of(asked_recipe, old.recipe if old else None, notes.append)
+    recipe = recipes.recipe_of(recipe_options, old.recipe if old else None, notes.append)
     if seed is not None and sample is None:
         raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
-    asked = training.Options(
-        memory=checks.memory(memory),
+    chosen = training.Options(
+        memory=memory_limit(memory),
         vocab_size=vocab,
         min_count=min_count,
         min_frequency=min_frequency,
         max_token_length=max_token_length,
         threads=threads,
         errors=errors,
-        coverage=checks.share("--coverage", coverage),
+        coverage=share_of("--coverage", coverage),
         alphabet_limit=alphabet_limit,
         initial_alphabet=initial_alphabet,
-        weights=checks.weights(weight or []),
-        sample=checks.share("--sample", sample),
+        weights=weights_of(weight or []),
+        sample=share_of("--sample", sample),
         seed=seed or 0,
         extend=old,
     )
-    checks.check_before(recipe, asked, counts, files, sources)
+    check_before(recipe, chosen, counts, files, sources)
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
     texts = lines or sources.open(world, files)
-    path = train_output.model_path(output, files or [], texts, recipe)
+    path = model_path(output, files or [], texts, recipe)
     read = [*(files or ["-"]), *(source.name for source in texts)]
     streams.check_output(world, path, read, extend)
     if save_counts is not None:
-        checks.check_save_counts(world, save_counts, path, texts, asked, read, extend)
-    if asked.memory is not None:
-        asked = replace(asked, temporary=train_output.temporary_folder(world, path))
+        check_save_counts(world, save_counts, path, texts, chosen, read, extend)
+    if chosen.memory is not None:
+        chosen = replace(chosen, temporary=temporary_folder(world, path))
     for note in notes:
         world.say(f"note: {visible(note)}")
 
@@ -164,17 +175,17 @@ def train(
     with Bars(world, rounds=recipe.traits.has_scores) as bars:
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
         if counts:
-            counted, text = training.count_lines(lines[0], recipe, asked, bars)
+            counted, text = training.count_lines(lines[0], recipe, chosen, bars)
         else:
-            counted, text = training.count(texts, recipe, asked, bars)
+            counted, text = training.count(texts, recipe, chosen, bars)
         if save_counts is not None:
             from tokctl.training.counts import save
 
             # Before the training: whatever becomes of it, the counts are there.
             save(save_counts, counted)
         timing.lap("count")
-        model = training.fill(counted, text, recipe, asked, bars, timing)
-    if why := checks.more_than_memory(counted, asked):
+        model = training.fill(counted, text, recipe, chosen, bars, timing)
+    if why := more_than_memory(counted, chosen):
         world.say(f"note: {why}")
     tokenizer = Tokenizer(model)
     tokenizer.save(path)
@@ -191,3 +202,219 @@ def train(
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
+
+
+def share_of(option: str, text: str | None) -> "Decimal | None":
+    """The share, exactly as it was written; TokctlError where it is none."""
+    if text is None:
+        return None
+    from decimal import Decimal, InvalidOperation
+
+    from tokctl.training.options import share as checked
+
+    try:
+        number = Decimal(text)
+        if not number.is_finite():
+            raise InvalidOperation
+    except InvalidOperation:
+        raise TokctlError(
+            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1"
+        ) from None
+    checked(option, number)
+    return number
+
+
+def weights_of(given: Sequence[str]) -> dict[str, str]:
+    """The weights by the names of their texts; TokctlError where one is none."""
+    found: dict[str, str] = {}
+    for entry in given:
+        name, equals, number = entry.rpartition("=")
+        if not equals or not name or not number:
+            raise TokctlError(
+                f"--weight can't be {entry!r}", "name the text, then its weight: book.txt=2.0"
+            )
+        if name in found:
+            raise TokctlError(f"{name} has two weights", "leave one of them out")
+        found[name] = number
+    return found
+
+
+#: Below this, counting would write more than it counts.
+LEAST_MEMORY = 16 << 20
+
+
+def memory_limit(text: str | None) -> int | None:
+    """Bytes; TokctlError where it is no number of them, or so few that nothing is won."""
+    return None if text is None else size_of("--memory", text, LEAST_MEMORY)
+
+
+def more_than_memory(counted: "Counts", chosen: "Options") -> str | None:
+    """A note where what is left to train on takes more than counting was allowed."""
+    if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
+        return None
+    return (
+        f"the {len(counted):,} pre-tokens that are left take {spoken(bytes_)}, more than "
+        f"--memory {spoken(chosen.memory)}, and training takes more than that: --memory "
+        "limits the counting; a higher --min-count leaves fewer"
+    )
+
+
+def check_before(
+    recipe: "Recipe",
+    chosen: "Options",
+    counts: bool,
+    files: list[str] | None,
+    sources: streams.Sources,
+) -> None:
+    """What is known not to go together, or to be too small, before a text is read."""
+    from tokctl.training import resizing
+
+    chosen.check_against(recipe)
+    if chosen.extend:
+        resizing.check_extension(chosen.extend, recipe)
+        if chosen.vocab_size <= (size := len(chosen.extend.tokens)):
+            raise TokctlError(
+                f"the model to extend has {size:,} ids already, so that {chosen.vocab_size:,} in "
+                "all leave nothing to learn",
+                f"ask for more in all: --vocab {size + 1000}",
+            )
+    if counts and len(files or []) > 1:
+        raise TokctlError(
+            "--counts takes one file",
+            "counts of the same word add up: cat a b | tokctl train --counts -",
+        )
+    if counts and (chosen.weights or chosen.sample is not None or chosen.errors != "strict"):
+        raise TokctlError(
+            "--weight, --sample and --errors are for texts, and --counts reads words that are "
+            "counted already",
+            "leave them out, or change the counts",
+        )
+    if counts and sources.given:
+        raise TokctlError(
+            "--counts reads lines of words and counts, and options of texts mean nothing there",
+            "leave --format, --text-field, --include, --exclude and --files-from out",
+        )
+    least = 256 + len(recipe.special_tokens)
+    if recipe.is_byte_level and chosen.vocab_size < least:
+        raise TokctlError(
+            f"a vocabulary of {chosen.vocab_size} is too small: "
+            f"the alphabet and the special tokens need {least}",
+            f"ask for {least} or more: --vocab {least}",
+        )
+
+
+def check_save_counts(
+    world: World,
+    save_counts: str,
+    path: str,
+    texts: "Sequence[Source]",
+    chosen: "Options",
+    files: list[str],
+    extend: str | None,
+) -> None:
+    """TokctlError where the counts can't be written, before a text is read."""
+    from tokctl.training.counting import weigh
+
+    if save_counts == "-":
+        raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
+    if os.path.realpath(save_counts) == os.path.realpath(path):
+        raise TokctlError(f"the counts and the model can't both be {path}", "give one another name")
+    streams.check_output(world, save_counts, files, extend)
+    if weigh([text.name for text in texts], chosen.weights)[1] != 1:
+        raise TokctlError(
+            "weights with decimals make counts that are no whole numbers, which a file of "
+            "counts can't hold",
+            "give whole weights, or leave --save-counts out",
+        )
+
+
+#: What a name ends in because of how the file is packed, and because of what is in it.
+_PACKED = (".gz", ".zst", ".zstd", ".xz", ".bz2")
+_FORMS = (
+    ".txt", ".text", ".md", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".tsv",
+    ".csv", ".tar",
+)  # fmt: skip
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def model_path(
+    output: str | None, files: Sequence[str], sources: "Sequence[Source]", recipe: "Recipe"
+) -> str:
+    """The path of `-o`, else the first source's name and the algorithm's, here.
+
+    TokctlError where the model would go to stdout.
+    """
+    if output == "-":
+        raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
+    if output is not None:
+        return output
+    first = files[0] if files else sources[0].name if sources else "-"
+    # A pattern, or a list's name, is no file: what it stands for has names.
+    if not (first == "-" or _ADDRESS.match(first) or Path(first).exists()) and sources:
+        first = sources[0].name
+    return f"{stem(first)}.{recipe.algorithm}.json"
+
+
+def stem(source: str) -> str:
+    """The name of a source without what tells its form: `corpus` of `a/corpus.jsonl.zst`, of the
+    folder `corpus/` and of `https://host/corpus.txt?v=2`; `stdin` of `-`."""
+    if source == "-":
+        return "stdin"
+    if address := _ADDRESS.match(source):
+        source = re.split(r"[?#]", source[address.end() :])[0]
+    elif Path(source).is_dir():
+        # Of `.` and `..`, too; a dot in a folder's name is no form.
+        return Path(source).resolve().name or "model"
+    name = Path(source).name
+    packed = False
+    while Path(name).suffix.lower() in _PACKED:
+        name, packed = Path(name).stem, True
+    # What is packed may be a file without a form: my.book.gz is my.book.
+    if not packed or Path(name).suffix.lower() in _FORMS:
+        name = Path(name).stem
+    return name or "model"
+
+
+def temporary_folder(world: World, path: str) -> str | None:
+    """Where counts go that don't fit `--memory`: `$TMPDIR`, else beside the model, where there
+    is room for large files more often than in /tmp, which can lie in memory. None: the
+    system's folder, since the model goes to a device or a pipe."""
+    if given := world.environ.get("TMPDIR"):
+        return given
+    target = Path(os.path.realpath(path))
+    return None if target.exists() and not target.is_file() else str(target.parent)
+
+
+#: Powers of 1024, as `sort -S` and `ulimit` have them.
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_FORM = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([KMGT]?)(?:iB)?", re.IGNORECASE)
+
+
+def size_of(option: str, text: str, least: int = 1) -> int:
+    """Bytes: a number, with K, M, G or T (or KiB and so on) behind it, powers of 1024.
+
+    Raises:
+        TokctlError: it is none, or less than `least`; it names the option.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if not match:
+        raise TokctlError(
+            f"{option} can't be {text!r}",
+            "it is a number of bytes, or one with K, M, G or T behind it (powers of 1024): 500M",
+        )
+    whole, part, unit = match.groups(default="")
+    scale = 1 << 10 * _UNITS[unit.upper()]
+    bytes_: int = int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
+    if bytes_ < least:
+        raise TokctlError(f"{option} can't be less than {spoken(least)}", f"say {spoken(least)}")
+    return bytes_
+
+
+def spoken(bytes_: int) -> str:
+    """A number of bytes, short: 1536M is 1.5G."""
+    for unit in ("T", "G", "M", "K"):
+        scale = 1 << 10 * _UNITS[unit]
+        if bytes_ >= scale:
+            part = f"{bytes_ / scale:.3g}" if bytes_ < 1000 * scale else str(bytes_ // scale)
+            return part + unit
+    return str(bytes_)

@@ -1,26 +1,27 @@
-"""The world that a command sees: streams, terminals, colour, in one object that tests replace."""
+"""What a command has around it: streams, terminals, colour, in one object that tests replace; and
+the signals that end it."""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from types import FrameType
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokctl.cli.events import EventLines
-
 
 @dataclass(eq=False, repr=False)
 class World:
-    """Streams and manners of one run.
+    """The streams and the settings of one run.
 
     Attributes:
         stdin, stdout: bytes, for data. stdout is buffered: flush it where output must
@@ -82,10 +83,8 @@ class World:
     def report(self, error: TokctlError) -> None:
         """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
         if self.speaks_events:
-            from tokctl.cli.events import line
-
             hint = visible(error.hint) if error.hint else None
-            self.write_event(line("error", message=visible(error.message), hint=hint))
+            self.write_event(event_line("error", message=visible(error.message), hint=hint))
             return
         red, cyan, off = "", "", ""
         if self.wants_color(self.stderr_is_terminal):
@@ -97,7 +96,6 @@ class World:
 
     def speak_events(self) -> None:
         """From now on every line on stderr is a JSON object."""
-        from tokctl.cli.events import EventLines
 
         if not self.speaks_events:
             self.stderr = cast(TextIO, EventLines(self.stderr))
@@ -180,3 +178,94 @@ def visible(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
         for char in text
     )
+
+
+def event_line(event: str, **facts: Any) -> str:
+    """An event, without the end of its line. It is ASCII, so that every encoding can hold it."""
+    import json
+
+    return json.dumps({"event": event, **facts})
+
+
+class EventLines(TextIOBase):
+    """A stream whose lines become events: `note: …` is a note, all else a message."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        *whole, self._begun = (self._begun + text).split("\n")
+        for said in whole:
+            self._say(said)
+        return len(text)
+
+    def emit(self, event: str) -> None:
+        """Writes a line that is an event already."""
+        self._stream.write(f"{event}\n")
+        self._stream.flush()
+
+    def flush(self) -> None:
+        """What has no end of its line yet waits for it."""
+        self._stream.flush()
+
+    def end(self) -> None:
+        """What has no end of its line will get none."""
+        self._say(self._begun)
+        self._begun = ""
+
+    def isatty(self) -> bool:
+        return False
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    def _say(self, said: str) -> None:
+        if said.startswith("note: "):
+            self.emit(event_line("note", message=said.removeprefix("note: ")))
+        elif said.strip():
+            self.emit(event_line("message", message=said.rstrip()))
+
+
+#: Native modules whose making an exception amid it ends with a crash of the process: while they
+#: look up what they need, they take for granted that it is there.
+_FRAGILE = ("orjson",)
+
+#: Seconds after which a signal that came at a bad moment comes again.
+_LATER = 0.005
+
+#: The signal that is to come again.
+_postponed: list[int] = []
+
+
+def handle_signals() -> None:
+    """From now on SIGTERM is `SystemExit` and Ctrl-C `KeyboardInterrupt`, at good moments."""
+    signal.signal(signal.SIGTERM, _ended)
+    # Whoever ignores it, as a shell does for work in the background, has reasons.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _ended)
+
+
+def _ended(number: int, frame: FrameType | None) -> None:
+    if _is_bad_moment() and hasattr(signal, "setitimer"):
+        _postponed.append(number)
+        signal.signal(signal.SIGALRM, _again)
+        signal.setitimer(signal.ITIMER_REAL, _LATER)
+        return
+    if number == signal.SIGINT:
+        signal.default_int_handler(number, frame)
+    raise SystemExit(128 + number)
+
+
+def _again(_number: int, frame: FrameType | None) -> None:
+    _ended(_postponed.pop(), frame)
+
+
+def _is_bad_moment() -> bool:
+    """Is a fragile module being imported, or a file made that could not be found again?"""
+    if getattr(sys.modules.get("tokctl.files"), "is_making", False):
+        return True
+    found = (sys.modules.get(name) for name in _FRAGILE)
+    specs = (getattr(module, "__spec__", None) for module in found)
+    return any(getattr(spec, "_initializing", False) for spec in specs)

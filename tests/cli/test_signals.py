@@ -15,7 +15,7 @@ SCRIPT = """
 import os, signal, sys, time
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from tokctl.cli import ending
+from tokctl.cli.world import handle_signals
 
 class Disturbed(MetaPathFinder, Loader):
     def find_spec(self, name, path, target=None):
@@ -26,7 +26,7 @@ class Disturbed(MetaPathFinder, Loader):
         print("made", flush=True)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-ending.hear()
+handle_signals()
 sys.modules.pop("orjson", None)
 sys.meta_path.insert(0, Disturbed())
 try:
@@ -57,7 +57,7 @@ def test_a_module_is_made_first(number: signal.Signals, heard: str) -> None:
 def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-        "from tokctl.cli import ending; ending.hear();"
+        "from tokctl.cli.world import handle_signals; handle_signals();"
         "assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN"
     )
     assert os.system(f'{sys.executable} -c "{code}"') == 0

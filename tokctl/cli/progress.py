@@ -1,0 +1,523 @@
+"""Progress on stderr: a bar on a terminal, now and then a line in a log, events for programs.
+
+`--progress` chooses; see `docs/shell.md`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+
+from tokctl.cli.world import event_line
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from tokctl.cli.world import World
+
+#: Seconds until the first drawing, by form: work that is done sooner shows nothing.
+_FIRST = {"bar": 0.2, "log": 5.0, "json": 0.0}
+#: Seconds from one drawing to the next: a bar's as one reads, events at most twice a second.
+_NEXT = {"bar": 0.1, "log": 5.0, "json": 0.5}
+#: Seconds from one line of a log to the next, after a minute.
+_LATER = 30.0
+_MINUTE = 60.0
+
+
+class Bars:
+    """What long work tells, one phase after the other. Called as `tokctl.training.Progress` is.
+
+    Calls may come often: one that shows nothing costs a look at the clock. A phase is timed from
+    the end of the one before, and its rate is measured from its first call on, so that what was
+    there before (an alphabet, shards that a resumed run need not write) makes nothing look fast.
+
+    Leaving the block takes the bar away, whatever has happened.
+    """
+
+    def __init__(self, world: World, *, rounds: bool = False) -> None:
+        """With `rounds`, what `merge` tells is the pieces that a Unigram training still has:
+        each of its rounds keeps three quarters of them."""
+        self._world = world
+        self._rounds = rounds
+        self._sizes: list[int] = []
+        self._form = _form(world)
+        self._phase: str | None = None
+        self._done = 0
+        self._total: int | None = None
+        self._first = (0.0, 0)
+        self._shown: ShownPhase | None = None
+        self._begin()
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self._began = self._start = monotonic()
+        self._next = self._began + _FIRST.get(self._form, math.inf)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end(monotonic(), finished=kind is None)
+
+    def __call__(self, phase: str, done: int, total: int | None) -> None:
+        """`done` of `total` (None: not known), in the unit of the phase (`PHASES`; a phase
+        that is not there is shown by its name)."""
+        if self._form == "none":
+            return
+        if phase == "merge" and self._rounds and total:
+            phase, done, total = self._round(done, total)
+        now = monotonic()
+        if phase != self._phase:
+            self._end(now, finished=True)
+            self._phase, self._first = phase, (now, done)
+            if self._form != "log":  # the lines of a log keep their distance over many phases
+                self._next = now + _FIRST[self._form]
+        self._done, self._total = done, total
+        if now >= self._next:
+            self._show(now)
+            late = self._form == "log" and now - self._began >= _MINUTE
+            self._next = now + (_LATER if late else _NEXT[self._form])
+
+    def _show(self, now: float) -> None:
+        if self._shown is None:
+            assert self._phase is not None
+            kind = _FORMS[self._form]
+            self._shown = kind(self._world, self._phase, self._start, self._first)
+        self._shown.show(now, self._done, self._total)
+
+    def _end(self, now: float, *, finished: bool) -> None:
+        if self._shown is not None:
+            self._shown.end(now, self._done, self._total, finished=finished)
+        self._shown = self._phase = None
+        self._start = now
+
+    def _round(self, pieces: int, wanted: int) -> tuple[str, int, int | None]:
+        """The phase of a Unigram training, the rounds done and about those to come."""
+        if pieces <= wanted and not self._sizes:
+            return "seed", 0, None
+        if not self._sizes or (len(self._sizes) == 1 and pieces < self._sizes[0]):
+            self._sizes.append(pieces)
+
+        def left(pieces: int) -> int:
+            # Rounds end at 1.1 times what is wanted; the last pruning is one more.
+            return (
+                max(0, math.ceil(math.log(max(pieces, 1) / (wanted * 1.1)) / math.log(4 / 3))) + 1
+            )
+
+        # Many seeds are never used: what the first round leaves is what the others start from.
+        total = left(self._sizes[-1]) + len(self._sizes) - 1
+        return "rounds", total - min(left(pieces), total), total
+
+
+def _form(world: World) -> str:
+    """How progress is shown in this world: `bar`, `log`, `json` or `none`."""
+    if world.quiet:
+        return "none"
+    if world.progress not in ("", "auto"):
+        return world.progress
+    terminal = world.stderr_is_terminal and world.environ.get("TERM") != "dumb"
+    return "bar" if terminal else "log"
+
+
+# -- how fast it goes --------------------------------------------------------------------
+
+#: Seconds that the rate shown looks back, and those that the time left does at the least.
+_RECENT = 5.0
+_STEADY = 15.0
+#: The time left looks back over this part of the work so far: the longer it takes, the less one
+#: slow file changes the forecast.
+_PART = 0.25
+#: Seconds; between measurements that are closer, a rate would be noise.
+_LEAST = 0.01
+
+
+class _Smoothed:
+    """A moving average whose weights fall exponentially with age, and sum to 1 from the start."""
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        self.weight = 0.0
+
+    def add(self, rate: float, seconds: float, back: float) -> None:
+        kept = math.exp(-seconds / back)
+        self.value = kept * self.value + (1 - kept) * rate
+        self.weight = kept * self.weight + (1 - kept)
+
+    def __call__(self) -> float | None:
+        return self.value / self.weight if self.weight else None
+
+
+class Meter:
+    """Measures one phase."""
+
+    def __init__(self, now: float, done: int) -> None:
+        """`now`, in seconds of any clock, so much was done already."""
+        self._begin(now, done)
+
+    def _begin(self, now: float, done: int) -> None:
+        self._first = self._last = (now, done)
+        self._recent, self._steady = _Smoothed(), _Smoothed()
+
+    def add(self, now: float, done: int) -> None:
+        """At this time so much is done."""
+        if done < self._last[1]:  # the work began anew: on another mirror, say
+            self._begin(now, done)
+            return
+        seconds = now - self._last[0]
+        if seconds < _LEAST:
+            return
+        rate = (done - self._last[1]) / seconds
+        self._recent.add(rate, seconds, _RECENT)
+        self._steady.add(rate, seconds, max(_STEADY, _PART * (now - self._first[0])))
+        self._last = (now, done)
+
+    @property
+    def rate(self) -> float | None:
+        """Units per second, of late."""
+        return self._recent()
+
+    @property
+    def average(self) -> float | None:
+        """Units per second, from the first measurement to the last; None where nothing came in
+        between."""
+        seconds, done = self._last[0] - self._first[0], self._last[1] - self._first[1]
+        return done / seconds if seconds and done else None
+
+    def left(self, total: int) -> float | None:
+        """Seconds until `total` is done; None where nothing says it."""
+        if not (rate := self._steady()):
+            return None
+        return max(0, total - self._last[1]) / rate
+
+
+# -- where it stands, in words -------------------------------------------------------------
+
+#: The phases of long work by name: what people read, and the unit that is counted, `bytes` or the
+#: plural of a thing (empty: nothing that has a name).
+PHASES = {
+    "count": ("read", "bytes"),
+    "merge-runs": ("merge sorted runs", "bytes"),
+    "merge": ("merge", "ids"),
+    "seed": ("find pieces", ""),
+    "rounds": ("EM rounds", "rounds"),
+    "fetch": ("fetch", "bytes"),
+    "encode": ("encode", "bytes"),
+    "decode": ("decode", "bytes"),
+    "count-tokens": ("count", "bytes"),
+    "compare": ("compare", "bytes"),
+    "measure": ("measure", "bytes"),
+}
+
+
+class State:
+    """Where a phase stands.
+
+    Attributes:
+        phase: its name; one that is not in `PHASES` is shown by it.
+        label, unit: as `PHASES` has them.
+        done, total: in the phase's unit; `total` is None where it is not known.
+        seconds: since the end of the phase before, or the start of the work.
+        rate: units per second, of late; of the whole phase at its end. None: not known yet.
+        left: seconds until the end; None: not known.
+    """
+
+    def __init__(
+        self,
+        phase: str,
+        done: int = 0,
+        total: int | None = None,
+        seconds: float = 0.0,
+        rate: float | None = None,
+        left: float | None = None,
+    ) -> None:
+        self.phase = phase
+        self.label, self.unit = PHASES.get(phase, (phase, ""))
+        self.done = done
+        self.total = total
+        self.seconds = seconds
+        self.rate = rate
+        self.left = left
+
+
+_PREFIXES = ("", "k", "M", "G", "T", "P")
+
+
+def size(count: float) -> str:
+    """Bytes, in powers of 1000, with two or three digits: `1.2 GB`."""
+    place = 0
+    # What would be rounded up to four digits has the next prefix.
+    while count >= 999.5 and place < len(_PREFIXES) - 1:
+        count /= 1000
+        place += 1
+    digits = 1 if place and count < 9.95 else 0
+    return f"{count:,.{digits}f} {_PREFIXES[place]}B"
+
+
+def duration(seconds: float) -> str:
+    """`28 s`, `3 min 20 s`, `2 h 5 min`, `3 days 4 h`."""
+    whole = round(seconds)
+    for length, name, smaller, part in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if whole >= length:
+            rest = whole % length // smaller
+            return f"{whole // length} {name} {rest} {part}"
+    return f"{whole} s"
+
+
+def amount(state: State) -> str:
+    """What is done, and of how much: `1.2 GB of 8.0 GB`, `5,000 of 10,000 ids`, `1.2 GB`."""
+    if state.unit == "bytes":
+        done = size(state.done)
+        return done if state.total is None else f"{done} of {size(state.total)}"
+    done = f"{state.done:,}" + ("" if state.total is None else f" of {state.total:,}")
+    return f"{done} {state.unit}".rstrip()
+
+
+def percent(state: State) -> str:
+    """The part that is done, rounded down: 100% is when all is done. Empty where no total is."""
+    if not state.total:
+        return ""
+    return f"{min(100, 100 * state.done // state.total)}%"
+
+
+def rate(state: State) -> str:
+    """`240 MB/s`, `1,200 ids/s`; empty where it is not known, or would say nothing."""
+    if not state.rate or not state.unit:
+        return ""
+    if state.unit == "bytes":
+        return f"{size(state.rate)}/s"
+    return f"{state.rate:,.0f} {state.unit}/s" if state.rate >= 10 else ""
+
+
+def left(state: State) -> str:
+    """`28 s left`; empty where it is not known."""
+    return "" if state.left is None else f"{duration(state.left)} left"
+
+
+def sentence(state: State) -> str:
+    """A phase on its way, in a line of a log."""
+    part = percent(state)
+    parts = [f"{amount(state)} ({part})" if part else amount(state), rate(state), left(state)]
+    return f"{state.label}: {', '.join(filter(None, parts))}"
+
+
+def ended(state: State) -> str:
+    """A phase that is done, in a line of a log."""
+    done = State(state.phase, state.done)
+    parts = [f"{amount(done)} in {duration(state.seconds)}", rate(state)]
+    return f"{state.label}: {', '.join(filter(None, parts))}"
+
+
+def beside(state: State, width: int) -> tuple[str, str]:
+    """What stands in front of a bar and behind it, where all must fit into `width` columns: as
+    much as leaves the bar room. The bar's own ends are in it."""
+    front = f"{state.label}: {percent(state):>4}|"
+    done, speed, to_go = amount(state), rate(state), left(state)
+    for parts in ((done, speed, to_go), (speed, to_go), (to_go,)):
+        behind = "| " + ", ".join(filter(None, parts))
+        if width - len(front) - len(behind) >= _LEAST_BAR:
+            return front, behind
+    return front, "|"
+
+
+def without_bar(state: State, width: int) -> str:
+    """The line where no total is known, and no bar can be."""
+    done, speed = amount(state), rate(state)
+    line = f"{state.label}: {', '.join(filter(None, (done, speed)))}"
+    return line if len(line) <= width else f"{state.label}: {done}"
+
+
+# -- how it is shown -----------------------------------------------------------------------
+
+#: Columns of a bar that still shows something.
+_LEAST_BAR = 8
+#: Columns that a bar leaves free: the terminal writes `^C` behind it, which must not wrap.
+_FREE = 3
+
+
+class ShownPhase:
+    """A phase that is shown, from its first showing to its end."""
+
+    def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
+        """`start` is when the phase began, by `time.monotonic`; `first` the time of its first
+        call, and what was done then."""
+        self._world = world
+        self._state = State(phase)
+        self._start = start
+        self._meter = Meter(*first)
+
+    def show(self, now: float, done: int, total: int | None) -> None:
+        """So much is done now."""
+        self._measure(now, done, total)
+        self._state.rate = self._meter.rate
+        self._state.left = None if total is None else self._meter.left(total)
+        self._draw(self._state)
+
+    def end(self, now: float, done: int, total: int | None, *, finished: bool) -> None:
+        """It ends with so much done; not `finished`: by an error."""
+        self._measure(now, done, total)
+        self._state.rate, self._state.left = self._meter.average, None
+        self._finish(self._state, finished)
+
+    def _measure(self, now: float, done: int, total: int | None) -> None:
+        self._meter.add(now, done)
+        self._state.done, self._state.total = done, total
+        self._state.seconds = now - self._start
+
+    def _draw(self, state: State) -> None:
+        raise NotImplementedError
+
+    def _finish(self, state: State, finished: bool) -> None:
+        raise NotImplementedError
+
+
+class Bar(ShownPhase):
+    """One line that is drawn over and over, and taken away in the end."""
+
+    def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
+        super().__init__(world, phase, start, first)
+        self._bar: Any = None
+        self._drawn = False
+        self._behind = 0
+
+    def _draw(self, state: State) -> None:
+        if _same_terminal(self._world):
+            return
+        width = _width(self._world.stderr, self._world.environ.get("COLUMNS", "")) - _FREE
+        total = state.total or None
+        if total:
+            front, behind = beside(state, width)
+            # What stands behind grows at times; the bar's end must not tremble with it.
+            if len(front) + self._behind + 4 <= width:
+                behind = behind.ljust(self._behind)
+            self._behind = len(behind)
+            line = f"{front}{{bar}}{behind}"
+        else:
+            line = without_bar(state, width)[: max(width, 1)]
+        self._drawn = True  # said first: Ctrl-C can come while it is being drawn
+        if self._bar is None:
+            self._bar = self._open(state, line, width)
+        else:
+            self._bar.total, self._bar.n = total, min(state.done, total or state.done)
+            self._bar.bar_format, self._bar.ncols = line, width
+            self._bar.refresh()
+
+    def _finish(self, state: State, finished: bool) -> None:
+        del state, finished  # whatever has happened
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = self._world.before_message = None
+        if self._drawn:
+            self._wipe()
+
+    def _open(self, state: State, line: str, width: int) -> Any:
+        from threading import RLock
+
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0  # its thread is not needed: calls come often
+        tqdm.set_lock(RLock())  # its own is for several processes, and slow to import
+        total = state.total or None
+        bar = tqdm(
+            total=total,
+            initial=min(state.done, total or state.done),
+            file=self._world.stderr,
+            bar_format=line,
+            ncols=width,
+            leave=False,
+            disable=False,
+        )
+        self._world.before_message = self._hide
+        return bar
+
+    def _hide(self) -> None:
+        if self._bar is not None:
+            self._bar.clear()
+            self._wipe()
+
+    def _wipe(self) -> None:
+        """tqdm writes spaces over what it drew; a `^C` behind it needs more."""
+        if self._world.stderr_is_terminal and self._world.environ.get("TERM") != "dumb":
+            self._world.stderr.write("\r\x1b[K")
+            self._world.stderr.flush()
+
+
+class Log(ShownPhase):
+    """A whole line now and then, and one for the end of a phase that had any."""
+
+    def _draw(self, state: State) -> None:
+        self._write(sentence(state))
+
+    def _finish(self, state: State, finished: bool) -> None:
+        if finished:
+            self._write(ended(state))
+
+    def _write(self, line: str) -> None:
+        self._world.stderr.write(f"{line}\n")
+        self._world.stderr.flush()
+
+
+class Events(ShownPhase):
+    """JSON, an object on each line: `progress`, and in the end `done`."""
+
+    def _draw(self, state: State) -> None:
+        self._write("progress", state)
+
+    def _finish(self, state: State, finished: bool) -> None:
+        if finished:
+            self._write("done", state)
+
+    def _write(self, event: str, state: State) -> None:
+        facts = {
+            "phase": state.phase,
+            "done": state.done,
+            "total": state.total,
+            "unit": state.unit,
+            "seconds": round(state.seconds, 3),
+            "rate": _rounded(state.rate),
+        }
+        if event == "progress":
+            facts["left"] = _rounded(state.left)
+        self._world.write_event(event_line(event, **facts))
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 1)
+
+
+def _same_terminal(world: World) -> bool:
+    """Does data go to the terminal that a bar would be drawn on?"""
+    if not (world.stdout_is_terminal and world.data_on_stdout):
+        return False
+    places = [_device(stream) for stream in (world.stdout, world.stderr)]
+    return None in places or places[0] == places[1]
+
+
+def _device(stream: BinaryIO | TextIO) -> int | None:
+    try:
+        return os.fstat(stream.fileno()).st_rdev
+    except (OSError, ValueError):  # no file is behind it
+        return None
+
+
+def _width(stream: TextIO, columns: str) -> int:
+    """Columns of the terminal, as it is now."""
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        width = 0
+    return width or (int(columns) if columns.isdigit() else 0) or 80
+
+
+_FORMS: dict[str, type[ShownPhase]] = {"bar": Bar, "log": Log, "json": Events}
