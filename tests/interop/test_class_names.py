@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.interop.peers import auto, folder_of, trained, transformers, write
-from tokctl.formats.huggingface import class_choice, languages
-from tokctl.formats.huggingface.class_names import BY_MODEL, MISNAMED, PLAIN, REFUSED
+from tokctl.formats.huggingface import classes
+from tokctl.formats.huggingface.class_names import BY_MODEL, MISNAMED, PLAIN, REFUSED, chosen
 from tokctl.formats.huggingface.classes import CLASSES
 
 tokenization_auto = importlib.import_module("transformers.models.auto.tokenization_auto")
@@ -103,7 +103,7 @@ def test_special_tokens_by_role_are_those_of_the_classes() -> None:
 def test_languages_and_models_are_those_of_transformers() -> None:
     for name in ("mbart", "mbart50", "nllb"):
         module = importlib.import_module(f"transformers.models.{name}.tokenization_{name}")
-        assert list(getattr(languages, name.upper())) == module.FAIRSEQ_LANGUAGE_CODES
+        assert list(getattr(classes, name.upper())) == module.FAIRSEQ_LANGUAGE_CODES
     there = {
         model: name.removesuffix("Fast")
         for model, name in tokenization_auto.TOKENIZER_MAPPING_NAMES.items()
@@ -177,8 +177,8 @@ def test_the_class_is_chosen_as_there(taken: list[str], tmp_path: Path) -> None:
                 continue  # It needs a library that is not installed.
             there = taken.pop()
             compared += 1
-            chosen = class_choice.chosen(config, {"model_type": model}, document, tekken=False)
-            alias = class_there(chosen)
+            found = chosen(config, {"model_type": model}, document, tekken=False)
+            alias = class_there(found)
             ours = alias.__name__ if alias and not is_plain(alias) else "TokenizersBackend"
             there = "TokenizersBackend" if there == "PythonBackend" else there
             assert ours == there, (model, name)

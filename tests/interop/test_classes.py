@@ -14,7 +14,7 @@ import pytest
 
 from tests.interop.peers import assert_same, auto, folder_of, text_file, trained, write
 from tokctl import TokctlError, Tokenizer
-from tokctl.formats.huggingface import languages
+from tokctl.formats.huggingface import classes
 
 MASKS = {"mask_token": "[MASK]", "pad_token": {"__type": "AddedToken", "content": "<end>"}}
 #: Cases by class: the vocabulary, `tokenizer_config.json`.
@@ -108,7 +108,7 @@ def make(kind: str, folder: Path, config: dict[str, Any]) -> None:
     if kind.endswith("with rules"):
         document["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": rules()}
     elif kind == "with languages":
-        model["vocab"] += [(code, 0.0) for code in languages.MBART50]
+        model["vocab"] += [(code, 0.0) for code in classes.MBART50]
     elif kind == "pegasus":
         model["vocab"] = [entry for entry in model["vocab"] if entry[0] != "<unk>"]
         model["vocab"] += [("<unk>", 0.0)]

@@ -67,7 +67,7 @@ _BOTH = ("pattern", "special")
 FORMATS = (
     Format("tokctl", "tokctl model file", "tokenizer_json", ".json"),
     Format("huggingface", "Hugging Face tokenizer.json", "huggingface.document", ".json"),
-    Format("huggingface-folder", "Hugging Face folder", "huggingface_folder", ""),
+    Format("huggingface-folder", "Hugging Face folder", "huggingface.folder", ""),
     Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", "", hints=_BOTH),
     Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece", ".model"),

@@ -21,8 +21,7 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.class_pipelines import Given, with_ids
-from tokctl.formats.huggingface.classes import CLASSES
+from tokctl.formats.huggingface.classes import CLASSES, build, with_ids
 from tokctl.formats.huggingface.components import Fields, Json, unless_damaged
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, parsed
@@ -60,7 +59,7 @@ def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
     cased = any(letter in vocabulary for letter in _LETTERS)
     known = {name: text for name, text in _BERT.roles.items() if text in vocabulary}
     fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
-    built = _BERT.build(Given(fields, _BERT.roles, vocabulary, []))
+    built = build(_BERT, fields, _BERT.roles, vocabulary, [])
     built["model"]["vocab"] = vocabulary
     if {"cls_token", "sep_token"} <= known.keys():
         built["post_processor"] = with_ids(built["post_processor"], vocabulary)

@@ -144,7 +144,7 @@ def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
     found = {key: value for key, value in document.items() if key != "model"}
     inner = {key: document["model"].get(key) for key in model}
     for expected, given in ((frame, found), (model, inner)):
-        for key in expected.keys() | given.keys():
+        for key in expected | given:
             if expected.get(key, given) != given.get(key, expected):
                 raise ValueError(
                     f"its {key!r} is not that of its recipe (it was changed by hand, or by a "

@@ -2,53 +2,415 @@
 
 From version 5 on, a class named after a model takes vocabulary, merges, added tokens and (some)
 the post-processor out of the file, and makes the rest itself, by the fields of
-`tokenizer_config.json`. Definitions: `models/*/tokenization_*.py` of transformers 5.23.
+`tokenizer_config.json`. `CLASSES` is a table of these pipelines: the components of a document
+that a class replaces, with `Setting`, `Role`, … where something is filled in; `build` fills it
+in. Definitions: `models/*/tokenization_*.py` of transformers 5.23.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from tokctl.formats.huggingface import class_pipelines as pipelines
-from tokctl.formats.huggingface import languages
-from tokctl.formats.huggingface import more_pipelines as more
-from tokctl.formats.huggingface import unigram_pipelines as unigrams
-from tokctl.formats.huggingface.components import Fields, Json
+from tokctl.errors import TokctlError
+from tokctl.formats.huggingface.components import Fields, Json, byte_level
+from tokctl.model.patterns import PATTERNS
 
-#: The pipeline of a class: the components of a document that it replaces.
-Build = Callable[[pipelines.Given], Json]
+# -- what is filled in ------------------------------------------------------------------
 
 
-class Class(NamedTuple):
+class Setting(NamedTuple):
+    """A field of `tokenizer_config.json`, and what it is without it; `kind` is the method of
+    `Fields` that reads it."""
+
+    name: str
+    default: Any
+    kind: str = "flag"
+
+
+class Role(NamedTuple):
+    """The special token of a role."""
+
+    name: str
+
+
+class When(NamedTuple):
+    """One of two values, by whether a third, filled in, is true or not empty."""
+
+    condition: Any
+    yes: Any
+    no: Any
+
+
+class Rules(NamedTuple):
+    """The precompiled rules of the file's normalizer, in a list; or none."""
+
+
+class UnknownId(NamedTuple):
+    """Where the unknown token stands in a Unigram vocabulary, from `start` on.
+
+    otherwise: the id where it does not stand there.
+    scored: only an entry with the score 0 counts.
+    """
+
+    otherwise: Any
+    scored: bool = False
+    start: int = 0
+
+
+class ProcessorTemplate(NamedTuple):
+    """A template for one text and one for two: words that are `$A`, `$B`, the name of a role
+    without `_token`, `language` (the field `src_lang`), or a token; `:1` sets a type id.
+
+    language: the default of `src_lang`.
+    """
+
+    single: str
+    pair: str
+    language: str = ""
+
+
+class TransformersClass(NamedTuple):
     """What a class of transformers makes of a vocabulary.
 
     Attributes:
         model: the type of its model.
         roles: its special tokens where the configuration names none.
-        build: its pipeline by the configuration and the special tokens by role. A template
-            names tokens; their ids are filled in when all tokens are known.
+        pipeline: the components that it replaces, to be filled in by `build`.
         vocab_files: what it reads where there is no `tokenizer.json`.
         extra: its extra special tokens where the configuration names none.
         mask: the flags of its mask where the files give none.
-        kept: whether `tokenizer.json` stands, but for what `build` gives.
         again: whether it adds its special tokens once more, as special ones.
+        kept: whether `tokenizer.json` stands, but for what `pipeline` gives.
+        only: the values that tokctl knows of fields that change the class's template.
+        needs: tokens one of which has to be in the vocabulary: the class would add them.
     """
 
     model: str
     roles: dict[str, str]
-    build: Build
+    pipeline: Json
     vocab_files: tuple[str, ...] = ()
-    extra: Callable[[Fields], list[str]] = lambda _config: []
+    extra: tuple[str, ...] | Callable[[Fields], list[str]] = ()
     mask: Json | None = None
     again: bool = False
     kept: bool = False
+    only: Mapping[str, tuple[Any, ...]] = {}
+    needs: tuple[str, ...] = ()
+
+    def extra_tokens(self, config: Fields) -> list[str]:
+        """Its extra special tokens where the configuration names none."""
+        return self.extra(config) if callable(self.extra) else list(self.extra)
 
 
-#: A mask that takes the space before it along.
-_STRIPPING: Json = {"lstrip": True, "special": True}
+def build(
+    known: TransformersClass,
+    config: Fields,
+    roles: Mapping[str, str],
+    vocab: Any,
+    rules: list[Json],
+) -> Json:
+    """The components of a document that a class replaces. A template names tokens; `with_ids`
+    fills their ids in when all tokens are known.
 
-_PAIR = ("vocab.json", "merges.txt")
+    config: `tokenizer_config.json`.
+    roles: the special tokens by role.
+    vocab: the vocabulary as it stands in a document.
+    rules: the precompiled rules of the file's normalizer, in a list; or none.
+    """
+    for name, allowed in known.only.items():
+        if config.data.get(name) not in (None, *allowed):
+            raise TokctlError(
+                f"its tokenizer_config.json sets {name}, which tokctl does not know for its class",
+                "name its tokenizer.json to read that file as it stands",
+            )
+    if known.needs and not {text for text, _ in vocab} & set(known.needs):
+        raise TokctlError("its vocabulary has no language codes, and its class would add them")
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, Setting):
+            return getattr(config, value.kind)(value.name, value.default)
+        if isinstance(value, Role):
+            return roles[value.name]
+        if isinstance(value, When):
+            return filled(value.yes if filled(value.condition) else value.no)
+        if isinstance(value, Rules):
+            return rules
+        if isinstance(value, UnknownId):
+            for place, (text, score) in enumerate(vocab):
+                counts = place >= value.start and (score == 0.0 or not value.scored)
+                if counts and text == roles["unk_token"]:
+                    return place
+            return filled(value.otherwise)
+        if isinstance(value, ProcessorTemplate):
+            single, pair = (_pieces(text, value.language) for text in value[:2])
+            return {"type": "TemplateProcessing", "single": single, "pair": pair}
+        if isinstance(value, dict):
+            return {name: filled(one) for name, one in value.items()}
+        if isinstance(value, list):
+            # A list in a list stands for its members.
+            made = [filled(one) for one in value]
+            return [one for each in made for one in (each if isinstance(each, list) else [each])]
+        return value
+
+    def _pieces(text: str, language: str) -> list[Json]:
+        found: list[Json] = []
+        for word in text.split():
+            name, _, type_id = word.partition(":")
+            kind = "Sequence" if name in ("$A", "$B") else "SpecialToken"
+            if name == "language":
+                name = config.text("src_lang", language)
+            elif f"{name}_token" in ROLES:
+                name = roles[f"{name}_token"]
+            found.append({kind: {"id": name.removeprefix("$"), "type_id": int(type_id or 0)}})
+        return found
+
+    made: Json = filled(known.pipeline)
+    return made
+
+
+#: The roles that special tokens have in transformers, in its order.
+ROLES = (
+    "bos_token",
+    "eos_token",
+    "unk_token",
+    "sep_token",
+    "pad_token",
+    "cls_token",
+    "mask_token",
+)
+
+
+def ends_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -> Json:
+    """The template of `add_bos_token` and `add_eos_token`; `bos_again`: the first of them stands
+    before a second text, too."""
+
+    def pieces(sequence: str, type_id: int) -> list[Json]:
+        first = bos if bos_again or sequence == "A" else None
+        named = ((first, "SpecialToken"), (sequence, "Sequence"), (eos, "SpecialToken"))
+        return [{kind: {"id": name, "type_id": type_id}} for name, kind in named if name]
+
+    single = pieces("A", 0)
+    return {"type": "TemplateProcessing", "single": single, "pair": [*single, *pieces("B", 1)]}
+
+
+def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
+    """The template with the ids of its tokens; any other component as it is."""
+    if not isinstance(processor, dict) or "special_tokens" in processor:
+        return processor
+    if processor.get("type") == "Sequence" and isinstance(processor.get("processors"), list):
+        return processor | {"processors": [with_ids(one, ids) for one in processor["processors"]]}
+    if processor.get("type") != "TemplateProcessing":
+        return processor
+    pieces = [*processor["single"], *processor["pair"]]
+    names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
+    if missing := [name for name in names if name not in ids]:
+        raise TokctlError(f"its template names {missing[0]!r}, which is no token")
+    tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
+    return processor | {"special_tokens": tokens}
+
+
+# -- components that several classes have -------------------------------------------------
+
+_PREFIX = Setting("add_prefix_space", True)
+_NO_PREFIX = Setting("add_prefix_space", False)
+_SCHEME = When(_PREFIX, "always", "never")
+_NFC: Json = {"type": "NFC"}
+
+
+def _bpe(**options: Any) -> Json:
+    plain = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+    }
+    return plain | options
+
+
+def _normalizers(*steps: Any) -> Json:
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
+def _pre_tokenizers(*steps: Any) -> Json:
+    return {"type": "Sequence", "pretokenizers": list(steps)}
+
+
+def _decoders(*steps: Any) -> Json:
+    return {"type": "Sequence", "decoders": list(steps)}
+
+
+def _regex(pattern: str, content: str) -> Json:
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+
+
+def _text(text: str, content: str) -> Json:
+    return {"type": "Replace", "pattern": {"String": text}, "content": content}
+
+
+def _split(pattern: Json, behaviour: str) -> Json:
+    return {"type": "Split", "pattern": pattern, "behavior": behaviour, "invert": False}
+
+
+def _metaspace(scheme: Any, *, split: bool = True) -> Json:
+    return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
+
+
+def _cls_sep_template(*, double: bool) -> ProcessorTemplate:
+    """cls A sep B sep, with a second sep between the two where `double`."""
+    if double:
+        return ProcessorTemplate("cls $A sep", "cls $A sep sep $B sep")
+    return ProcessorTemplate("cls $A sep", "cls $A sep $B:1 sep:1")
+
+
+_COLLAPSE = _regex(" {2,}", " ")
+_LOWERCASE: Json = {"type": "Lowercase"}
+_QUOTES = [_text("``", '"'), _text("''", '"')]
+_NO_ACCENTS: list[Json] = [{"type": "NFKD"}, {"type": "StripAccents"}]
+_TRIMMED: list[Json] = [
+    _regex(r"\s{2,}|[\n\r\t]", " "),
+    _NFC,
+    {"type": "Strip", "strip_left": False, "strip_right": True},
+]
+
+
+def _lowercase(default: bool) -> When:
+    return When(Setting("do_lower_case", default), [_LOWERCASE], [])
+
+
+def _accents(kept: bool) -> When:
+    return When(Setting("keep_accents", kept), [], _NO_ACCENTS)
+
+
+_STRIP: Json = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+_UNMARKED: list[Json] = [_text("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+
+# -- pipelines: BPE on bytes --------------------------------------------------------------
+
+_GPT2: Json = {
+    "model": _bpe(),
+    "normalizer": None,
+    "pre_tokenizer": byte_level(_NO_PREFIX),
+    "decoder": byte_level(),
+}
+
+
+def _qwen(pattern: str) -> Json:
+    split = _split({"Regex": pattern}, "Isolated")
+    spelling = byte_level(_NO_PREFIX, regex=False)
+    return _GPT2 | {"normalizer": _NFC, "pre_tokenizer": _pre_tokenizers(split, spelling)}
+
+
+_QWEN3_5 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+#: It takes timestamps out of a decoded text.
+_TIMESTAMPS = _regex(r"<\|(\d+\.\d+)\|>", "")
+
+# -- pipelines: BPE on characters ---------------------------------------------------------
+
+_LLAMA: Json = {
+    "model": _bpe(fuse_unk=True, byte_fallback=True),
+    "normalizer": None,
+    "pre_tokenizer": _metaspace(
+        When(_PREFIX, When(Setting("legacy", False), "always", "first"), "never"), split=False
+    ),
+    "decoder": _decoders(_UNMARKED, When(_PREFIX, [_STRIP], [])),
+}
+_GEMMA: Json = {
+    "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
+    "normalizer": _text(" ", "▁"),
+    "pre_tokenizer": _split({"String": " "}, "MergedWithPrevious"),
+    "decoder": _decoders(_UNMARKED),
+}
+_REFORMER: Json = {
+    "model": _bpe(unk_token=Role("unk_token"), fuse_unk=True),
+    "normalizer": When(Rules(), _normalizers(Rules(), _COLLAPSE), None),
+    "pre_tokenizer": _metaspace("always"),
+    "decoder": _metaspace("always"),
+}
+
+
+def _of_words(*, lowercase: bool, strip_accents: bool | None) -> Json:
+    """BPE that marks the ends of BERT's words."""
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": strip_accents,
+        "lowercase": lowercase,
+    }
+    return {
+        "model": _bpe(unk_token=Role("unk_token"), end_of_word_suffix="</w>"),
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "BPEDecoder", "suffix": "</w>"},
+    }
+
+
+# -- pipelines: WordPiece -----------------------------------------------------------------
+
+
+def _bert(clean_text: Any = True, prefix: Any = "##", processor: Any = None) -> Json:
+    return {
+        "model": {
+            "type": "WordPiece",
+            "unk_token": Role("unk_token"),
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+        },
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": clean_text,
+            "handle_chinese_chars": Setting("tokenize_chinese_chars", True),
+            "strip_accents": Setting("strip_accents", None),
+            "lowercase": Setting("do_lower_case", True),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "WordPiece", "prefix": prefix, "cleanup": True},
+        "post_processor": processor or _cls_sep_template(double=False),
+    }
+
+
+# -- pipelines: Unigram -------------------------------------------------------------------
+
+
+def _unigram(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
+    """Unigram on words between white space."""
+    made = _metaspaced(unk_id, scheme, *normalizers, processor=processor)
+    made["pre_tokenizer"] = _pre_tokenizers({"type": "WhitespaceSplit"}, _metaspace(scheme))
+    return made
+
+
+def _metaspaced(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
+    """Unigram on words that a Metaspace splits."""
+    made: Json = {
+        "model": {"type": "Unigram", "unk_id": unk_id, "byte_fallback": False},
+        "normalizer": _normalizers(*normalizers),
+        "pre_tokenizer": _metaspace(scheme),
+        "decoder": _metaspace(scheme),
+    }
+    return made if processor is None else made | {"post_processor": processor}
+
+
+def _sentinels(config: Fields) -> list[str]:
+    """T5's."""
+    count = config.number("extra_ids", 100)
+    return [f"<extra_id_{place}>" for place in range(min(max(count, 0), 10_000))]
+
+
+def _pegasus_masks(config: Fields) -> list[str]:
+    sentence = config.text("mask_token_sent", "<mask_1>")
+    count = min(max(config.number("offset", 103), 0), 10_000)
+    return [sentence, *(f"<unk_{place}>" for place in range(2, count))]
+
+
+# -- special tokens by role ---------------------------------------------------------------
+
 _END = "<|endoftext|>"
 _FAIRSEQ = {
     "bos_token": "<s>",
@@ -66,13 +428,10 @@ _BERT_ROLES = {
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
 }
-_CLS_SEP = _BERT_ROLES | {
-    "bos_token": "[CLS]",
-    "eos_token": "[SEP]",
-    "unk_token": "<unk>",
-    "pad_token": "<pad>",
-}
+_BERT_ENDS = _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}
+_CLS_SEP = _BERT_ENDS | {"unk_token": "<unk>", "pad_token": "<pad>"}
 _ENDS = {"bos_token": _END, "eos_token": _END, "unk_token": _END}
+_QWEN_ROLES = {"eos_token": _END, "unk_token": _END, "pad_token": _END}
 _LLAMA_ROLES = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 _GEMMA_ROLES = {
     "bos_token": "<bos>",
@@ -80,45 +439,6 @@ _GEMMA_ROLES = {
     "unk_token": "<unk>",
     "pad_token": "<pad>",
     "mask_token": "<mask>",
-}
-
-#: By name, without `Fast`.
-CLASSES = {
-    "GPT2Tokenizer": Class("BPE", _ENDS, pipelines.gpt2, _PAIR),
-    "GPTNeoXTokenizer": Class(
-        "BPE", _ENDS | {"pad_token": "<|padding|>"}, pipelines.gpt_neox, _PAIR
-    ),
-    "RobertaTokenizer": Class("BPE", _FAIRSEQ, pipelines.roberta, _PAIR),
-    "Qwen2Tokenizer": Class(
-        "BPE", {"eos_token": _END, "unk_token": _END, "pad_token": _END}, pipelines.qwen2, _PAIR
-    ),
-    "LlamaTokenizer": Class("BPE", _LLAMA_ROLES, pipelines.llama, ("tokenizer.model",)),
-    "GemmaTokenizer": Class("BPE", _GEMMA_ROLES, pipelines.gemma),
-    "BertTokenizer": Class("WordPiece", _BERT_ROLES, pipelines.bert, ("vocab.txt",)),
-    "T5Tokenizer": Class(
-        "Unigram",
-        {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"},
-        pipelines.t5,
-        ("spiece.model",),
-        extra=pipelines.sentinels,
-    ),
-    "AlbertTokenizer": Class(
-        "Unigram",
-        _CLS_SEP,
-        pipelines.albert,
-        ("spiece.model",),
-    ),
-    "XLNetTokenizer": Class(
-        "Unigram",
-        _FAIRSEQ | {"sep_token": "<sep>", "cls_token": "<cls>"},
-        pipelines.xlnet,
-        ("spiece.model",),
-        extra=lambda _config: ["<eop>", "<eod>"],
-        mask=_STRIPPING,
-    ),
-    "XLMRobertaTokenizer": Class(
-        "Unigram", _FAIRSEQ, pipelines.xlm_roberta, ("sentencepiece.bpe.model",)
-    ),
 }
 _COHERE_ROLES = {
     "bos_token": "<BOS_TOKEN>",
@@ -136,108 +456,364 @@ _INFILLING = {
     "eot_token": "▁<EOT>",
     "fill_token": "<FILL_ME>",
 }
-CLASSES |= {
-    "BarthezTokenizer": Class("Unigram", _FAIRSEQ, unigrams.barthez, mask=_STRIPPING),
-    "BigBirdTokenizer": Class(
+_EOS_UNK_PAD = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+_SEP_CLS = {"sep_token": "<sep>", "cls_token": "<cls>"}
+
+
+def _without(roles: dict[str, str], *names: str) -> dict[str, str]:
+    return {role: text for role, text in roles.items() if role not in names}
+
+
+#: A mask that takes the space before it along.
+_STRIPPING: Json = {"lstrip": True, "special": True}
+_PAIR = ("vocab.json", "merges.txt")
+
+#: The language codes that mBART has as tokens, in the order of its ids.
+_MBART_CODES = (
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
+    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
+)
+#: What mBART-50 has beside them.
+_MBART50_CODES = (
+    "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF "
+    "pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
+)
+
+#: Those of FLORES-200, which NLLB has.
+_NLLB_CODES = (
+    "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab "
+    "arb_Arab ars_Arab ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn "
+    "bak_Cyrl bam_Latn ban_Latn bel_Cyrl bem_Latn ben_Beng bho_Deva bjn_Arab bjn_Latn bod_Tibt "
+    "bos_Latn bug_Latn bul_Cyrl cat_Latn ceb_Latn ces_Latn cjk_Latn ckb_Arab crh_Latn cym_Latn "
+    "dan_Latn deu_Latn dik_Latn dyu_Latn dzo_Tibt ell_Grek eng_Latn epo_Latn est_Latn eus_Latn "
+    "ewe_Latn fao_Latn pes_Arab fij_Latn fin_Latn fon_Latn fra_Latn fur_Latn fuv_Latn gla_Latn "
+    "gle_Latn glg_Latn grn_Latn guj_Gujr hat_Latn hau_Latn heb_Hebr hin_Deva hne_Deva hrv_Latn "
+    "hun_Latn hye_Armn ibo_Latn ilo_Latn ind_Latn isl_Latn ita_Latn jav_Latn jpn_Jpan kab_Latn "
+    "kac_Latn kam_Latn kan_Knda kas_Arab kas_Deva kat_Geor knc_Arab knc_Latn kaz_Cyrl kbp_Latn "
+    "kea_Latn khm_Khmr kik_Latn kin_Latn kir_Cyrl kmb_Latn kon_Latn kor_Hang kmr_Latn lao_Laoo "
+    "lvs_Latn lij_Latn lim_Latn lin_Latn lit_Latn lmo_Latn ltg_Latn ltz_Latn lua_Latn lug_Latn "
+    "luo_Latn lus_Latn mag_Deva mai_Deva mal_Mlym mar_Deva min_Latn mkd_Cyrl plt_Latn mlt_Latn "
+    "mni_Beng khk_Cyrl mos_Latn mri_Latn zsm_Latn mya_Mymr nld_Latn nno_Latn nob_Latn npi_Deva "
+    "nso_Latn nus_Latn nya_Latn oci_Latn gaz_Latn ory_Orya pag_Latn pan_Guru pap_Latn pol_Latn "
+    "por_Latn prs_Arab pbt_Arab quy_Latn ron_Latn run_Latn rus_Cyrl sag_Latn san_Deva sat_Beng "
+    "scn_Latn shn_Mymr sin_Sinh slk_Latn slv_Latn smo_Latn sna_Latn snd_Arab som_Latn sot_Latn "
+    "spa_Latn als_Latn srd_Latn srp_Cyrl ssw_Latn sun_Latn swe_Latn swh_Latn szl_Latn tam_Taml "
+    "tat_Cyrl tel_Telu tgk_Cyrl tgl_Latn tha_Thai tir_Ethi taq_Latn taq_Tfng tpi_Latn tsn_Latn "
+    "tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab ukr_Cyrl umb_Latn urd_Arab "
+    "uzn_Latn vec_Latn vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans "
+    "zho_Hant zul_Latn"
+)
+
+MBART = tuple(_MBART_CODES.split())
+MBART50 = (*MBART, *_MBART50_CODES.split())
+NLLB = tuple(_NLLB_CODES.split())
+
+# -- the table ----------------------------------------------------------------------------
+
+#: By name, without `Fast`.
+CLASSES = {
+    "AlbertTokenizer": TransformersClass(
+        "Unigram",
+        _CLS_SEP,
+        # The file's own template comes after that of the class.
+        _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Rules()),
+        ("spiece.model",),
+    ),
+    "BarthezTokenizer": TransformersClass(
+        "Unigram", _FAIRSEQ, _metaspaced(3, _SCHEME, _TRIMMED), mask=_STRIPPING
+    ),
+    "BertTokenizer": TransformersClass("WordPiece", _BERT_ROLES, _bert(), ("vocab.txt",)),
+    "BigBirdTokenizer": TransformersClass(
         "Unigram",
         _CLS_SEP | {"bos_token": "<s>", "eos_token": "</s>"},
-        unigrams.big_bird,
+        _metaspaced(
+            UnknownId(100, scored=True),
+            _SCHEME,
+            _regex(" {2,}", "▁"),
+            processor=_cls_sep_template(double=False),
+        ),
         mask=_STRIPPING,
     ),
-    "BlenderbotTokenizer": Class("BPE", _FAIRSEQ, more.blenderbot, mask=_STRIPPING),
-    "CamembertTokenizer": Class(
+    "BlenderbotTokenizer": TransformersClass(
+        "BPE", _FAIRSEQ, _GPT2 | {"pre_tokenizer": byte_level(_PREFIX)}, mask=_STRIPPING
+    ),
+    "CamembertTokenizer": TransformersClass(
         "Unigram",
         _FAIRSEQ,
-        unigrams.camembert,
-        extra=lambda _config: ["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"],
+        _unigram(
+            UnknownId(0),
+            _SCHEME,
+            Rules(),
+            processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
+        ),
+        extra=("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
         mask=_STRIPPING,
     ),
-    "CodeGenTokenizer": Class("BPE", _ENDS, pipelines.gpt2),
-    "CodeLlamaTokenizer": Class(
+    "CodeGenTokenizer": TransformersClass("BPE", _ENDS, _GPT2),
+    "CodeLlamaTokenizer": TransformersClass(
         "BPE",
         _LLAMA_ROLES | _INFILLING,
-        more.code_llama,
-        extra=lambda _config: list(_INFILLING.values()),
+        {
+            "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
+            "normalizer": None,
+            "pre_tokenizer": _metaspace(When(_PREFIX, "first", "never"), split=False),
+            "decoder": _decoders(_UNMARKED, _STRIP),
+            # A tokenizer.json makes it forget add_bos_token and add_eos_token.
+            "post_processor": ProcessorTemplate("bos $A", "bos $A bos:1 $B:1"),
+        },
+        extra=tuple(_INFILLING.values()),
     ),
-    "CohereTokenizer": Class("BPE", _COHERE_ROLES, more.cohere, again=True),
-    "ConvBertTokenizer": Class("WordPiece", _BERT_ROLES, more.kept_but_for_template, kept=True),
-    "DPRContextEncoderTokenizer": Class("WordPiece", _BERT_ROLES, more.dpr),
-    "DPRQuestionEncoderTokenizer": Class("WordPiece", _BERT_ROLES, more.dpr),
-    "DebertaTokenizer": Class(
-        "BPE", _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}, more.deberta
-    ),
-    "DebertaV2Tokenizer": Class(
-        "Unigram", _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}, unigrams.deberta_v2
-    ),
-    "FNetTokenizer": Class("Unigram", _CLS_SEP, lambda _given: {}, kept=True),
-    "FunnelTokenizer": Class(
-        "WordPiece", _FAIRSEQ | {"sep_token": "<sep>", "cls_token": "<cls>"}, more.funnel
-    ),
-    "HerbertTokenizer": Class(
+    "CohereTokenizer": TransformersClass(
         "BPE",
-        {role: text for role, text in _FAIRSEQ.items() if role not in ("bos_token", "eos_token")},
-        more.herbert,
+        _COHERE_ROLES,
+        _GPT2
+        | {
+            "normalizer": _NFC,
+            "pre_tokenizer": _pre_tokenizers(
+                {"type": "Digits", "individual_digits": True}, byte_level(_NO_PREFIX)
+            ),
+        },
+        again=True,
     ),
-    "MBartTokenizer": Class(
+    "ConvBertTokenizer": TransformersClass(
+        "WordPiece", _BERT_ROLES, {"post_processor": _cls_sep_template(double=False)}, kept=True
+    ),
+    # Some of the names of DPR pass the field on, and some do not.
+    **dict.fromkeys(
+        ("DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
+        TransformersClass("WordPiece", _BERT_ROLES, _bert(), only={"do_lower_case": (True,)}),
+    ),
+    "DebertaTokenizer": TransformersClass(
+        "BPE", _BERT_ENDS, _GPT2 | {"post_processor": _cls_sep_template(double=True)}
+    ),
+    "DebertaV2Tokenizer": TransformersClass(
+        "Unigram",
+        _BERT_ENDS,
+        _metaspaced(
+            UnknownId(Setting("unk_id", 1, "number"), scored=True),
+            When(_PREFIX, "always", "first"),
+            _lowercase(False),
+            _TRIMMED,
+            processor=_cls_sep_template(double=False),
+        )
+        | {
+            "pre_tokenizer": When(
+                Setting("split_by_punct", False),
+                _pre_tokenizers(
+                    {"type": "Punctuation", "behavior": "Isolated"},
+                    _metaspace(When(_PREFIX, "always", "first")),
+                ),
+                _metaspace(When(_PREFIX, "always", "first")),
+            )
+        },
+    ),
+    "FNetTokenizer": TransformersClass("Unigram", _CLS_SEP, {}, kept=True),
+    "FunnelTokenizer": TransformersClass(
+        "WordPiece",
+        _FAIRSEQ | _SEP_CLS,
+        _bert(
+            Setting("clean_text", True),
+            Setting("wordpieces_prefix", "##", "text"),
+            ProcessorTemplate("cls:2 $A sep", "cls:2 $A sep $B:1 sep:1"),
+        ),
+    ),
+    "GPT2Tokenizer": TransformersClass("BPE", _ENDS, _GPT2, _PAIR),
+    "GPTNeoXTokenizer": TransformersClass(
+        "BPE",
+        _ENDS | {"pad_token": "<|padding|>"},
+        # It makes the template anew, and a tokenizer.json makes it forget add_bos_token.
+        _GPT2 | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
+        _PAIR,
+    ),
+    "GemmaTokenizer": TransformersClass("BPE", _GEMMA_ROLES, _GEMMA),
+    "HerbertTokenizer": TransformersClass(
+        "BPE",
+        _without(_FAIRSEQ, "bos_token", "eos_token"),
+        _of_words(lowercase=False, strip_accents=False)
+        | {
+            "post_processor": {
+                "type": "BertProcessing",
+                "sep": [Role("sep_token"), 2],
+                "cls": [Role("cls_token"), 0],
+            }
+        },
+    ),
+    "LlamaTokenizer": TransformersClass("BPE", _LLAMA_ROLES, _LLAMA, ("tokenizer.model",)),
+    "MBartTokenizer": TransformersClass(
         "Unigram",
         _FAIRSEQ,
-        unigrams.mbart,
-        extra=lambda _config: list(languages.MBART),
+        _unigram(
+            3,
+            "always",
+            processor=ProcessorTemplate("$A eos language", "$A $B eos language", "en_XX"),
+        ),
+        extra=MBART,
         mask=_STRIPPING,
     ),
-    "MBart50Tokenizer": Class(
+    "MBart50Tokenizer": TransformersClass(
         "Unigram",
-        {role: text for role, text in _FAIRSEQ.items() if role != "bos_token"},
-        unigrams.mbart50,
-        extra=lambda _config: list(languages.MBART50),
+        _without(_FAIRSEQ, "bos_token"),
+        _metaspaced(
+            3,
+            "always",
+            Rules(),
+            _COLLAPSE,
+            processor=ProcessorTemplate("language $A eos", "language $A $B eos", "en_XX"),
+        ),
+        extra=MBART50,
+        mask=_STRIPPING,
+        needs=MBART50,
+    ),
+    "MPNetTokenizer": TransformersClass(
+        "WordPiece",
+        _FAIRSEQ | {"unk_token": "[UNK]"},
+        _bert(
+            processor={
+                "type": "Sequence",
+                "processors": [byte_level(), _cls_sep_template(double=True)],
+            }
+        ),
         mask=_STRIPPING,
     ),
-    "MPNetTokenizer": Class(
-        "WordPiece", _FAIRSEQ | {"unk_token": "[UNK]"}, more.mpnet, mask=_STRIPPING
-    ),
-    "NllbTokenizer": Class(
+    "NllbTokenizer": TransformersClass(
         "BPE",
         _FAIRSEQ,
-        more.nllb,
-        extra=lambda _config: list(languages.NLLB),
+        _REFORMER
+        | {
+            "post_processor": When(
+                Setting("legacy_behaviour", False),
+                ProcessorTemplate("$A eos language", "$A $B eos language", "eng_Latn"),
+                ProcessorTemplate("language $A eos", "language $A $B eos", "eng_Latn"),
+            )
+        },
+        extra=NLLB,
         mask=_STRIPPING | {"normalized": True},
     ),
-    "OpenAIGPTTokenizer": Class("BPE", {"unk_token": "<unk>"}, more.openai_gpt),
-    "PegasusTokenizer": Class(
+    "OpenAIGPTTokenizer": TransformersClass(
+        "BPE", {"unk_token": "<unk>"}, _of_words(lowercase=True, strip_accents=None)
+    ),
+    "PegasusTokenizer": TransformersClass(
         "Unigram",
-        {
-            "eos_token": "</s>",
-            "unk_token": "<unk>",
-            "pad_token": "<pad>",
-            "mask_token": "<mask_2>",
+        _EOS_UNK_PAD | {"mask_token": "<mask_2>"},
+        _metaspaced(
+            # There the place of a first token is passed over, which then fails.
+            UnknownId(-1, scored=True, start=1),
+            "always",
+            When(Rules(), Rules(), [_regex(r"\n", " ")]),
+            _COLLAPSE,
+            processor=ProcessorTemplate("$A eos", "$A $B eos"),
+        ),
+        extra=_pegasus_masks,
+    ),
+    "Qwen2Tokenizer": TransformersClass("BPE", _QWEN_ROLES, _qwen(PATTERNS["qwen2"]), _PAIR),
+    "Qwen3_5Tokenizer": TransformersClass("BPE", _QWEN_ROLES, _qwen(_QWEN3_5)),
+    "ReformerTokenizer": TransformersClass(
+        "BPE", {"eos_token": "</s>", "unk_token": "<unk>"}, _REFORMER, again=True
+    ),
+    "RemBertTokenizer": TransformersClass(
+        "Unigram",
+        _CLS_SEP,
+        _metaspaced(
+            2,
+            _SCHEME,
+            _QUOTES,
+            _COLLAPSE,
+            _accents(True),
+            _lowercase(False),
+            Rules(),
+            processor=_cls_sep_template(double=False),
+        ),
+        again=True,
+    ),
+    "RobertaTokenizer": TransformersClass(
+        "BPE",
+        _FAIRSEQ,
+        _GPT2
+        | {
+            "post_processor": When(
+                Setting("trim_offsets", True),
+                {
+                    "type": "Sequence",
+                    "processors": [byte_level(_NO_PREFIX), _cls_sep_template(double=True)],
+                },
+                _cls_sep_template(double=True),
+            )
         },
-        unigrams.pegasus,
-        extra=unigrams.pegasus_masks,
+        _PAIR,
     ),
-    "Qwen3_5Tokenizer": Class(
-        "BPE", {"eos_token": _END, "unk_token": _END, "pad_token": _END}, more.qwen3_5
+    "Siglip2Tokenizer": TransformersClass(
+        "BPE",
+        _GEMMA_ROLES,
+        _GEMMA | {"normalizer": _normalizers(_LOWERCASE, _GEMMA["normalizer"])},
     ),
-    "ReformerTokenizer": Class(
-        "BPE", {"eos_token": "</s>", "unk_token": "<unk>"}, more.reformer, again=True
-    ),
-    "RemBertTokenizer": Class("Unigram", _CLS_SEP, unigrams.rembert, again=True),
-    "Siglip2Tokenizer": Class("BPE", _GEMMA_ROLES, more.siglip2),
-    "UdopTokenizer": Class(
+    "T5Tokenizer": TransformersClass(
         "Unigram",
-        {
-            "eos_token": "</s>",
-            "unk_token": "<unk>",
-            "sep_token": "</s>",
-            "pad_token": "<pad>",
+        _EOS_UNK_PAD,
+        _unigram(2, "always", Rules(), processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>")),
+        ("spiece.model",),
+        extra=_sentinels,
+    ),
+    "UdopTokenizer": TransformersClass(
+        "Unigram",
+        _EOS_UNK_PAD | {"sep_token": "</s>"},
+        _unigram(UnknownId(2), "always", processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>")),
+        only={"eos_token": ("</s>",)},
+    ),
+    "WhisperTokenizer": TransformersClass(
+        "BPE",
+        _ENDS,
+        _GPT2
+        | {
+            "decoder": _decoders(byte_level(), {"type": "Fuse"}, _TIMESTAMPS),
+            "post_processor": When(
+                Setting("predict_timestamps", False),
+                ProcessorTemplate(
+                    "<|startoftranscript|> $A eos", "<|startoftranscript|> $A $B:1 eos:1"
+                ),
+                ProcessorTemplate(
+                    "<|startoftranscript|> <|notimestamps|> $A eos",
+                    "<|startoftranscript|> <|notimestamps|> $A $B:1 eos:1",
+                ),
+            ),
         },
-        unigrams.udop,
+        # A language's token is numbered behind the first by a table of its own.
+        only={"language": (), "task": ()},
     ),
-    "WhisperTokenizer": Class("BPE", _ENDS, more.whisper),
-    "XGLMTokenizer": Class(
+    "XGLMTokenizer": TransformersClass(
         "Unigram",
-        {role: text for role, text in _FAIRSEQ.items() if role != "mask_token"},
-        unigrams.xglm,
-        extra=lambda _config: [f"<madeupword{place}>" for place in range(7)],
+        _without(_FAIRSEQ, "mask_token"),
+        _metaspaced(
+            3,
+            _SCHEME,
+            Rules(),
+            _COLLAPSE,
+            processor=ProcessorTemplate("eos $A", "eos $A eos eos $B"),
+        ),
+        extra=tuple(f"<madeupword{place}>" for place in range(7)),
+    ),
+    "XLMRobertaTokenizer": TransformersClass(
+        "Unigram",
+        _FAIRSEQ,
+        _unigram(
+            3, _SCHEME, Rules(), processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos")
+        ),
+        ("sentencepiece.bpe.model",),
+    ),
+    "XLNetTokenizer": TransformersClass(
+        "Unigram",
+        _FAIRSEQ | _SEP_CLS,
+        _unigram(
+            Setting("unk_id", 0, "number"),
+            "always",
+            _QUOTES,
+            _NO_ACCENTS,
+            _lowercase(False),
+            Rules(),
+            processor=ProcessorTemplate("$A sep cls:2", "$A sep $B:1 sep:1 cls:2"),
+        ),
+        ("spiece.model",),
+        extra=("<eop>", "<eod>"),
+        mask=_STRIPPING,
     ),
 }
 #: Other names of the same classes.

@@ -399,7 +399,7 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
     return _in_sequence([*before, *components], "pretokenizers")
 
 
-def byte_level(prefix: bool = False, *, regex: bool = True) -> Json:
+def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
     """ByteLevel: a pre-tokenizer, a decoder, and a post-processor that trims offsets."""
     return {
         "type": "ByteLevel",

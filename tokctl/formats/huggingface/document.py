@@ -79,10 +79,17 @@ def write(model: FilledRecipe) -> Files:
 # -- reading --------------------------------------------------------------------------
 
 
-def read_document(document: Json, lists: ModelFile | None = None) -> FilledRecipe:
+def read_document(
+    document: Json,
+    lists: ModelFile | None = None,
+    *,
+    origin: Origin = Origin(NAME),  # noqa: B008 (a tuple can't change)
+    companions: dict[str, str] | None = None,
+) -> FilledRecipe:
     """The model in a document.
 
     lists: its vocabulary and merges, where the core has read them.
+    origin, companions: the model's.
 
     Raises:
         TokctlError: it holds what tokctl can't do with the same result.
@@ -129,7 +136,9 @@ def read_document(document: Json, lists: ModelFile | None = None) -> FilledRecip
         behind = max([0, *(token.id + 1 - len(own) for token in added)])
         _check_scores(own.scores() + [0.0] * behind, added)
     core = fill(own, recipe, added)
-    return FilledRecipe.of_core(recipe, core, added_tokens=tuple(added), origin=Origin(NAME))
+    return FilledRecipe.of_core(
+        recipe, core, added_tokens=tuple(added), origin=origin, companions=companions
+    )
 
 
 def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken]:

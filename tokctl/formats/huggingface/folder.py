@@ -1,27 +1,44 @@
-"""The files of a `transformers` folder as one document of Hugging Face's `tokenizer.json`."""
+"""A folder of `transformers`: `tokenizer.json` or vocabulary files, and what says how they are
+used. What AutoTokenizer makes of it is what counts.
+
+Reading makes one document of Hugging Face's `tokenizer.json` of the files: the pipeline that the
+folder's class builds (`classes`), and the added tokens as `PreTrainedTokenizerBase.
+_from_pretrained` and `TokenizersBackend.__init__` of transformers 5.23 add them. Writing puts a
+configuration beside the `tokenizer.json`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import Source, damaged
-from tokctl.formats.huggingface import class_choice, pieces, vocab_files
-from tokctl.formats.huggingface.class_pipelines import Given, around, template, with_ids
-from tokctl.formats.huggingface.classes import CLASSES, Class
-from tokctl.formats.huggingface.components import Fields, Json
-from tokctl.formats.huggingface.folder_tokens import (
+from tokctl.formats.contract import Files, Loss, Source, damaged
+from tokctl.formats.huggingface.class_names import chosen, refused
+from tokctl.formats.huggingface.classes import (
+    CLASSES,
     ROLES,
-    Named,
-    Vocabulary,
-    add_all,
-    again,
-    configured,
-    listed,
-    token,
+    TransformersClass,
+    build,
+    ends_template,
+    with_ids,
 )
+from tokctl.formats.huggingface.components import Fields, Json, unless_damaged
+from tokctl.formats.huggingface.document import document as document_of
+from tokctl.formats.huggingface.document import document_losses, read_document
+from tokctl.formats.huggingface.vocab_files import (
+    fairseq,
+    merges_txt,
+    no_such_class,
+    read_pieces,
+    vocab_json,
+    vocab_txt,
+)
+from tokctl.model import FilledRecipe, Origin
 
 TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
@@ -45,16 +62,61 @@ _MOST_TEXT = 1 << 24
 #: What `clean_up_tokenization_spaces` replaces in a decoded text, in this order.
 _CLEANED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 #: Classes whose template `add_bos_token` and `add_eos_token` make, without a `tokenizer.json`.
-_AROUND = (
+_ADDING_ENDS = (
     "GPT2Tokenizer",
     "GPTNeoXTokenizer",
     "Qwen2Tokenizer",
     "LlamaTokenizer",
     "AlbertTokenizer",
 )
+#: It is read where it stands, and never written: its tokens stand in `tokenizer.json`.
+NEIGHBOURS = (ADDED,)
 
 
-class Folder(NamedTuple):
+def is_one(source: Source) -> bool:
+    """Is it a folder with a `tokenizer.json`, or with a configuration and a vocabulary?"""
+    if not source.is_folder:
+        return False
+    if source.beside(TOKENIZER) is not None:
+        return True
+    return source.beside(CONFIG) is not None and any(
+        source.beside(name) is not None for name in VOCABULARIES
+    )
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of a folder; TokctlError that names the file where one is not whole."""
+    with unless_damaged(source.name):
+        texts = _companions(source)
+        files = _files(source, texts)
+        document, name = _document(source, files)
+        origin = Origin("huggingface-folder", name)
+        return read_document(document, origin=origin, companions=texts)
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What the files leave out."""
+    found = document_losses(model)
+    if left := [name for name in model.companions if not is_carried(name)]:
+        found.append(Loss(f"the files that came with it ({', '.join(left)})", minor=True))
+    return found
+
+
+def write(model: FilledRecipe) -> Files:
+    """`tokenizer.json`, the configuration, and the chat templates as they came."""
+    document = document_of(model)
+    texts = {name: text for name, text in model.companions.items() if is_carried(name)}
+    texts.pop(ADDED, None)
+    texts |= _configuration(model, document)
+    files = {name: text.encode() for name, text in texts.items()}
+    files[TOKENIZER] = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    return files
+
+
+# -- the files of a folder ----------------------------------------------------------------
+
+
+class FolderFiles(NamedTuple):
     """The files of a folder beside `tokenizer.json`, as far as they say something."""
 
     name: str
@@ -69,7 +131,7 @@ def is_carried(name: str) -> bool:
     return name in COMPANIONS or _TEMPLATE_NAME.fullmatch(name) is not None
 
 
-def companions(source: Source) -> dict[str, str]:
+def _companions(source: Source) -> dict[str, str]:
     """The texts of the files beside `tokenizer.json` that come along."""
     found = [(name, source.beside(name)) for name in COMPANIONS]
     assert source.path is not None
@@ -107,7 +169,7 @@ def parsed(text: str, name: str) -> Json:
     return found
 
 
-def folder(source: Source, texts: dict[str, str]) -> Folder:
+def _files(source: Source, texts: dict[str, str]) -> FolderFiles:
     """What the files beside `tokenizer.json` say."""
 
     def read(name: str) -> Json | None:
@@ -117,10 +179,10 @@ def folder(source: Source, texts: dict[str, str]) -> Folder:
     model: Json = {}
     if beside is not None and beside.size <= _LONGEST_TEXT:
         model = parsed(beside.data.decode(errors="replace"), beside.name)
-    return Folder(source.name, read(CONFIG) or {}, read(SPECIAL_MAP), read(ADDED), model)
+    return FolderFiles(source.name, read(CONFIG) or {}, read(SPECIAL_MAP), read(ADDED), model)
 
 
-def document(source: Source, files: Folder) -> tuple[Json, str]:
+def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     """The document that stands for what AutoTokenizer makes of the folder, and the name of
     its class."""
     own = source.beside(TOKENIZER)
@@ -130,17 +192,19 @@ def document(source: Source, files: Folder) -> tuple[Json, str]:
         if not isinstance(given, dict) or not isinstance(given.get("model"), dict):
             raise damaged(own.name, "it has no model in it")
     tekken = source.beside(TEKKEN) is not None
-    name = class_choice.chosen(files.config, files.model_config, given, tekken=tekken)
+    name = chosen(files.config, files.model_config, given, tekken=tekken)
     known = CLASSES.get(name)
-    if given is not None and (error := class_choice.refused(name, source.name)):
+    if given is not None and (error := refused(name, source.name)):
         raise error
     if given is None and (known is None or not known.vocab_files):
-        raise vocab_files.no_such_class(
+        raise no_such_class(
             source.name, ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
         )
-    config = configured(files.config, files.special_map)
+    config = _configured(files.config, files.special_map)
     fields = Fields("tokenizer_config", config)
-    named = Named(config, known.roles if known else {}, known.extra(fields) if known else [])
+    named = NamedTokens(
+        config, known.roles if known else {}, known.extra_tokens(fields) if known else []
+    )
     mask = named.roles.get("mask_token")
     if known and known.mask and isinstance(mask, str):
         named.roles["mask_token"] = {"content": mask, **known.mask}
@@ -156,45 +220,51 @@ def document(source: Source, files: Folder) -> tuple[Json, str]:
         raise ValueError("the added tokens are no list of objects")
     vocabulary = _vocabulary(made["model"])
     if known is None or (known.kept and given is not None):
-        vocabulary.add(list(map(token, entries)))
-    add_all(vocabulary, listed(config, named, files.added, entries), named)
+        vocabulary.add(list(map(_token, entries)))
+    _add_all(vocabulary, _listed(config, named, files.added, entries), named)
     if name == "Qwen2Tokenizer":
         # It adds them once more, without flags.
-        texts = dict.fromkeys((*named.texts.values(), *map(_text, named.extra)))
-        vocabulary.add(list(map(token, texts)))
+        texts = dict.fromkeys((*named.texts.values(), *map(_content, named.extra)))
+        vocabulary.add(list(map(_token, texts)))
     if known and known.again:
-        vocabulary.add(again(vocabulary, config, named))
+        vocabulary.add(_again(vocabulary, config, named))
     made["added_tokens"] = sorted(vocabulary.added.values(), key=lambda entry: entry["id"])
-    if given is None and name in _AROUND and config.keys() & {"add_bos_token", "add_eos_token"}:
-        made["post_processor"] = _around(fields, named)
+    if (
+        given is None
+        and name in _ADDING_ENDS
+        and config.keys() & {"add_bos_token", "add_eos_token"}
+    ):
+        made["post_processor"] = _configured_ends(fields, named)
     made["post_processor"] = with_ids(made.get("post_processor"), vocabulary.ids)
     if fields.flag("clean_up_tokenization_spaces", False):
         made["decoder"] = _cleaning(made.get("decoder"), made["model"], fields)
     return made, name
 
 
-def _text(value: Any) -> str:
-    return str(token(value)["content"])
+def _content(value: Any) -> str:
+    return str(_token(value)["content"])
 
 
-def _around(fields: Fields, named: Named) -> Json:
+def _configured_ends(fields: Fields, named: NamedTokens) -> Json:
     bos, eos = (
         named.texts.get(f"{end}_token") if fields.flag(f"add_{end}_token", False) else None
         for end in ("bos", "eos")
     )
-    return around(bos, eos)
+    return ends_template(bos, eos)
 
 
-def _vocabulary(model: Json) -> Vocabulary:
+def _vocabulary(model: Json) -> GrowingVocabulary:
     vocab = model.get("vocab")
     if isinstance(vocab, dict):
-        return Vocabulary(vocab, len(vocab))
+        return GrowingVocabulary(vocab, len(vocab))
     if isinstance(vocab, list):
-        return Vocabulary({piece: id_ for id_, (piece, _) in enumerate(vocab)}, len(vocab))
+        return GrowingVocabulary({piece: id_ for id_, (piece, _) in enumerate(vocab)}, len(vocab))
     raise ValueError("the model has no vocabulary")
 
 
-def _rebuilt(given: Json, name: str, known: Class, fields: Fields, named: Named) -> Json:
+def _rebuilt(
+    given: Json, name: str, known: TransformersClass, fields: Fields, named: NamedTokens
+) -> Json:
     """The document with the pipeline of a class around the vocabulary."""
     inner = given["model"]
     if inner.get("type", known.model) != known.model and not known.kept:
@@ -204,7 +274,7 @@ def _rebuilt(given: Json, name: str, known: Class, fields: Fields, named: Named)
             "tokenizer.json counts as it is",
         )
     vocab, rules = inner.get("vocab"), _rules(given.get("normalizer"))
-    made = {**given, **known.build(Given(fields, named.texts, vocab, rules))}
+    made = {**given, **build(known, fields, named.texts, vocab, rules)}
     made["model"] = {**made["model"], "vocab": inner.get("vocab")}
     if known.model == "BPE":
         made["model"]["merges"] = inner.get("merges")
@@ -220,7 +290,9 @@ def _rules(normalizer: Any) -> list[Json]:
     return found[:1]
 
 
-def _from_files(source: Source, name: str, known: Class, fields: Fields, named: Named) -> Json:
+def _from_files(
+    source: Source, name: str, known: TransformersClass, fields: Fields, named: NamedTokens
+) -> Json:
     """The document of a class around its vocabulary files. What these list as special, `named`
     gets."""
     rules: list[Json] = []
@@ -229,34 +301,31 @@ def _from_files(source: Source, name: str, known: Class, fields: Fields, named: 
         raise damaged(source.name, f"{known.vocab_files[files.index(None)]} is missing")
     first, *others = (file for file in files if file is not None)
     if first.name.endswith(".model"):
-        taken = pieces.read(first, known.model)
+        taken = read_pieces(first, known.model)
         content = taken.content
         extra: list[Any] = taken.listed
         if name == "T5Tokenizer":
-            sentinels = known.extra(fields)
+            sentinels = known.extra_tokens(fields)
             content["vocab"] += [(text, 0.0) for text in reversed(sentinels)]
             if not any("<extra_id_" in one["content"] for one in extra):
                 extra = extra + sentinels
-        named.extra = Named(fields.data, {}, extra).extra
+        named.extra = NamedTokens(fields.data, {}, extra).extra
         if name == "XLMRobertaTokenizer":
-            content = pieces.fairseq(content, named.texts)
+            content = fairseq(content, named.texts)
         if name != "XLNetTokenizer":
             content.pop("unk_id", None)
         rules = taken.rules
     elif others:
         content = {
-            "vocab": vocab_files.vocab_json(first),
-            "merges": vocab_files.merges_txt(others[0]),
+            "vocab": vocab_json(first),
+            "merges": merges_txt(others[0]),
         }
     else:
-        content = {"vocab": vocab_files.vocab_txt(first)}
-    given = Given(fields, named.texts, content["vocab"], rules)
-    made = {"version": "1.0", **known.build(given)}
+        content = {"vocab": vocab_txt(first)}
+    made = {"version": "1.0", **build(known, fields, named.texts, content["vocab"], rules)}
     made["model"] |= content
     if name == "AlbertTokenizer":
-        made["post_processor"] = template(
-            "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
-        )
+        made["post_processor"] = ends_template("[CLS]", "[SEP]", bos_again=False)
     return made
 
 
@@ -277,4 +346,305 @@ def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
     return {"type": "Sequence", "decoders": steps}
 
 
-__all__ = ["ROLES", "Folder", "companions", "document", "folder", "is_carried"]
+# -- added tokens -------------------------------------------------------------------------
+
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+def _token(data: Any, *, special: bool | None = None) -> Json:
+    """An added token with all its flags, from a text or an object."""
+    if isinstance(data, str):
+        data = {"content": data, "special": True}
+    fields = Fields("added token", data)
+    found: Json = {"content": fields.text("content")}
+    found["special"] = fields.flag("special", False) if special is None else special
+    for name in ("single_word", "lstrip", "rstrip"):
+        found[name] = fields.flag(name, False)
+    found["normalized"] = fields.flag("normalized", not found["special"])
+    return found
+
+
+class GrowingVocabulary:
+    """The tokens of a tokenizer to which others are added, with the ids that they get.
+
+    own: the ids of the model's own tokens, by text.
+    """
+
+    def __init__(self, own: Mapping[str, int], count: int) -> None:
+        self.own = own
+        self.count = count
+        self.added: dict[str, Json] = {}
+
+    def add(self, tokens: list[Json]) -> None:
+        """Adds tokens, or changes the flags of those that were; as one call of `add_tokens`."""
+        highest = max((entry["id"] for entry in self.added.values()), default=-1)
+        new = highest + 1 if highest >= self.count else self.count
+        for entry in tokens:
+            text = entry["content"]
+            if not text:
+                continue
+            id_ = self.own.get(text)
+            if text in self.added:
+                id_ = self.added[text]["id"]
+            if id_ is None:
+                id_, new = new, new + 1
+            self.added[text] = {"id": id_, **{name: entry[name] for name in ("content", *_FLAGS)}}
+
+    @property
+    def ids(self) -> dict[str, int]:
+        return {**self.own, **{text: entry["id"] for text, entry in self.added.items()}}
+
+
+class NamedTokens:
+    """The special tokens that the files name: those with a role, and the others.
+
+    config: `tokenizer_config.json`, or what is left of it; `roles` are the class's own.
+    """
+
+    def __init__(self, config: Json, roles: Mapping[str, str], extra: Sequence[Any]) -> None:
+        self.roles: dict[str, Any] = {role: roles[role] for role in ROLES if role in roles}
+        more = {role: text for role, text in roles.items() if role not in ROLES}
+        for role in ROLES:
+            if role in config:
+                self.roles[role] = config[role]
+        self.roles |= more
+        for name, value in config.items():
+            if name.endswith("_token") and name not in ROLES and isinstance(value, (str, dict)):
+                self.roles[name] = value
+        found = config.get("extra_special_tokens")
+        if not found and "additional_special_tokens" in config:
+            found = config["additional_special_tokens"]
+        if isinstance(found, dict):
+            self.roles |= found
+            found = None
+        if found is not None and not isinstance(found, list):
+            raise ValueError("its extra special tokens are no list")
+        self.extra: list[Any] = list(extra) if found is None else found
+        self.roles = {name: value for name, value in self.roles.items() if value is not None}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each role's token."""
+        return {name: _token(value)["content"] for name, value in self.roles.items()}
+
+
+def _configured(config: Json, special_map: Json | None) -> Json:
+    """The configuration with what `special_tokens_map.json` says; only files from before
+    `added_tokens_decoder` have it from there."""
+    if "added_tokens_decoder" in config or special_map is None:
+        return config
+    values = {
+        name: value | {"special": True} if isinstance(value, dict) and "content" in value else value
+        for name, value in special_map.items()
+    }
+    return config | values
+
+
+def _listed(
+    config: Json, named: NamedTokens, added: Json | None, own: list[Json]
+) -> dict[int, Json]:
+    """The added tokens that the files list, by the id that stands there."""
+    found: dict[int, Json] = {}
+    if "added_tokens_decoder" in config:
+        entries = config["added_tokens_decoder"]
+        if not isinstance(entries, dict):
+            raise ValueError("its added_tokens_decoder is no object")
+        for id_, entry in entries.items():
+            found[_number(id_)] = _token(entry)
+        return found
+    special = {*named.texts.values(), *(_token(one)["content"] for one in named.extra)}
+    for text, id_ in (added or {}).items():
+        entry = {"content": text, "special": text in special}
+        found[_number(id_)] = _token(entry)
+    for entry in own:
+        found[_number(entry.get("id"))] = _token(entry)
+    return found
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    if type(value) is int and 0 <= value < 2**32:
+        return value
+    raise ValueError(f"an added token has the id {value!r:.20}")
+
+
+def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: NamedTokens) -> None:
+    """Adds what is listed and what is named to the tokens that are there."""
+    present = {text: _bare(entry) for text, entry in vocabulary.added.items()}
+    new = [e for _, e in sorted(found.items()) if present.get(e["content"]) != e]
+    by_text = {entry["content"]: entry for entry in found.values()}
+    special = set(named.texts.values())
+    texts = {*present, *(entry["content"] for entry in new)}
+    for role, value in named.roles.items():
+        one = _token(value)
+        if role in ROLES:
+            one = by_text.get(one["content"], one)
+        if one["content"] not in texts:
+            texts.add(one["content"])
+            new.append(one)
+    for value in named.extra:
+        one = _token(value)
+        if one["content"] not in texts:
+            texts.add(one["content"])
+            new.append(one)
+    for entry in new:
+        if entry["content"] in special:
+            entry["special"] = True
+    vocabulary.add(new)
+    _check_ids(vocabulary, found)
+
+
+def _again(vocabulary: GrowingVocabulary, config: Json, named: NamedTokens) -> list[Json]:
+    """The special tokens as `_post_init` adds them once more: those of the files with their
+    flags, those of the class without."""
+    found = []
+    for role, value in named.roles.items():
+        one = _token(value)
+        there = vocabulary.added.get(one["content"], one) if role in config else one
+        found.append({**there, "special": True})
+    return found + [_token(one, special=True) for one in named.extra]
+
+
+def _check_ids(vocabulary: GrowingVocabulary, found: dict[int, Json]) -> None:
+    for id_, entry in sorted(found.items()):
+        text = entry["content"]
+        if text and vocabulary.added[text]["id"] != id_:
+            raise TokctlError(
+                f"its files give the added token {text!r} the id {id_}, and transformers makes it "
+                f"{vocabulary.added[text]['id']}",
+                "load it with transformers and save it, and its files agree",
+            )
+
+
+def _bare(entry: Json) -> Json:
+    return {name: entry[name] for name in ("content", *_FLAGS)}
+
+
+# -- the configuration that is written ----------------------------------------------------
+#
+# What came with the model stays, but for what would contradict its `tokenizer.json`.
+
+#: Loaded by versions 4 and 5 alike, and builds no pipeline of its own.
+_CLASS = "PreTrainedTokenizerFast"
+#: Fields that another class would build its pipeline by, or that `tokenizer.json` answers.
+_BUILDING = (
+    "added_tokens_decoder",
+    "add_bos_token",
+    "add_eos_token",
+    "add_prefix_space",
+    "auto_map",
+    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+    "do_lower_case",
+    "extra_ids",
+    "extra_special_tokens",
+    "additional_special_tokens",
+    "fast_tokenizer_files",
+    "from_slow",
+    "keep_accents",
+    "legacy",
+    "sp_model_kwargs",
+    "strip_accents",
+    "tokenize_chinese_chars",
+    "tokenizer_file",
+    "trim_offsets",
+    "vocab_file",
+    "merges_file",
+)
+#: Roles by the names that special tokens commonly have; of several the first there is.
+_KNOWN = {
+    "bos_token": ("<s>", "<|begin_of_text|>", "<bos>", "[BOS]", "<|startoftext|>"),
+    "eos_token": ("</s>", "<|end_of_text|>", "<eos>", "[EOS]", "<|endoftext|>"),
+    "unk_token": ("<unk>", "[UNK]"),
+    "sep_token": ("[SEP]", "<sep>"),
+    "pad_token": ("<pad>", "[PAD]", "<|pad|>"),
+    "cls_token": ("[CLS]", "<cls>"),
+    "mask_token": ("[MASK]", "<mask>"),
+}
+
+
+def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
+    """The configuration files of a model whose document is written beside them."""
+    config = _companion(model, CONFIG)
+    special_map = _companion(model, SPECIAL_MAP)
+    named = {**special_map, **config} if "added_tokens_decoder" in config else config | special_map
+    known = {entry.text for entry in model.added}
+    roles = _roles(model, named, known)
+    extra = _extra(named, known)
+    kept = {name: value for name, value in config.items() if name not in _BUILDING}
+    kept = {name: value for name, value in kept.items() if not _is_role(name, value)}
+    kept |= roles | extra
+    kept["tokenizer_class"] = _CLASS
+    kept["clean_up_tokenization_spaces"] = False
+    splitting = document["pre_tokenizer"]
+    if splitting is not None and "add_prefix_space" in splitting:
+        # Version 4 changes the pre-tokenizer to what stands here, or to false.
+        kept["add_prefix_space"] = splitting["add_prefix_space"]
+    kept.setdefault("model_input_names", _input_names(document["post_processor"]))
+    return {CONFIG: _dump(kept), SPECIAL_MAP: _dump(roles | extra)}
+
+
+def _companion(model: FilledRecipe, name: str) -> Json:
+    return parsed(model.companions[name], name) if name in model.companions else {}
+
+
+def _dump(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def _is_role(name: str, value: Any) -> bool:
+    return name in ROLES or (name.endswith("_token") and isinstance(value, (str, dict)))
+
+
+def _roles(model: FilledRecipe, named: Json, known: set[str]) -> dict[str, str]:
+    """The special tokens by role: as the files said, where they are tokens; by name where
+    there were no files."""
+    if CONFIG not in model.companions and SPECIAL_MAP not in model.companions:
+        return _guessed(model)
+    found = _class_roles(model)
+    for name, value in named.items():
+        if _is_role(name, value):
+            found[name] = _text_of(value)
+    return {name: text for name, text in found.items() if text in known}
+
+
+def _text_of(value: Any) -> str | None:
+    """The text of a token of the files; None where it is none."""
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else None
+
+
+def _class_roles(model: FilledRecipe) -> dict[str, Any]:
+    """Those that the class of the folder gave where its configuration named none."""
+    if model.origin is None or model.origin.name not in CLASSES:
+        return {}
+    return dict(CLASSES[model.origin.name].roles)
+
+
+def _guessed(model: FilledRecipe) -> dict[str, str]:
+    found = {}
+    if model.recipe.unk_token is not None:
+        found["unk_token"] = model.recipe.unk_token
+    for role, names in _KNOWN.items():
+        present = [name for name in names if name in model.special_ids]
+        if role not in found and present:
+            found[role] = present[0]
+    return found
+
+
+def _extra(named: Json, known: set[str]) -> Json:
+    """The extra special tokens, under the name that both versions know."""
+    given = named.get("extra_special_tokens") or named.get("additional_special_tokens") or []
+    if isinstance(given, dict):
+        texts = {name: _text_of(value) for name, value in given.items()}
+        texts = {name: text for name, text in texts.items() if text in known}
+        return {"extra_special_tokens": texts} if texts else {}
+    listed = dict.fromkeys(map(_text_of, given if isinstance(given, list) else []))
+    found = [text for text in listed if text in known]
+    return {"additional_special_tokens": found} if found else {}
+
+
+def _input_names(processor: Any) -> list[str]:
+    """Models get token types where the template tells a pair's texts apart."""
+    typed = '"type_id": 1' in json.dumps(processor)
+    return ["input_ids", *(["token_type_ids"] if typed else []), "attention_mask"]
