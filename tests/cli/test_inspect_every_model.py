@@ -155,7 +155,7 @@ def test_word_of_a_unigram_model(paths: dict[str, str], monkeypatch: pytest.Monk
 
 def test_token_of_a_unigram_model(paths: dict[str, str]) -> None:
     path = saved(paths, "default unigram")
-    worth = model("default unigram").token_history("▁low").worth
+    worth = model("default unigram").token_history("▁low").piece_score
     assert worth is not None and worth.gain is not None and worth.instead is not None
     lines = printed(path, "--token", "▁low").splitlines()
     assert lines[3] == "kind\tpiece"

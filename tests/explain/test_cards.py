@@ -48,15 +48,19 @@ def _check(model: Tokenizer, card: TokenCard) -> None:
         assert (card.tree, card.cut) == ((), False)
     if known.merge is not None:
         assert (card.step, card.merged) == (known.merge.step, known.merge.count)
-    if known.worth is not None:
+    if known.piece_score is not None:
         found = (card.score, card.place, card.of, card.instead, card.gain)
-        worth = known.worth
+        worth = known.piece_score
         assert found == (worth.score, worth.place, worth.pieces, worth.instead, worth.gain)
     else:
         assert (card.score, card.instead, card.gain) == (None, None, None)
-    if known.counted is not None:
+    if known.training_count is not None:
         found = (card.trained, card.place, card.of)
-        assert found == (known.counted.count, known.counted.place, known.counted.tokens)
+        assert found == (
+            known.training_count.count,
+            known.training_count.place,
+            known.training_count.tokens,
+        )
 
 
 def test_a_card_says_what_a_token_stands_for() -> None:

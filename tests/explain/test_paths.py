@@ -60,7 +60,7 @@ def test_what_a_piece_is_worth() -> None:
     scores = pieces_of(tokenizer)
     places = sorted(scores.values(), reverse=True)
     for token, score in scores.items():
-        worth = token_history(tokenizer, token).worth
+        worth = token_history(tokenizer, token).piece_score
         assert worth is not None
         assert worth.score == score
         assert worth.pieces == len(scores)
@@ -92,8 +92,8 @@ def test_unknown_characters_that_fall_back_to_bytes() -> None:
 
 
 def test_a_special_token_has_no_worth() -> None:
-    assert token_history(model("default unigram"), "<unk>").worth is None
-    assert token_history(model("unigram with bytes"), "<0x41>").worth is None
+    assert token_history(model("default unigram"), "<unk>").piece_score is None
+    assert token_history(model("unigram with bytes"), "<0x41>").piece_score is None
 
 
 def test_a_word_of_great_length() -> None:

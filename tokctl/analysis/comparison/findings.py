@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tokctl.analysis.comparison.results import Comparison, SweepPoint
-from tokctl.analysis.comparison.samples import is_whole
+from tokctl.analysis.comparison.samples import is_one_token
 from tokctl.analysis.metrics import Absent, Figure, metric_names
 from tokctl.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
@@ -86,7 +86,7 @@ def _likelihood(comparison: Comparison, name: str, models: Mapping[str, Tokenize
     for word in comparison.disagreements:
         cuts = {cut.model: cut for cut in word.segmentations}
         pieces = cuts[name].shown
-        whole = [other for other, cut in cuts.items() if is_whole(models[other], cut)]
+        whole = [other for other, cut in cuts.items() if is_one_token(models[other], cut)]
         # What the pre-tokenizer cuts, no merge could have joined.
         together = len(set(model.encode(f" {word.word}").word_ids)) == 1
         frequent = word.count > 1 and word.count * _FREQUENT >= comparison.total.words

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 
 from tokctl import _native
 from tokctl.analysis.comparison.results import Disagreement, ModelSegmentation, Sample
+from tokctl.analysis.explain.vocabulary import is_utf8
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import Encoding
@@ -128,7 +129,7 @@ def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentat
     )
 
 
-def is_whole(tokenizer: Tokenizer, cut: ModelSegmentation) -> bool:
+def is_one_token(tokenizer: Tokenizer, cut: ModelSegmentation) -> bool:
     """Is a word that was cut behind a space one token, and not the unknown one?"""
     covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
     return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
@@ -177,15 +178,7 @@ def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, in
     counts = count_words(texts, "whitespace", threads)
     words = [entry for entry in counts.items() if len(entry[0]) <= LONGEST_WORD]
     words.sort(key=lambda entry: -entry[1])
-    return [entry for entry in words[:_WORDS_COMPARED] if _is_utf8(entry[0])]
-
-
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return [entry for entry in words[:_WORDS_COMPARED] if is_utf8(entry[0])]
 
 
 def boundaries_apart(

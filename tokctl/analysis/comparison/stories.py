@@ -17,7 +17,7 @@ from tokctl.analysis.comparison.results import Cut, Sample, WordStory
 from tokctl.analysis.comparison.samples import (
     LONGEST_WORD,
     boundaries_apart,
-    is_whole,
+    is_one_token,
     segmentation,
 )
 from tokctl.analysis.explain.history import Pair, history_of
@@ -171,7 +171,7 @@ def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained
         if of == name and other is not tokenizer
     )
     elsewhere = ((size, cut) for size, cut in others if cut.tokens != found.tokens)
-    return Cut(found, is_whole(tokenizer, found), reason, tuple(elsewhere))
+    return Cut(found, is_one_token(tokenizer, found), reason, tuple(elsewhere))
 
 
 # -- Reasons: why a model has a word as one token, or splits it ----------------------------------

@@ -202,8 +202,8 @@ class TokenHistory:
         merges: the same, each once, in the order learned.
         uses: the tokens made with it, in the order learned.
         ranked: no merges are known; those shown follow from the ranks of the tokens.
-        worth: of a piece of a Unigram model.
-        counted: of a token of a word or character model.
+        piece_score: of a piece of a Unigram model.
+        training_count: of a token of a word or character model.
         added: how the token is found in a text, where that is done before the model.
     """
 
@@ -217,8 +217,8 @@ class TokenHistory:
     merges: tuple[MergeRecord, ...]
     uses: tuple[Use, ...]
     ranked: bool = False
-    worth: PieceScore | None = None
-    counted: TrainingCount | None = None
+    piece_score: PieceScore | None = None
+    training_count: TrainingCount | None = None
     added: AddedToken | None = None
 
 
@@ -250,8 +250,8 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
         merges=merges,
         uses=tuple(_uses(rules, id_)),
         ranked=tokenizer.recipe.has_ranks,
-        worth=piece_score(tokenizer, id_),
-        counted=training_count(tokenizer, id_),
+        piece_score=piece_score(tokenizer, id_),
+        training_count=training_count(tokenizer, id_),
         added=next((token for token in tokenizer.model.added if token.id == id_), None),
     )
 

@@ -152,7 +152,7 @@ def segmented(
 
 
 def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-    """The pre-tokens cut before white space. Characters do not hang on one another, and a text
+    """The pre-tokens cut before white space. Characters do not depend on one another, and a text
     that is one pre-token has far fewer words than characters."""
     words: Counter[bytes] = Counter()
     for data, count in counts:

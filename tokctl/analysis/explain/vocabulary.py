@@ -59,7 +59,7 @@ def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
     return token_text(tokenizer, id_)
 
 
-def is_whole(text: bytes) -> bool:
+def is_utf8(text: bytes) -> bool:
     """Does it consist of whole characters?"""
     try:
         text.decode()
@@ -273,7 +273,7 @@ def unreachable(
         data = tokenizer.model.tokens[id_]
         if is_byte_token(tokenizer, id_):
             continue
-        if is_whole(data):
+        if is_utf8(data):
             waiting[id_] = written_text(tokenizer, id_)
         elif not _merges_give(tokenizer, id_, data):
             waiting[id_] = data
@@ -314,12 +314,12 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
         yield b" ", b""
         yield b"a", b"a"  # where spaces at the ends are removed
     if tokenizer.recipe.looks_up_pre_tokens or tokenizer.recipe.emits_symbols:
-        return  # what these read does not hang on what stands beside it
+        return  # what these read does not depend on what stands beside it
     known = set()
     alphabet = []
     for id_ in ordinary_ids(tokenizer):
         text = token_text(tokenizer, id_)
-        if len(text) <= 4 and is_whole(text) and len(text.decode()) == 1 and text not in known:
+        if len(text) <= 4 and is_utf8(text) and len(text.decode()) == 1 and text not in known:
             known.add(text)
             alphabet.append(text)
     strange = [char.encode() for char in _STRANGE if char.encode() not in known]

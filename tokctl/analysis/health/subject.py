@@ -14,7 +14,7 @@ from tokctl.analysis.explain.vocabulary import (
     TRIALS,
     Reach,
     is_byte_token,
-    is_whole,
+    is_utf8,
     ordinary_ids,
     token_text,
     unreachable,
@@ -150,7 +150,7 @@ class Subject:
         if not self.recipe.is_byte_level:
             return frozenset()
         tokens = self.model.tokens
-        return frozenset(id_ for id_ in self.ordinary if not is_whole(tokens[id_]))
+        return frozenset(id_ for id_ in self.ordinary if not is_utf8(tokens[id_]))
 
     @cached_property
     def reserve(self) -> frozenset[int]:

@@ -42,10 +42,10 @@ def _rows(token: TokenHistory, limit: int | None) -> Iterator[Iterable[str]]:
     yield "kind", token.kind
     if token.added:
         yield "found", how_found(token.added)
-    if token.worth:
-        yield from _worth_rows(token.worth)
-    if token.counted:
-        counted = token.counted
+    if token.piece_score:
+        yield from _worth_rows(token.piece_score)
+    if token.training_count:
+        counted = token.training_count
         yield "counted", str(counted.count), str(counted.place), str(counted.tokens)
     for name, merges in (
         ("rank" if token.ranked else "merge", token.merges),
@@ -81,10 +81,10 @@ def show_token(
         console.print("Stands for that byte of characters that have no token.")
     if token.added:
         console.print(f"Found {how_found(token.added)}.")
-    if token.worth:
-        _show_worth(console, token.worth)
-    if token.counted:
-        counted = token.counted
+    if token.piece_score:
+        _show_worth(console, token.piece_score)
+    if token.training_count:
+        counted = token.training_count
         place = f"place {counted.place:,} of {counted.tokens:,}"
         console.print(f"Counted {plural(counted.count, 'time')} in training, {place}.")
     if use:
