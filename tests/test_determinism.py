@@ -37,8 +37,8 @@ def digest(name: str, text: Path, threads: int) -> str:
     options = {"recipe": RECIPES[name], "vocab_size": 900, "threads": threads}
     tokenizer = Tokenizer.train([text], **options)
     lines = text.read_text(encoding="utf-8")[:40_000].split("\n")
-    found = [tokenizer.encode_batch(lines, threads=threads)]
-    found.append([encoding.ids for encoding in tokenizer.encode_all(lines[:50], threads=threads)])
+    found = [tokenizer.encode_ids(lines, threads=threads)]
+    found.append([encoding.ids for encoding in tokenizer.encode_batch(lines[:50], threads=threads)])
     return hashlib.sha256(formats.serialize(tokenizer.model) + repr(found).encode()).hexdigest()
 
 

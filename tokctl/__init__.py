@@ -20,6 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison, compare
+    from tokctl.analysis.explain import (
+        Explanation,
+        TokenHistory,
+        corpus_state,
+        explain,
+        token_history,
+    )
     from tokctl.errors import TokctlError
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
@@ -29,21 +36,26 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.postprocess import Padding, Truncation
     from tokctl.tokenizer.token_counts import TokenCounts, count_tokens
 
-_HOMES = {
+_MODULES = {
     "AddedToken": "tokctl.model.parts",
     "Comparison": "tokctl.analysis.comparison",
     "Encoding": "tokctl.tokenizer.encoding",
+    "Explanation": "tokctl.analysis.explain",
     "Padding": "tokctl.tokenizer.postprocess",
     "Recipe": "tokctl.model",
+    "TokenHistory": "tokctl.analysis.explain",
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
     "Truncation": "tokctl.tokenizer.postprocess",
     "compare": "tokctl.analysis.comparison",
+    "corpus_state": "tokctl.analysis.explain",
     "count_tokens": "tokctl.tokenizer.token_counts",
     "default_recipe": "tokctl.model.presets",
+    "explain": "tokctl.analysis.explain",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.model.presets",
+    "token_history": "tokctl.analysis.explain",
     "train": "tokctl.tokenizer",
 }
 
@@ -53,18 +65,23 @@ __all__ = [
     "AddedToken",
     "Comparison",
     "Encoding",
+    "Explanation",
     "Padding",
     "Recipe",
     "TokctlError",
     "TokenCounts",
+    "TokenHistory",
     "Tokenizer",
     "Truncation",
     "__version__",
     "compare",
+    "corpus_state",
     "count_tokens",
     "default_recipe",
+    "explain",
     "load",
     "preset",
+    "token_history",
     "train",
 ]
 
@@ -75,9 +92,9 @@ def __getattr__(name: str) -> Any:
             "tokctl's Rust module is not built in this folder: run `pip install -e .` in the "
             "checkout, or Python from another folder"
         )
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tokctl' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

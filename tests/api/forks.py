@@ -24,7 +24,7 @@ def answers(tokenizer: Tokenizer) -> Any:
     """What every way to encode gives."""
     native = tokenizer.encoder
     return (
-        tokenizer.encode_batch(TEXTS, threads=2),
+        tokenizer.encode_ids(TEXTS, threads=2),
         tokenizer.encode_array(" ".join(TEXTS), threads=2).tolist(),
         native.array("x y " * 500, 2, None, None, False, 64).tolist(),
         list(tokenizer.encode_iter(TEXTS, threads=2)),
@@ -47,7 +47,7 @@ def main() -> None:
 
     def batches() -> None:
         while not stop.is_set():
-            tokenizer.encode_batch_array(words)
+            tokenizer.encode_array(words)
 
     threads = [threading.Thread(target=work) for work in (chunks, batches)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Texts as an iterable gives them: the ids of `encode_batch`, in order, lazily, and what goes wrong
+"""Texts as an iterable gives them: the ids of `encode_ids`, in order, lazily, and what goes wrong
 in its place."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.exact.ids_in_and_out import byte_level, characters
 from tokctl import Padding, TokctlError, Tokenizer, Truncation, preset
-from tokctl.tokenizer.bulk.texts import MOST_CHARACTERS, STEP, gathered
+from tokctl.tokenizer.iterables import MOST_CHARACTERS, STEP, gathered
 
 TEXTS = [f"hello there {number}" for number in range(3000)]
 
@@ -41,7 +41,7 @@ def test_the_ids_are_those_of_a_batch(
 ) -> None:
     tokenizer = byte_level()
     try:
-        wanted = tokenizer.encode_batch(texts)
+        wanted = tokenizer.encode_ids(texts)
     except TokctlError:  # a lone surrogate
         return
     how: dict[str, Any] = {"batch_size": batch_size, "threads": threads}
@@ -52,7 +52,7 @@ def test_the_ids_are_those_of_a_batch(
 def test_long_and_short_texts_by_turns() -> None:
     texts = ["a b " * 300_000, *["x"] * 500, "hello " * 400_000, "", *TEXTS]
     tokenizer = byte_level()
-    wanted = tokenizer.encode_batch(texts)
+    wanted = tokenizer.encode_ids(texts)
     for threads in (1, 2):
         assert list(tokenizer.encode_iter(texts, threads=threads)) == wanted
         assert arrays_of(tokenizer, texts, threads=threads) == wanted
@@ -64,11 +64,11 @@ def test_with_special_tokens_around_cut_and_filled_up() -> None:
     )
     texts = ["hello", "hello there", "", "there " * 20]
     how: dict[str, Any] = {"add_special": True, "truncation": 8, "padding": 8}
-    wanted = tokenizer.encode_batch(texts, **how)
+    wanted = tokenizer.encode_ids(texts, **how)
     assert list(tokenizer.encode_iter(texts, batch_size=1, **how)) == wanted
     assert {len(ids) for ids in wanted} == {8}
     spelled = ["[SEP] hello"]
-    assert list(tokenizer.encode_iter(spelled, special="all")) == tokenizer.encode_batch(
+    assert list(tokenizer.encode_iter(spelled, special="all")) == tokenizer.encode_ids(
         spelled, special="all"
     )
 
@@ -125,7 +125,7 @@ def test_what_the_iterable_raises_comes_behind_the_texts_before_it(
     with pytest.raises(RuntimeError, match="the wire is cut"):
         for ids in stream:
             found.append(ids)
-    assert found == tokenizer.encode_batch(TEXTS[:place])
+    assert found == tokenizer.encode_ids(TEXTS[:place])
     assert next(stream, None) is None
     rows = 0
     with pytest.raises(RuntimeError, match="the wire is cut"):
@@ -153,7 +153,7 @@ def test_a_text_that_cannot_be_encoded_is_an_error_in_its_place(
     with pytest.raises(kind, match=message):
         for ids in tokenizer.encode_iter(texts):
             found.append(ids)
-    assert found == tokenizer.encode_batch(texts[:place])
+    assert found == tokenizer.encode_ids(texts[:place])
     rows = 0
     with pytest.raises(kind, match=message):
         for _, offsets in tokenizer.encode_iter_array(texts):
@@ -186,7 +186,7 @@ def test_what_cannot_be_asked_for_is_an_error_at_once() -> None:
         with pytest.raises(TokctlError, match=message):
             tokenizer.encode_iter([], **options)
     assert list(tokenizer.encode_iter(TEXTS[:3], truncation=Truncation(2))) == [
-        ids[:2] for ids in tokenizer.encode_batch(TEXTS[:3])
+        ids[:2] for ids in tokenizer.encode_ids(TEXTS[:3])
     ]
 
 
@@ -230,9 +230,9 @@ def test_the_lines_of_an_open_file(tmp_path: Path) -> None:
     tokenizer = byte_level()
     with path.open(encoding="utf-8") as lines:
         found = list(tokenizer.encode_iter(line.rstrip("\n") for line in lines))
-    assert found == tokenizer.encode_batch(["hello", "there ", "", "hé"])
+    assert found == tokenizer.encode_ids(["hello", "there ", "", "hé"])
     with path.open("rb") as data:
-        assert list(tokenizer.encode_iter(data)) == tokenizer.encode_batch(
+        assert list(tokenizer.encode_iter(data)) == tokenizer.encode_ids(
             [b"hello\n", b"there \n", b"\n", "hé".encode()]
         )
 
@@ -240,7 +240,7 @@ def test_the_lines_of_an_open_file(tmp_path: Path) -> None:
 def test_arrays_of_strings() -> None:
     tokenizer = byte_level()
     texts = ["hello", "", "für alle", "the 中文"]
-    wanted = tokenizer.encode_batch(texts)
+    wanted = tokenizer.encode_ids(texts)
     kinds: list[Any] = [
         np.array(texts, dtype=object),
         np.array(texts),
@@ -252,33 +252,33 @@ def test_arrays_of_strings() -> None:
     for given_texts in kinds:
         check_all(tokenizer, given_texts, wanted)
     packed = np.array([text.encode() for text in texts], dtype=object)
-    assert tokenizer.encode_batch(packed) == wanted
+    assert tokenizer.encode_ids(packed) == wanted
 
 
 def check_all(tokenizer: Tokenizer, texts: Any, wanted: list[list[int]]) -> None:
-    assert tokenizer.encode_batch(texts) == wanted
+    assert tokenizer.encode_ids(texts) == wanted
     assert list(tokenizer.encode_iter(texts)) == wanted
     assert arrays_of(tokenizer, texts) == wanted
-    ids, offsets = tokenizer.encode_batch_array(texts)
+    ids, offsets = tokenizer.encode_array(texts)
     assert [ids[start:end].tolist() for start, end in pairwise(offsets)] == wanted
-    assert [encoding.ids for encoding in tokenizer.encode_all(texts)] == wanted
+    assert [encoding.ids for encoding in tokenizer.encode_batch(texts)] == wanted
 
 
 def test_columns_of_arrow() -> None:
     pa = pytest.importorskip("pyarrow")
     texts = ["hello", "", "für alle"]
-    wanted = byte_level().encode_batch(texts)
+    wanted = byte_level().encode_ids(texts)
     for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.binary()):
         check_all(byte_level(), pa.array(texts, kind), wanted)
         check_all(byte_level(), pa.chunked_array([texts[:1], texts[1:]], kind), wanted)
     with pytest.raises(TypeError, match="not NoneType"):
-        byte_level().encode_batch(pa.array(["hello", None]))
+        byte_level().encode_ids(pa.array(["hello", None]))
 
 
 def test_columns_of_pandas() -> None:
     pd = pytest.importorskip("pandas")
     texts = ["hello", "", "für alle"]
-    wanted = byte_level().encode_batch(texts)
+    wanted = byte_level().encode_ids(texts)
     check_all(byte_level(), pd.Series(texts), wanted)
     check_all(byte_level(), pd.Series(texts, index=[7, 5, 3], dtype=object), wanted)
     check_all(byte_level(), pd.Index(texts), wanted)

@@ -50,12 +50,12 @@ def test_a_view_keeps_the_ids_alive() -> None:
 
 
 def test_the_arrays_of_a_batch_are_views_too() -> None:
-    ids, offsets = byte_level().encode_batch_array(TEXTS, threads=2)
+    ids, offsets = byte_level().encode_array(TEXTS, threads=2)
     flat, places = np.asarray(ids), np.asarray(offsets)
     assert (flat.dtype, places.dtype, len(places)) == (np.uint32, np.int64, len(TEXTS) + 1)
     assert places.flags.writeable and np.shares_memory(places, np.asarray(offsets))
     parts = np.split(flat, places[1:-1])
-    assert [part.tolist() for part in parts] == byte_level().encode_batch(TEXTS)
+    assert [part.tolist() for part in parts] == byte_level().encode_ids(TEXTS)
     assert all(np.shares_memory(part, flat) for part in parts if len(part))
     assert np.diff(places).tolist() == list(map(len, parts))
 
@@ -97,12 +97,12 @@ def test_rows_that_are_filled_up(sample: str) -> None:
     tokenizer = byte_level()
     lines = sample.splitlines()[:50]
     end = tokenizer.special_ids["<|endoftext|>"]
-    batch = tokenizer.encode_batch(lines)
+    batch = tokenizer.encode_ids(lines)
     rows = np.full((len(batch), max(map(len, batch))), end)
     for row, ids in zip(rows, batch, strict=True):
         row[: len(ids)] = ids
     assert tokenizer.decode_batch(rows, skip_special=True) == lines
-    ids, offsets = tokenizer.encode_batch_array(lines)
+    ids, offsets = tokenizer.encode_array(lines)
     assert tokenizer.decode_batch(ids, offsets) == lines
     assert tokenizer.decode_batch(np.asarray(ids).astype(np.int64), offsets) == lines
 

@@ -49,7 +49,7 @@ def test_a_pickle_gives_the_same_tokenizer_and_the_same_pickle(name: str) -> Non
     fresh = pickle.dumps(tokenizer)
     ids = [tokenizer.encode(text).raw_ids for text in TEXTS]
     tokenizer.encode(TEXTS[0], add_special=True)
-    outcome(lambda: tokenizer.encode_batch(TEXTS, threads=2))
+    outcome(lambda: tokenizer.encode_ids(TEXTS, threads=2))
     assert pickle.dumps(tokenizer) == fresh  # what it remembers is no part of it
     again = pickle.loads(fresh)
     assert type(again) is Tokenizer

@@ -92,13 +92,13 @@ def test_of_two_values_computed_at_once_the_first_stays() -> None:
 
 
 def ids_of(tokenizer: Tokenizer, threads: int, texts: list[str]) -> list[list[int]]:
-    return tokenizer.encode_batch(texts, threads=threads)
+    return tokenizer.encode_ids(texts, threads=threads)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_pool_of_processes(method: str) -> None:
     tokenizer = byte_level()
-    wanted = tokenizer.encode_batch(TEXTS, threads=2)
+    wanted = tokenizer.encode_ids(TEXTS, threads=2)
     context = multiprocessing.get_context(method)
     parts = [TEXTS[:100], TEXTS[100:]]
     with ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -156,7 +156,7 @@ class Data:
 @pytest.mark.parametrize("method", METHODS)
 def test_workers_that_encode_for_a_queue(method: str) -> None:
     tokenizer = byte_level()
-    tokenizer.encode_batch(TEXTS, threads=2)
+    tokenizer.encode_ids(TEXTS, threads=2)
     found = [ids.tolist() for ids in Loader(Data(tokenizer), method, 2)]
-    assert found == tokenizer.encode_batch(TEXTS[:40])
+    assert found == tokenizer.encode_ids(TEXTS[:40])
     gc.collect()

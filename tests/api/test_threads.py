@@ -12,7 +12,7 @@ import pytest
 
 from tests.formats.models import RECIPES, filled
 from tokctl import Tokenizer, preset
-from tokctl.tokenizer.encodes import MOST_MATCHERS
+from tokctl.tokenizer.tokenizer import MOST_MATCHERS
 
 TEXTS = [f"abc ab {'cab ' * (number % 50)} a{number} b" for number in range(300)]
 
@@ -34,13 +34,13 @@ def test_eight_threads_get_the_ids_of_one(name: str) -> None:
 
 def everything(tokenizer: Tokenizer) -> Any:
     ways: list[Callable[[], Any]] = [
-        lambda: tokenizer.encode_batch(TEXTS),
-        lambda: tokenizer.encode_batch(TEXTS, threads=2),
+        lambda: tokenizer.encode_ids(TEXTS),
+        lambda: tokenizer.encode_ids(TEXTS, threads=2),
         lambda: list(tokenizer.encode_iter(TEXTS, threads=2, batch_size=50)),
         lambda: [tokenizer.encode_array(text, threads=2).tolist() for text in TEXTS[:30]],
         lambda: [tokenizer.encode(text).tokens for text in TEXTS[:20]],
         lambda: tokenizer.encode_array(" ".join(TEXTS) * 30, threads=2).tolist(),
-        lambda: tokenizer.decode_batch(tokenizer.encode_batch(TEXTS), errors="replace"),
+        lambda: tokenizer.decode_batch(tokenizer.encode_ids(TEXTS), errors="replace"),
         lambda: tokenizer.encoder.cache_stats()[0] >= 0,
     ]
     return [way() for way in ways]

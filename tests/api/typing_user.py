@@ -29,11 +29,11 @@ encoding: Encoding = tok.encode("text", b"pair", add_special=True, truncation=Tr
 first: tuple[int, int] = encoding.offsets[0]
 assert_type(encoding.ids, list[int])
 assert_type(tok.encode_ids("text"), list[int])
-assert_type(tok.encode_batch(["a", b"b"], threads=2, padding=8), list[list[int]])
+assert_type(tok.encode_ids(["a", b"b"], threads=2, padding=8), list[list[int]])
 assert_type(tok.encode_array("text"), IdArray)
-assert_type(tok.encode_all([("a", "b"), "c"]), list[Encoding])
+assert_type(tok.encode_batch([("a", "b"), "c"]), list[Encoding])
 
-ids, offsets = tok.encode_batch_array(["a", "b"])
+ids, offsets = tok.encode_array(["a", "b"])
 assert_type(offsets, array[int])
 part = ids[offsets[0] : offsets[1]]
 assert_type(part, IdArray)
@@ -58,8 +58,8 @@ for row in tok.encode_iter(lines(), truncation=128, padding=Padding(128)):
 for some, places in tok.encode_iter_array(lines(), batch_size=100):
     assert_type(some, IdArray)
     assert_type(places, array[int])
-tok.encode_batch(np.array(["a", "b"], dtype=object))
-tok.encode_batch(line for line in lines())
+tok.encode_ids(np.array(["a", "b"], dtype=object))
+tok.encode_ids(line for line in lines())
 
 every, ends = tok.encode_file(
     "corpus.jsonl", reading=Reading("jsonl", text_field="body"), threads=2

@@ -20,7 +20,7 @@ ELSEWHERE = {
     "tokctl.render",
     "tokctl.tokenizer.postprocess",
     "tokctl.tokenizer.sampling",
-    "tokctl.tokenizer.streaming",
+    "tokctl.tokenizer.iterables",
     "tokctl.training",
     "tokctl.watch",
 }

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer
-from tokctl.cli.counting.table import cells, shortened
+from tokctl.cli.counting import cells, shortened
 
 Models = dict[str, Path]
 
@@ -269,14 +269,14 @@ def test_verbose_says_how_fast(models: Models) -> None:
 
 
 def test_no_file_at_all() -> None:
-    from tokctl.cli.counting.table import table
+    from tokctl.cli.counting import table
     from tokctl.tokenizer.token_counts import TokenCounts
 
     assert table(TokenCounts(("m",), [], []), named=True, width=None) == "0 0 total\n"
 
 
 def test_numbers_of_any_size_are_aligned() -> None:
-    from tokctl.cli.counting.table import table
+    from tokctl.cli.counting import table
     from tokctl.tokenizer.token_counts import FileCount, TokenCounts
 
     rows = [FileCount("a", (2**53,), 2**62, 1), FileCount("b", (1,), 1, 1)]

@@ -40,7 +40,7 @@ def test_round_trip_of_anything(models: Models, name: str, text: bytes, form: st
 
 
 def test_long_lines_and_many_blocks(models: Models) -> None:
-    from tokctl.tokenizer.texts import whole_lines
+    from tokctl.sources.blocks import whole_lines
 
     text = b"low lower\xff" * 300_000 + b"\n" + b"newest\n" * 100_000
     assert round_trip(models["bytes"], text, "ids") == text
@@ -52,7 +52,7 @@ def test_long_lines_and_many_blocks(models: Models) -> None:
 
 @given(st.lists(st.binary(max_size=6).map(lambda data: data.replace(b"a", b"\n")), max_size=9))
 def test_whole_lines(blocks: list[bytes]) -> None:
-    from tokctl.tokenizer.texts import whole_lines
+    from tokctl.sources.blocks import whole_lines
 
     cut = list(whole_lines(blocks))
     assert b"".join(cut) == b"".join(blocks)

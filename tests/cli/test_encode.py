@@ -93,18 +93,11 @@ def test_bin(models: Models, name: str) -> None:
     assert done == (0, struct.pack(f"<{len(ids)}H", *ids), "")
 
 
-def test_bin_takes_32_bits_for_many_tokens() -> None:
-    from tokctl.cli.written import bin_width, packed, unpacked
+def test_ids_are_packed_little_endian() -> None:
+    from tokctl.cli.encode_output import packed
 
-    class Sized:
-        def __init__(self, vocab_size: int) -> None:
-            self.vocab_size = vocab_size
-
-    assert bin_width(Sized(65_536)) == 2  # type: ignore[arg-type]
-    assert bin_width(Sized(65_537)) == 4  # type: ignore[arg-type]
     for width, ids in ((2, [0, 65_535]), (4, [0, 65_536, 2**32 - 1])):
         assert packed(ids, width) == b"".join(id_.to_bytes(width, "little") for id_ in ids)
-        assert list(unpacked(packed(ids, width), width)) == ids
 
 
 def test_count_like_wc(models: Models) -> None:
@@ -280,13 +273,13 @@ def test_what_python_writes_comes_in_portions(
     models: Models, form: str, sample: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Output need not wait for a whole block; where it is cut changes nothing."""
-    from tokctl.cli import texts_out
+    from tokctl.tokenizer import documents
 
     given = (sample + "\n\nlow").encode()
     at_once = tokctl("encode", "-m", models["wordpiece"], "--as", form, stdin=given)
     count = tokctl("encode", "-m", models["wordpiece"], "--count", "--max-length", "3", stdin=given)
     for size in (1, 100):
-        monkeypatch.setattr(texts_out, "_PORTION", size)
+        monkeypatch.setattr(documents, "PORTION", size)
         arguments = ("encode", "-m", models["wordpiece"])
         assert tokctl(*arguments, "--as", form, stdin=given) == at_once
         assert tokctl(*arguments, "--count", "--max-length", "3", stdin=given) == count

@@ -9,9 +9,8 @@ import pytest
 
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer, sources
-from tokctl.cli import forms, texts_out
-from tokctl.cli.written import decimal, packed
-from tokctl.idfiles import encoding
+from tokctl.cli.encode_output import decimal, packed
+from tokctl.tokenizer import documents
 
 Models = dict[str, Path]
 
@@ -137,8 +136,7 @@ def test_parts_of_a_block(models: Models, monkeypatch: pytest.MonkeyPatch) -> No
     for form in ("ids", "bin"):
         given = tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text)
         for part in (1, 3, 10):
-            monkeypatch.setattr(forms, "_PART", part)
-            monkeypatch.setattr(encoding, "PART", part)
+            monkeypatch.setattr(documents, "PART", part)
             assert tokctl("encode", "-m", models["bytes"], "--as", form, stdin=text) == given
 
 
@@ -164,7 +162,8 @@ def test_records_come_some_at_a_time_where_python_makes_the_rows() -> None:
     long = b"x" * 200_000
     given = [sources.Batch(texts, None, 3), sources.Batch([], None, 900), sources.Batch([long])]
     source = sources.Records("a", None, lambda: iter(given), lambda: 0)
-    found = list(texts_out.batches(source))
+    tokenizer = Tokenizer.train_on_counts({"low": 1}, vocab_size=260)
+    found = list(documents.DocumentEncoder(tokenizer).texts(source))
     assert [text for batch in found for text in batch.texts] == [*texts, long]
     assert all(sum(map(len, batch.texts[:-1])) < 1 << 16 for batch in found)
     first = 3

@@ -83,13 +83,13 @@ def test_whole_texts_in_pieces(
 @pytest.mark.parametrize("name", ["gpt2", "llama2", "metaspace", "bare unigram", "characters"])
 def test_these_are_cut(trained: dict[str, Path], name: str) -> None:
     """So that the test above tests something: a text comes in more than one piece."""
-    from tokctl.cli.forms import Forms
+    from tokctl.tokenizer.documents import DocumentEncoder
 
     text = TEXT.encode()
     blocks = [text[at : at + 7] for at in range(0, len(text), 7)]
     document = sources.Document("text", len(text), lambda: iter(blocks))
-    written = list(Forms(Tokenizer.load(trained[name])).written(document, whole=True))
-    assert sum(tokens > 0 for _, tokens in written) > 5
+    encoder = DocumentEncoder(Tokenizer.load(trained[name]))
+    assert sum(some.tokens > 0 for some in encoder.encode(document, "decimal")) > 5
 
 
 @pytest.mark.parametrize("form", ["ids", "jsonl", "bin"])
@@ -112,7 +112,7 @@ def test_round_trip(trained: dict[str, Path], name: str, form: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], name: str) -> None:
     """Ids may come one by one; what goes out is whole characters each time."""
-    from tokctl.cli.written import packed
+    from tokctl.cli.encode_output import packed
     from tokctl.idfiles.dtypes import DTYPES
     from tokctl.idfiles.raw import read_bin
     from tokctl.idfiles.reader import text_of

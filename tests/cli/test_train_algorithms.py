@@ -124,7 +124,7 @@ def test_options_of_the_recipe() -> None:
 def test_graphemes_stay_whole() -> None:
     text = "e\u0301👩‍👩‍👧 e\u0301".encode()
     tokenizer = trained("-a", "char", "--graphemes", stdin=text)
-    assert tokenizer.encode(text).pieces == ["e\u0301", "👩‍👩‍👧", " ", "e\u0301"]
+    assert tokenizer.encode(text).surfaces == ["e\u0301", "👩‍👩‍👧", " ", "e\u0301"]
 
 
 def test_options_of_the_alphabet() -> None:

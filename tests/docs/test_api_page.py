@@ -45,10 +45,11 @@ def test_the_example(
 
 
 def test_every_method_is_named() -> None:
-    from tokctl.tokenizer.decodes import Decodes
-    from tokctl.tokenizer.encodes_bulk import EncodesBulk
+    from tokctl import Tokenizer
 
-    methods = [name for name in dir(EncodesBulk) if name.startswith("encode_")]
-    methods += ["decode", "decode_bytes", "decode_batch"]
-    assert all(hasattr(Decodes, name) for name in methods[-3:])
+    methods = [name for name in dir(Tokenizer) if name.startswith(("encode_", "decode"))]
+    methods.remove("decoder")
+    methods += ["token_to_id", "id_to_token", "get_vocab"]
+    assert len(methods) == len(set(methods)) >= 15
+    assert all(hasattr(Tokenizer, name) for name in methods)
     assert [name for name in methods if f"`{name}" not in TEXT] == []

@@ -58,9 +58,9 @@ def digests(tokenizer: Tokenizer, count: int) -> dict[str, str]:
     for group in groups(count):
         for text in group:
             add(alone, tokenizer.encode_ids(text))
-        for ids in tokenizer.encode_batch(group, threads=2):
+        for ids in tokenizer.encode_ids(group, threads=2):
             add(batched, ids)
-        ids, offsets = tokenizer.encode_batch_array(group)
+        ids, offsets = tokenizer.encode_array(group)
         for start, end in pairwise(offsets):
             add(flat, ids[start:end].tolist())
         text = joined(group)

@@ -108,7 +108,7 @@ def test_byte_level_round_trip(data: bytes, corpus: bytes) -> None:
         assert tokenizer.decode_bytes(encoding.ids) == data
         assert b"".join(data[a:b] for a, b in encoding.offsets) == data
         assert tokenizer.encode_ids(data) == encoding.ids
-        assert tokenizer.encode_batch([data, b"", data], threads=2) == [
+        assert tokenizer.encode_ids([data, b"", data], threads=2) == [
             encoding.ids,
             [],
             encoding.ids,
@@ -123,7 +123,7 @@ def test_offsets_point_at_the_text(text: str) -> None:
     )
     encoding = tokenizer.encode(text)
     for (start, end), piece, token in zip(
-        encoding.offsets, encoding.pieces, encoding.tokens, strict=True
+        encoding.offsets, encoding.surfaces, encoding.tokens, strict=True
     ):
         assert text[start:end] == piece or "\ufffd" in piece
         assert end > start and token
@@ -206,12 +206,12 @@ def test_text_that_no_token_stands_for() -> None:
     with pytest.raises(TokctlError, match="'x' is not in the model's alphabet"):
         _ = none.encode("axb").ids
     with pytest.raises(TokctlError, match="text 1"):
-        none.encode_batch(["ab", "axb"])
+        none.encode_ids(["ab", "axb"])
     unk = Tokenizer.train_on_counts(
         {"ab": 2}, recipe=default_recipe("bpe", characters=True), vocab_size=4
     )
     assert unk.encode("axb").tokens == ["a", "[UNK]", "b"]
-    assert unk.encode("axb").pieces == ["a", "x", "b"]
+    assert unk.encode("axb").surfaces == ["a", "x", "b"]
 
 
 def test_text_that_is_not_utf8() -> None:

@@ -165,14 +165,14 @@ def test_a_list_that_grows_while_it_is_read_is_harmless() -> None:
 @given(st.lists(st.binary(max_size=60), max_size=20), st.integers(1, 3))
 def test_encoding_gives_the_same_ids_in_every_shape(texts: list[bytes], threads: int) -> None:
     tokenizer = byte_level()
-    batch = tokenizer.encode_batch(texts, threads=threads)
+    batch = tokenizer.encode_ids(texts, threads=threads)
     assert batch == [tokenizer.encode(text).ids for text in texts]
     assert batch == [tokenizer.encode_ids(text) for text in texts]
     arrays = [tokenizer.encode_array(text, threads=threads) for text in texts]
     assert [array.tolist() for array in arrays] == batch
     assert [list(array) for array in arrays] == batch
     assert [tokenizer.decode_bytes(array) for array in arrays] == texts
-    ids, offsets = tokenizer.encode_batch_array(texts, threads=threads)
+    ids, offsets = tokenizer.encode_array(texts, threads=threads)
     assert (offsets.typecode, offsets[0], offsets[-1]) == ("q", 0, len(ids))
     assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == batch
     packed = [tokenizer.encoder.packed(text, 4, None) for text in texts]
@@ -180,7 +180,7 @@ def test_encoding_gives_the_same_ids_in_every_shape(texts: list[bytes], threads:
 
 
 def flat_ids(tokenizer: Tokenizer, texts: list[str]) -> list[int]:
-    return tokenizer.encode_batch_array(texts)[0].tolist()
+    return tokenizer.encode_array(texts)[0].tolist()
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=30), max_size=10))
@@ -193,12 +193,12 @@ def test_texts_as_str_and_as_bytes(texts: list[str]) -> None:
         assert [outcome(partial(tokenizer.encode_array, text)) for text in texts] == wanted
         refused = [one for one in wanted if isinstance(one, tuple)]
         for given_texts in (texts, tuple(texts), iter(texts)):
-            batch = outcome(partial(tokenizer.encode_batch, given_texts))
+            batch = outcome(partial(tokenizer.encode_ids, given_texts))
             assert batch == (refused[0] if refused else wanted)
         flat = outcome(partial(flat_ids, tokenizer, texts))
         assert flat == (refused[0] if refused else [id_ for ids in wanted for id_ in ids])
         if not refused:
-            assert tokenizer.encode_batch(list(map(tokenizer.as_bytes, texts))) == wanted
+            assert tokenizer.encode_ids(list(map(tokenizer.as_bytes, texts))) == wanted
 
 
 @pytest.mark.parametrize("text", [5, None, bytearray(b"a"), ["a"]], ids=repr)
@@ -207,14 +207,14 @@ def test_what_is_no_text(text: Any) -> None:
         with pytest.raises(TypeError, match="a text is str or bytes, not"):
             work(text)
     with pytest.raises(TypeError, match="a text is str or bytes, not"):
-        byte_level().encode_batch(["a", text])
+        byte_level().encode_ids(["a", text])
 
 
 def test_text_that_a_model_can_not_take() -> None:
     with pytest.raises(TokctlError, match="line 2, byte 3"):
         characters().encode_array(b"ab\n\xff")
     with pytest.raises(TokctlError, match="line 2, byte 3"):
-        characters().encode_batch(["ab", b"ab\n\xff"])
+        characters().encode_ids(["ab", b"ab\n\xff"])
     with pytest.raises(TokctlError, match="threads can't be 0"):
         characters().encode_array("ab", threads=0)
     none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
@@ -225,9 +225,9 @@ def test_text_that_a_model_can_not_take() -> None:
     many = ["ab"] * 70_000 + ["axb"]
     for threads in (1, 2):
         with pytest.raises(TokctlError, match="a character of text 70000 is not in"):
-            none.encode_batch(many, threads=threads)
+            none.encode_ids(many, threads=threads)
         with pytest.raises(TokctlError, match="a character of text 70000 is not in"):
-            none.encode_batch_array(many, threads=threads)
+            none.encode_array(many, threads=threads)
 
 
 # -- the array -------------------------------------------------------------------------

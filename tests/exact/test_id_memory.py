@@ -33,7 +33,7 @@ def test_references_are_counted() -> None:
 
     before = count()
     again = [tokenizer.encode_ids(text) for _ in range(50)]
-    batch = tokenizer.encode_batch([text] * 50)
+    batch = tokenizer.encode_ids([text] * 50)
     made = count() - before
     assert made == 100 * len(first)
     for _ in range(50):
@@ -54,7 +54,7 @@ def test_texts_are_let_go() -> None:
     text, data = "für " * 50, b"for " * 50
     before = sys.getrefcount(text), sys.getrefcount(data)
     for _ in range(20):
-        byte_level().encode_batch([text, data] * 5, threads=2)
+        byte_level().encode_ids([text, data] * 5, threads=2)
         byte_level().encode_array(text)
         byte_level().encode_ids(data)
     assert (sys.getrefcount(text), sys.getrefcount(data)) == before
@@ -69,7 +69,7 @@ def test_memory_stays_the_same() -> None:
     def work() -> None:
         view = memoryview(tokenizer.encode_array(text))
         tokenizer.decode_bytes(view), tokenizer.decode(read), tokenizer.decode(ids)
-        tokenizer.encode_batch([text, "ü"]), outcome(lambda: tokenizer.decode([*ids, 2**40]))
+        tokenizer.encode_ids([text, "ü"]), outcome(lambda: tokenizer.decode([*ids, 2**40]))
         outcome(lambda: tokenizer.decode([*ids, 4000])), tokenizer.encode_array("\udc80")
 
     for _ in range(5):
@@ -90,11 +90,11 @@ def test_memory_stays_the_same() -> None:
 def test_the_collector_goes_on() -> None:
     texts = ["hello"] * 5_000
     assert gc.isenabled()
-    byte_level().encode_batch(texts)
+    byte_level().encode_ids(texts)
     assert gc.isenabled()
     gc.disable()
     try:
-        byte_level().encode_batch(texts)
+        byte_level().encode_ids(texts)
         assert not gc.isenabled()
     finally:
         gc.enable()
@@ -120,7 +120,7 @@ def test_encoding_while_the_collector_runs_our_code() -> None:
         for _ in range(50):
             Cycle()
             assert tokenizer.encode_ids(text) == wanted
-            assert tokenizer.encode_batch([text, text]) == [wanted, wanted]
+            assert tokenizer.encode_ids([text, text]) == [wanted, wanted]
     finally:
         gc.set_threshold(*before)
     gc.collect()

@@ -261,7 +261,7 @@ def bits_per_character(tokenizer: Tokenizer, lines: list[str]) -> float:
     """Of the best segmentations of the lines, by the model's own probabilities."""
     scores = tokenizer.model.scores
     total = 0.0
-    for ids in tokenizer.encode_batch(lines):
+    for ids in tokenizer.encode_ids(lines):
         assert tokenizer.unk_id not in ids
         total -= sum(scores[id_] for id_ in ids)
     return total / math.log(2) / sum(map(len, lines))
@@ -293,4 +293,4 @@ def test_unigram_is_no_worse_than_theirs(vocab_size: int, pieces: str, tmp_path:
     if pieces == "as it comes":
         loaded = loaded_there(ours)
         ids = [encoding.ids for encoding in loaded.encode_batch(lines)]
-        assert ours.encode_batch(lines, special="all") == ids
+        assert ours.encode_ids(lines, special="all") == ids

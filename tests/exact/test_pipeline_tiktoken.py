@@ -61,4 +61,4 @@ def test_every_token(pair: tuple[Tokenizer, Any]) -> None:
     texts = [token.decode("utf-8", "replace") for token in tokens]
     whole = [text for text in texts if "\ufffd" not in text]
     assert len(whole) > 99_000
-    assert ours.encode_batch(whole) == theirs.encode_ordinary_batch(whole, num_threads=1)
+    assert ours.encode_ids(whole) == theirs.encode_ordinary_batch(whole, num_threads=1)

@@ -176,13 +176,13 @@ class Answers:
         self.decoded: list[bytes] = []
         asked = all_texts()
         spelled = [*asked[:40], *(f"a {token} b{token}" for token in tokenizer.special_ids)]
-        self.marked = tokenizer.encode_batch(spelled, special="all", add_special=True)
+        self.marked = tokenizer.encode_ids(spelled, special="all", add_special=True)
         try:
-            self.ids = tokenizer.encode_batch(asked)
+            self.ids = tokenizer.encode_ids(asked)
         except TokctlError:  # a character without an id
             for text in asked:
                 try:
-                    self.ids += tokenizer.encode_batch([text])
+                    self.ids += tokenizer.encode_ids([text])
                 except TokctlError:
                     self.ids.append([])
         self.decoded = [tokenizer.decode_bytes(ids) for ids in [*self.ids, *self.marked]]

@@ -265,7 +265,7 @@ def test_any_number_of_threads_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(b"ab cd " * 100)
     tokenizer = Tokenizer.train([path], vocab_size=260, threads=2**62)
-    assert tokenizer.encode_batch(["ab"] * 200, threads=2**62) == [tokenizer.encode_ids("ab")] * 200
+    assert tokenizer.encode_ids(["ab"] * 200, threads=2**62) == [tokenizer.encode_ids("ab")] * 200
 
 
 def test_exhaustion_is_recorded() -> None:

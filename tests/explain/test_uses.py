@@ -18,9 +18,9 @@ from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import Segmented, Share, segmented, text_use, token_use
 from tokctl.analysis.explain.usage import _words
 from tokctl.analysis.metrics import range_of
+from tokctl.model.encoders import of_pre_tokens
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
-from tokctl.tokenizer.segmenting import of_pre_tokens
 
 FULL = f"{TEXT}<x>New <x> ab<end> Ωω\n☃ the end"
 

@@ -201,7 +201,7 @@ def test_nonsense_is_refused(pattern: str) -> None:
 def test_the_texts_show_how_they_are_split() -> None:
     """Else the tests above would prove nothing."""
     some = ["x \n \n  ", "a|b+a", *islice(texts(4000, seed=5), 60)]
-    found = {str(ours(name).encode_batch(some)) for name in PRE_TOKENIZERS_OF_ONE_PATTERN}
+    found = {str(ours(name).encode_ids(some)) for name in PRE_TOKENIZERS_OF_ONE_PATTERN}
     assert len(found) == len(PRE_TOKENIZERS_OF_ONE_PATTERN) - 1  # fixed:1 is characters
 
 

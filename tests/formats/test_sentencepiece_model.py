@@ -319,7 +319,7 @@ def test_unknown_words_are_one_with_their_places() -> None:
     assert found.ids == theirs.encode(text)
     unknown = [span for id_, span in zip(found.ids, found.offsets, strict=True) if id_ == 0]
     assert [text[start:end].strip() for start, end in unknown] == ["zzz  yyy", "é 日本"]
-    assert ours.encode_batch([text] * 3) == [found.ids] * 3
+    assert ours.encode_ids([text] * 3) == [found.ids] * 3
 
 
 def test_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,7 +239,7 @@ def test_pre_tokenizers_in_a_pipeline(documents: dict[str, Any]) -> None:
     ):
         encoding = pipeline(pre_tokenizers=name).encode(asked)
         assert [asked[start:end] for start, end in encoding.offsets] == pieces, name
-        assert encoding.pieces == pieces
+        assert encoding.surfaces == pieces
         assert encoding.word_ids == list(range(len(pieces)))
 
 

@@ -14,6 +14,7 @@ import pytest
 from tests.idfiles import made
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.sources import Batch, Document, Records, Source
+from tokctl.tokenizer import documents
 
 Models = dict[str, Tokenizer]
 FORMS = idfiles.FORMS
@@ -170,7 +171,7 @@ def test_what_was_consumed_is_not_encoded_again(models: Models) -> None:
     # A long document is read from its start, and encoded from where it was cut.
     text = b"low lower newest " * 300
     given: list[int] = []
-    real = idfiles.encoding.IdWriter
+    real = documents.IdWriter
 
     class Watched:
         def __init__(self, *args: Any, **more: Any) -> None:
@@ -184,7 +185,7 @@ def test_what_was_consumed_is_not_encoded_again(models: Models) -> None:
             return getattr(self.inner, name)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(idfiles.encoding, "IdWriter", Watched)
+        patched.setattr(documents, "IdWriter", Watched)
         whole = made.document(text, block=100)
         write(models["bytes"], [whole], Path("whole"), shard_size=300)
         with pytest.raises(TokctlError):

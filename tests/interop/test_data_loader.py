@@ -37,7 +37,7 @@ def padded(rows: list[Any]) -> Any:
 def test_workers_encode(method: str, workers: int) -> None:
     words = {" treasure": 9, " still": 5, " lot": 3}
     tokenizer = Tokenizer.train_on_counts(words, recipe=preset("gpt2"), vocab_size=280)
-    wanted = tokenizer.encode_batch(TEXTS, threads=2)
+    wanted = tokenizer.encode_ids(TEXTS, threads=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loader = torch.utils.data.DataLoader(

@@ -23,15 +23,15 @@ from tests.postprocess.peers import (
     without,
 )
 from tokctl import TokctlError
+from tokctl.model.parts import bert_template as bert
+from tokctl.model.parts import roberta_template as roberta
 from tokctl.tokenizer.encoding import Encoding
 from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Truncation,
-    bert,
     pad_batch,
     postprocess,
-    roberta,
 )
 
 BYTES = processors.ByteLevel

@@ -6,15 +6,15 @@ import pytest
 
 from tests.postprocess.peers import SPECIAL_IDS, numbers
 from tokctl import TokctlError
+from tokctl.model.parts import bert_template as bert
+from tokctl.model.parts import roberta_template as roberta
 from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Template,
     Truncation,
-    bert,
     pad_batch,
     postprocess,
-    roberta,
 )
 
 

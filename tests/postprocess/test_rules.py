@@ -15,18 +15,18 @@ from tests.postprocess.peers import SPECIAL_IDS, byte_level, numbers, plain, tex
 from tests.postprocess.test_huggingface import truncations
 from tokctl import TokctlError
 from tokctl._native import NO_ID
+from tokctl.model.parts import bert_template as bert
+from tokctl.model.parts import roberta_template as roberta
 from tokctl.tokenizer.encoding import Encoding
 from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
     Template,
     Truncation,
-    bert,
+    longest_first,
     pad_batch,
     postprocess,
-    roberta,
 )
-from tokctl.tokenizer.postprocess.truncation import longest_first
 
 # -- ids alone -----------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ def test_trimmed_offsets_name_the_same_place_in_bytes(prefix_space: bool, text: 
     trimmed = postprocess(base, parts=parts, special_ids={})
     for (start, end), in_bytes in zip(trimmed.offsets, trimmed.byte_offsets, strict=True):
         assert in_bytes == (len(text[:start].encode()), len(text[:end].encode()))
-    assert trimmed.pieces == base.pieces
+    assert trimmed.surfaces == base.surfaces
     given_in_bytes = replace(base, offsets=base.byte_offsets)
     again = postprocess(given_in_bytes, parts=parts, special_ids={})
     if "\u3000" not in text:
@@ -315,7 +315,7 @@ def test_first_token_at_a_position_whatever_the_order(
 
 
 def test_a_character_without_an_id_is_named_after_wrapping() -> None:
-    base = replace(numbers(2), raw_ids=[1, NO_ID], pieces=["a", "é"])
+    base = replace(numbers(2), raw_ids=[1, NO_ID], surfaces=["a", "é"])
     wrapped = postprocess(base, parts=[bert()], special_ids=SPECIAL_IDS)
     with pytest.raises(TokctlError, match="'é'"):
         _ = wrapped.ids

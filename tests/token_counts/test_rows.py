@@ -16,7 +16,7 @@ from tests.explain import models as small
 from tests.token_counts.sources import archive, broken, document, records
 from tokctl import TokctlError, Tokenizer, Truncation, count_tokens, preset
 from tokctl.sources import Archive, Document
-from tokctl.tokenizer.token_counts import Failure, FileCount, Settings, rows
+from tokctl.tokenizer.token_counts import CountOptions, FailedSource, FileCount, rows
 
 TEXT = b"low lower newest widest\n\nlow  low\tnewer \xc3\xa9t\xc3\xa9\nand so on"
 
@@ -45,9 +45,9 @@ def test_a_document_line_by_line_and_whole(name: str, threads: int) -> None:
     model = MODELS[name]
     for cut in (1, 7, 1000):
         source = document("a", TEXT, cut)
-        (row,) = rows([source], [model], Settings(threads=threads))
+        (row,) = rows([source], [model], CountOptions(threads=threads))
         assert row == FileCount("a", (by_lines(model, TEXT),), len(TEXT), 1)
-        (row,) = rows([source], [model], Settings(whole=True, threads=threads))
+        (row,) = rows([source], [model], CountOptions(whole=True, threads=threads))
         assert row == FileCount("a", (len(model.encode_ids(TEXT)),), len(TEXT), 1)
 
 
@@ -66,7 +66,7 @@ def test_records_are_texts_each(threads: int) -> None:
     texts = [b"low\nlower", b"", b"newest", b"so on", b"and"]
     each = [[len(model.encode_ids(text)) for text in texts] for model in (BYTES, BERT)]
     for whole in (False, True):
-        settings = Settings(whole=whole, threads=threads)
+        settings = CountOptions(whole=whole, threads=threads)
         (row,) = rows([records("a.jsonl", texts)], [BYTES, BERT], settings)
         assert row == FileCount("a.jsonl", (sum(each[0]), sum(each[1])), 23, 5)
         counts = [3, 7, 0, 2, 1]
@@ -108,7 +108,7 @@ def test_what_is_put_around_counts(around: dict[str, int], whole: bool) -> None:
         return sum(map(len, [encoding, *windows]))
 
     texts = [TEXT] if whole else TEXT.split(b"\n")
-    settings = Settings(whole=whole, **around)  # type: ignore[arg-type]
+    settings = CountOptions(whole=whole, **around)  # type: ignore[arg-type]
     (row,) = rows([document("a", TEXT)], [BERT], settings)
     assert isinstance(row, FileCount)
     assert row.tokens == (sum(map(encoded, texts)),)
@@ -120,10 +120,10 @@ def test_what_is_put_around_counts(around: dict[str, int], whole: bool) -> None:
 def test_samples_are_those_of_encode() -> None:
     lines = TEXT.split(b"\n")
     wanted = [len(UNIGRAM.sample(line, alpha=0.1, seed=5 + n)) for n, line in enumerate(lines)]
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], Settings(sample=0.1, seed=5))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5))
     assert isinstance(row, FileCount)
     assert row.tokens == (sum(wanted),)
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], Settings(sample=0.1, seed=5, whole=True))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5, whole=True))
     assert isinstance(row, FileCount)
     assert row.tokens == (len(UNIGRAM.sample(TEXT, alpha=0.1, seed=5)),)
 
@@ -132,16 +132,16 @@ def test_what_fails_leaves_no_trace_in_what_follows() -> None:
     bad, good = b"low\nlower \xff newest", b"low lower"
     for whole in (False, True):
         sources = [document("bad", bad), broken("gone", b"low lo"), document("good", good)]
-        first, second, third = rows(sources, [BYTES, BERT], Settings(whole=whole))
-        assert isinstance(first, Failure)
+        first, second, third = rows(sources, [BYTES, BERT], CountOptions(whole=whole))
+        assert isinstance(first, FailedSource)
         assert first.error.message.startswith("bad: line 2, byte 10 is not UTF-8")
-        assert isinstance(second, Failure)
+        assert isinstance(second, FailedSource)
         assert second.error.message == "can't read gone to its end: it vanished"
         tokens = (len(BYTES.encode_ids(good)), len(BERT.encode_ids(good)))
         assert third == FileCount("good", tokens, len(good), 1)
     (alone,) = rows([document("bad", bad)], [BYTES])
     assert isinstance(alone, FileCount)
-    (replaced,) = rows([document("bad", bad)], [BYTES, BERT], Settings(errors="replace"))
+    (replaced,) = rows([document("bad", bad)], [BYTES, BERT], CountOptions(errors="replace"))
     assert isinstance(replaced, FileCount)
     assert replaced.bytes == len(bad)
     assert replaced.tokens[0] == alone.tokens[0]
@@ -150,7 +150,7 @@ def test_what_fails_leaves_no_trace_in_what_follows() -> None:
 
 def test_a_record_that_is_not_utf8_names_its_place() -> None:
     (row,) = rows([records("r", [b"a", b"b", b"c", b"\xff"], unit="row")], [BERT])
-    assert isinstance(row, Failure)
+    assert isinstance(row, FailedSource)
     assert row.error.message.startswith("r: row 4: line 1, byte 0 is not UTF-8")
 
 
@@ -161,7 +161,7 @@ def test_a_bad_member_does_not_stop_its_archive() -> None:
         document("t/a", b"low"),
     ]
     found = list(rows([archive("t", members)], [BERT]))
-    assert [type(row) for row in found] == [Failure, Failure, FileCount]
+    assert [type(row) for row in found] == [FailedSource, FailedSource, FileCount]
 
 
 def test_an_archive_that_breaks_off_says_so_once() -> None:
@@ -171,7 +171,7 @@ def test_an_archive_that_breaks_off_says_so_once() -> None:
         raise TokctlError("can't read t to its end: it vanished")
 
     found = list(rows([Archive("t", 9, members, lambda: 9)], [BYTES]))
-    assert [type(row) for row in found] == [FileCount, Failure]
+    assert [type(row) for row in found] == [FileCount, FailedSource]
 
 
 def test_a_character_without_an_id_names_its_place() -> None:
@@ -185,13 +185,13 @@ def test_a_character_without_an_id_names_its_place() -> None:
         [model],
     )
     lacking = "is not in the model's alphabet, and it has no unknown token"
-    assert isinstance(first, Failure)
+    assert isinstance(first, FailedSource)
     assert first.error.message == f"a: line 2: '☃' {lacking}"
-    assert isinstance(second, Failure)
+    assert isinstance(second, FailedSource)
     assert second.error.message == f"b: line 2: '☃' {lacking}"
     assert third == FileCount("c", (len(model.encode_ids("low")),), 3, 1)
-    (around,) = rows([document("a", "low\nlow ☃".encode())], [model], Settings(max_length=9))
-    assert isinstance(around, Failure)
+    (around,) = rows([document("a", "low\nlow ☃".encode())], [model], CountOptions(max_length=9))
+    assert isinstance(around, FailedSource)
     assert around.error.message == f"a: line 2: '☃' {lacking}"
 
 
@@ -212,12 +212,15 @@ def test_progress_is_told_in_bytes_as_they_lie_there() -> None:
 
 def test_settings_that_do_not_fit_a_model_are_an_error_at_once() -> None:
     source = broken("never read")
-    for settings in (Settings(sample=0.1), Settings(special="all", max_length=1, add_special=True)):
+    for settings in (
+        CountOptions(sample=0.1),
+        CountOptions(special="all", max_length=1, add_special=True),
+    ):
         with pytest.raises(TokctlError):
             rows([source], [BERT], settings)
     for wrong in ({"stride": 1}, {"errors": "x"}, {"threads": 0}):
         with pytest.raises(TokctlError):
-            Settings(**wrong)  # type: ignore[arg-type]
+            CountOptions(**wrong)  # type: ignore[arg-type]
 
 
 class Made(Sequence[Document]):

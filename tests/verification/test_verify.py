@@ -164,7 +164,7 @@ def test_every_loader_is_of_a_format_with_a_name() -> None:
 def agree(
     model: Tokenizer, reader: verification.Reader, texts: Sequence[str], around: bool = False
 ) -> None:
-    ids = model.encode_batch(texts, special=reader.special, add_special=around)
+    ids = model.encode_ids(texts, special=reader.special, add_special=around)
     assert reader.encode(texts, around) == ids
     assert list(map(reader.decode, ids)) == [model.decode(row) for row in ids]
 

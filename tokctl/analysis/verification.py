@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokctl import formats
 from tokctl.errors import TokctlError
 from tokctl.sources import Document, Records, Source, flat, open_sources
-from tokctl.tokenizer.texts import whole_lines
+from tokctl.tokenizer.documents import line_blocks
 from tokctl.wording import plural
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class _ModelBlock:
         return self._rows[key]
 
     def _encode(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
-        encode = self.tokenizer.encode_batch
+        encode = self.tokenizer.encode_ids
         try:
             return list(encode(texts, special=special, add_special=around))
         except TokctlError:
@@ -353,7 +353,7 @@ def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
 
 def _of_lines(document: Document, size: int) -> Iterator[Block]:
     line = 1
-    for data in _cut(whole_lines(document.blocks()), size):
+    for data in line_blocks(document.blocks(), size):
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
@@ -378,18 +378,6 @@ def _of_documents(records: Records) -> Iterator[Block]:
 
 def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
     return TokctlError(f"{name}: {unit} {number} is not UTF-8", "verify with a text that is")
-
-
-def _cut(parts: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The parts in blocks of whole lines, of up to `size` bytes or one line."""
-    for part in parts:
-        start = 0
-        while start < len(part):
-            end = start + size
-            if end < len(part):
-                end = part.rfind(b"\n", start, end) + 1 or part.find(b"\n", end) + 1 or len(part)
-            yield part[start:end]
-            start = end
 
 
 # -- Readers of a file: tokctl, and the libraries that define its format
@@ -450,7 +438,7 @@ def readers_of(
 
 def _own_reader(tokenizer: Tokenizer) -> Reader:
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
-        return tokenizer.encode_batch(texts, special="all", add_special=around)
+        return tokenizer.encode_ids(texts, special="all", add_special=around)
 
     return Reader(
         "tokctl",

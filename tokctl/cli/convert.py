@@ -156,7 +156,7 @@ def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str
 
 
 def _json_path(path: str) -> str | dict[str, str]:
-    from tokctl.cli.written import text_or_bytes
+    from tokctl.cli.streams import text_or_bytes
 
     return text_or_bytes(os.fsencode(path))
 

@@ -94,7 +94,7 @@ def _show_path(world: World, name: str, path: Path, *, json: bool) -> None:
 
 
 def _facts(corpus: "Corpus") -> dict[str, Any]:
-    from tokctl.cli.written import text_or_bytes
+    from tokctl.cli.streams import text_or_bytes
 
     return {
         "name": corpus.name,

@@ -78,9 +78,7 @@ def decode(
         streams.check_output(world, output, files, model)
     tokenizer = streams.load_model(world, model)
     if eos is not None:
-        from tokctl.idfiles.encoding import eos_id
-
-        eos_id(tokenizer, eos)  # an unknown token is an error before all else
+        streams.end_id(tokenizer, eos)  # an unknown token is an error before all else
     names = streams.names(world, files)
     texts = [IdSource(name, read_options, world.stdin) for name in names]
     check_apart(world, names, [output or "-"])

@@ -1,12 +1,30 @@
 """`tokctl encode`: text to ids, tokens or pieces."""
 
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tokctl.cli import files_out, options, streams, texts_out
-from tokctl.cli.world import World
+from tokctl.cli import options, streams
+from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
+from tokctl.idfiles import FORMS as FILE_FORMS
+from tokctl.idfiles import SHARDED
+
+if TYPE_CHECKING:
+    from tokctl.cli.encode_output import RowOptions, RowWriter
+    from tokctl.idfiles.dtypes import Dtype
+    from tokctl.idfiles.writer import Target
+    from tokctl.sources import Reading, Source
+    from tokctl.tokenizer import Tokenizer
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 EXAMPLES = """Examples:
 
@@ -114,16 +132,16 @@ def encode(
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
-    id_files = files_out.IdFiles(eos, lines, dtype, index, shard_size, resume)
+    id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
-    asked = next((option for option, wanted in more.items() if wanted), None)
-    form = _form(form, count=count, json=json, asked=asked)
+    column = next((option for option, wanted in more.items() if wanted), None)
+    form = _form(form, count=count, json=json, column=column)
     if special and "none" in special and len(special) > 1:
         raise TokctlError("--special none goes with no other", "leave it, or the others, out")
     if count or csv or sort is not None or len(models or ()) > 1:
-        from tokctl.cli.counting import checks
+        from tokctl.cli import counting
 
-        checks.check(
+        counting.check(
             models,
             count=count,
             json=json,
@@ -138,29 +156,35 @@ def encode(
         )
     allowed = [token for token in special or () if token != "none"]
     if sample is not None:
-        _check_sample(form, special=bool(allowed), asked=asked)
-    wanted = files_out.Wanted.of(form, id_files, output, whole=whole, count=count)
+        _check_sample(form, special=bool(allowed), column=column)
+    plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     if count:
-        from tokctl.cli.counting.command import Shown
-        from tokctl.cli.counting.command import count as run
-        from tokctl.tokenizer.token_counts import Settings
+        from tokctl.cli import counting
+        from tokctl.tokenizer.token_counts import CountOptions
 
         limits = (add_special, max_length, stride, sample, seed or 0)
-        settings = Settings(whole, allowed, errors, *limits, min(threads, 64))
-        return run(world, files, models, sources, settings, Shown(json, csv, sort), output)
+        counted = CountOptions(whole, allowed, errors, *limits, min(threads, 64))
+        table = counting.TableOptions(json, csv, sort)
+        return counting.count(world, files, models, sources, counted, table, output)
     model = models[0] if models else None
     to_stdout = output is None or output == "-"
-    if wanted.is_binary and to_stdout and world.stdout_is_terminal:
+    if plan.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
-    if not to_stdout or wanted.given.index:
+    if not to_stdout or plan.options.index:
         model = streams.model_path(world, model)
-        wanted.check_outputs(world, sources.names(world, files), model, sources.reading)
+        plan.check_outputs(world, sources.names(world, files), model, sources.reading)
     tokenizer = streams.load_model(world, model)
 
-    from tokctl.cli.around import Around
-    from tokctl.cli.forms import Forms
+    from tokctl.cli.encode_output import (
+        RowOptions,
+        RowWriter,
+        padded_to_longest,
+        summary,
+        write_texts,
+    )
+    from tokctl.tokenizer.documents import DocumentEncoder
 
-    around = Around.of(
+    row_options = RowOptions.of(
         tokenizer,
         add_special=add_special,
         max_length=max_length,
@@ -170,63 +194,318 @@ def encode(
         sample=sample,
         seed=seed,
     )
-    ids_dtype, last_id = wanted.fitting(tokenizer, around)
+    ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
-    wanted.check_apart(world, texts)
-    forms = Forms(
-        tokenizer,
+    plan.check_apart(world, texts)
+    documents = DocumentEncoder(
+        tokenizer, lines=plan.lines, special=allowed, errors=errors, threads=min(threads, 64)
+    )
+    rows = RowWriter(
+        documents,
         form=form,
-        special=allowed,
-        errors=errors,
         offsets=offsets,
         byte_offsets=byte_offsets,
         full=full,
-        around=around,
-        threads=min(threads, 64),
+        options=row_options,
         width=ids_dtype.width if ids_dtype else 2,
-        last_id=last_id,
+        end_id=end_id,
     )
-    tokenizer.special_matcher(forms.special)  # an unknown token is an error before all else
+    _ = documents.matcher  # an unknown special token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
     if ids_dtype is not None:
         model = streams.model_path(world, model)
-        files_out.write(
-            world, wanted, forms, texts, ids_dtype, model=model, reading=sources.reading
-        )
+        _write_files(world, plan, rows, texts, ids_dtype, model=model, reading=sources.reading)
         return None
     with streams.output(world, output) as out:
         start = perf_counter()
-        if around.padding and around.padding.length is None:
-            texts = texts_out.measured(forms, texts, whole=whole)
+        if row_options.pads_to_longest:
+            texts = padded_to_longest(rows, texts)
         from tokctl.cli.progress import Bars
 
         with Bars(world) as progress:
-            write = streams.Writer(out)
-            texts_out.write_all(forms, texts, write, whole=whole, progress=progress)
+            write_texts(rows, texts, streams.Writer(out), progress)
     if world.verbose:
-        world.say(texts_out.summary(forms, perf_counter() - start))
+        world.say(summary(documents, perf_counter() - start))
     return None
 
 
-def _check_sample(form: str, *, special: bool, asked: str | None) -> None:
-    if form == "pieces" or asked:
+def _check_sample(form: str, *, special: bool, column: str | None) -> None:
+    if form == "pieces" or column:
         raise TokctlError(
-            f"--sample does not go with {asked or '--as pieces'}",
+            f"--sample does not go with {column or '--as pieces'}",
             "take ids, tokens, jsonl or bin without offsets",
         )
     if special:
         raise TokctlError("--sample finds no special tokens", "leave --special out")
 
 
-def _form(form: str | None, *, count: bool, json: bool, asked: str | None) -> str:
-    """The form; `asked` is an option for jsonl alone."""
+def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:
+    """The form; `column` is an option for jsonl alone."""
     if json and form not in (None, "jsonl"):
         raise TokctlError(f"--json is --as jsonl, and --as is {form}", "leave one of them out")
-    if count and (form is not None or asked):
-        other = asked or f"--as {form}"
+    if count and (form is not None or column):
+        other = column or f"--as {form}"
         raise TokctlError(f"--count shows counts, not {other}", "leave one of them out")
     form = form or ("jsonl" if json else "ids")
-    if asked and form != "jsonl":
-        raise TokctlError(f"{asked} needs --as jsonl", "add --as jsonl")
+    if column and form != "jsonl":
+        raise TokctlError(f"{column} needs --as jsonl", "add --as jsonl")
     return form
+
+
+# -- into files of ids ---------------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
+class IdFileOptions:
+    """The options about files of ids."""
+
+    eos: str | None = None
+    lines: bool = False
+    dtype: str | None = None
+    index: str | None = None
+    shard_size: str | None = None
+    resume: bool = False
+
+
+class OutputPlan(NamedTuple):
+    """What is written, and where.
+
+    Attributes:
+        lines: each line of a document is a text.
+        size: ids in a shard; None: no shards.
+    """
+
+    form: str
+    options: IdFileOptions
+    output: str | None
+    lines: bool
+    size: int | None = None
+
+    @classmethod
+    def of(
+        cls, form: str, options: IdFileOptions, output: str | None, *, whole: bool, count: bool
+    ) -> OutputPlan:
+        """Of the options, or TokctlError where they do not go together."""
+        to_stdout = output is None or output == "-"
+        if count and (option := _first_of(options)):
+            raise TokctlError(f"--count shows counts, not {option}", "leave one of them out")
+        if options.lines and whole:
+            raise TokctlError("--lines is the opposite of --whole", "leave one of them out")
+        if options.dtype is not None and form not in FILE_FORMS:
+            raise TokctlError(
+                "--dtype is for files of ids", f"add --as, and one of: {', '.join(FILE_FORMS)}"
+            )
+        if options.index is not None:
+            _check_index(form, options, output)
+        if options.resume and options.shard_size is None:
+            raise TokctlError("--resume goes on with shards", "add --shard-size N")
+        if form == "megatron" and to_stdout:
+            raise TokctlError("--as megatron writes two files", "name them without end: -o PREFIX")
+        size = None
+        if options.shard_size is not None:
+            size = _shard_size(options.shard_size)
+            if form not in SHARDED:
+                raise TokctlError(
+                    f"--shard-size does not go with --as {form}",
+                    f"take one of: {', '.join(SHARDED)}",
+                )
+            if to_stdout:
+                raise TokctlError("--shard-size writes a folder", "add -o FOLDER")
+        lines = options.lines if form in FILE_FORMS else not whole
+        return cls(form, options, output, lines, size)
+
+    @property
+    def is_binary(self) -> bool:
+        """Is it nothing to look at?"""
+        return self.form in FILE_FORMS
+
+    @property
+    def files(self) -> list[str]:
+        """What is written, but for shards; `-` is stdout."""
+        if self.size is not None:
+            return []
+        names = [self.output or "-"]
+        if self.form == "megatron" and self.output:
+            from tokctl.idfiles.writer import files_of
+
+            names = files_of(self.form, self.output)
+        return [*names, *([self.options.index] if self.options.index else [])]
+
+    def check_outputs(
+        self, world: World, texts: Sequence[str], model: str, reading: Reading
+    ) -> None:
+        """TokctlError where what is written surely can't be."""
+        if self.size is not None:
+            from tokctl.cli.overlaps import check_beside
+            from tokctl.idfiles.shards import check_folder
+
+            check_folder(self.output or "", resume=self.options.resume)
+            check_beside(self.output or "", f"shard-00000.{self.form}", texts, reading)
+            return
+        from tokctl.cli.overlaps import named_files
+
+        files = named_files(texts or ["-"]) or [os.devnull]
+        for name in self.files if self.output != "" else [""]:
+            if name != "-":
+                streams.check_output(world, name, files, model)
+
+    def check_apart(self, world: World, texts: Sequence[Source]) -> None:
+        """TokctlError where one of the texts is what is written."""
+        from tokctl.cli.overlaps import check_apart, names_of
+
+        folder = None if self.size is None else self.output
+        check_apart(world, names_of(texts), self.files, folder)
+
+    def fitting(self, tokenizer: Tokenizer, rows: RowOptions) -> tuple[Dtype | None, int | None]:
+        """How wide ids are in files of this model (None: no file of ids), and what stands behind
+        each text."""
+        end_id = dtype = None
+        if (token := self.options.eos) is not None:
+            if rows.padding or rows.truncation:
+                option = "--pad" if rows.padding else "--max-length"
+                raise TokctlError(
+                    f"--eos does not go with {option}: the end is not that of the text",
+                    "leave one of them out",
+                )
+            end_id = streams.end_id(tokenizer, token)
+        if self.is_binary or self.size is not None:
+            from tokctl.idfiles.dtypes import dtype_for
+
+            dtype = dtype_for(self.form, tokenizer.vocab_size, self.options.dtype)
+        if self.size is not None and rows.pads_to_longest:
+            raise TokctlError(
+                "--pad longest reads all texts into memory, and --shard-size is for more than that",
+                "say how long: --pad N",
+            )
+        return dtype, end_id
+
+
+def _write_files(
+    world: World,
+    plan: OutputPlan,
+    rows: RowWriter,
+    texts: Sequence[Source],
+    dtype: Dtype,
+    *,
+    model: str,
+    reading: Reading,
+) -> None:
+    """Encodes the texts into files, and says what is worth it."""
+    from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary
+    from tokctl.cli.progress import Bars
+    from tokctl.idfiles.encoding import NativeEncoder
+    from tokctl.idfiles.writer import ChunkStream, Target, check_target, write_stream
+
+    start = perf_counter()
+    output = plan.output
+    job = {} if plan.size is None else _job(plan, rows, dtype, model, reading)
+    index, resume = plan.options.index, plan.options.resume
+    target = Target(output or "-", plan.form, dtype, index, plan.size, resume, job)
+    check_target(target)
+    if rows.options.pads_to_longest:
+        texts = padded_to_longest(rows, texts)
+    by_rows = bool(rows.options) or plan.form == "jsonl"
+    native = NativeEncoder(rows.documents, dtype.width, rows.end_id)
+    with Bars(world) as progress:
+        stream = ChunkStream(texts, RowEncoder(rows) if by_rows else native, progress)
+        if plan.size is not None:
+            _write_shards(world, stream, target)
+        elif output is None or output == "-":
+            with streams.output(world, None) as out:
+                write_stream(stream, replace(target, path=out))
+        else:
+            write_stream(stream, target)
+    if world.verbose:
+        world.say(summary(rows.documents, perf_counter() - start))
+
+
+def _write_shards(world: World, stream: Any, target: Target) -> None:
+    from tokctl.idfiles.shards import StoppedError, has_shards
+    from tokctl.idfiles.writer import write_stream
+
+    assert isinstance(target.path, str)
+    folder = visible(target.path)
+    go_on = f"what is whole stays in {folder}; to go on: the same command with --resume"
+    try:
+        done = write_stream(stream, target)
+    except StoppedError as error:
+        if not has_shards(target.path):
+            raise TokctlError(error.message, error.hint, error.exit_code) from error
+        hint = f"{error.hint}; {go_on}" if error.hint else go_on
+        raise TokctlError(error.message, hint, error.exit_code) from error
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if has_shards(target.path):
+            stop.add_note(go_on)
+        raise
+    shards = done.manifest["shards"] if done.manifest else []
+    if done.was_there:
+        world.say(f"note: {folder} is finished, with {len(shards):,} shards; nothing was done")
+    elif done.kept:
+        world.say(f"note: {done.kept:,} of {len(shards):,} shards in {folder} were there before")
+
+
+def _job(
+    plan: OutputPlan, rows: RowWriter, dtype: Dtype, model: str, reading: Reading
+) -> dict[str, Any]:
+    """What the shards depend on, beside the sources."""
+    from tokctl.idfiles.writer import job_description, model_facts
+
+    documents, of_rows = rows.documents, rows.options
+    cut, padding = of_rows.truncation, of_rows.padding
+    options = {
+        "special": documents.special,
+        "errors": documents.errors,
+        "lines": documents.lines,
+        "format": reading.format,
+        "text_field": reading.text_field,
+        "add_special": of_rows.add_special,
+        "max_length": cut.max_length if cut else None,
+        "stride": cut.stride if cut and of_rows.windows else None,
+        "pad": padding.length if padding else None,
+        "pad_token": padding.token if padding else None,
+        "sample": of_rows.sample,
+        "seed": of_rows.seed if of_rows.sample is not None else None,
+        "offsets": rows.offsets or rows.full,
+        "byte_offsets": rows.byte_offsets or rows.full,
+        "full": rows.full,
+    }
+    return job_description(
+        model_facts(rows.tokenizer, model),
+        plan.form,
+        dtype,
+        eos=plan.options.eos,
+        shard_size=plan.size or 0,
+        options=options,
+    )
+
+
+def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
+    path = options.index
+    if form not in ("bin", "npy"):
+        raise TokctlError("--index is for bin and npy", "leave it out, or take --as npy")
+    if options.shard_size is not None:
+        raise TokctlError("--index is for one file: shards have theirs", "leave it out")
+    if not path:
+        raise TokctlError("--index is empty", "name a file")
+    if output is not None and os.path.realpath(output) == os.path.realpath(path):
+        raise TokctlError("--index and -o name the same file", "give the index another name")
+
+
+def _shard_size(text: str) -> int:
+    """As `--shard-size` has it."""
+    found = re.fullmatch(r"(\d+)([KMG]?)", text.strip(), re.ASCII | re.IGNORECASE)
+    size = int(found[1]) * _UNITS[found[2].upper()] if found else 0
+    if not 0 < size < 2**63:
+        raise TokctlError(
+            f"--shard-size can't be {text!r}", "it is a number of ids from 1 up: 100M, say"
+        )
+    return size
+
+
+def _first_of(options: IdFileOptions) -> str | None:
+    """The first of the options that was options."""
+    for name, value in vars(options).items():
+        if value not in (None, False):
+            return f"--{name.replace('_', '-')}"
+    return None

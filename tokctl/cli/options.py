@@ -315,7 +315,7 @@ def _decoders() -> Iterable[str]:
 
 
 def _forms() -> Iterable[str]:
-    from tokctl.cli.forms import FORMS
+    from tokctl.cli.encode_output import FORMS
 
     return FORMS
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from tokctl.cli.options import choose
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-from tokctl.tokenizer.texts import whole_lines as whole_lines
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
@@ -43,6 +42,16 @@ def load_model(world: World, path: str | None, hints: Hints | None = None) -> To
     if hints is None:
         return Tokenizer.load(path)
     return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
+
+
+def end_id(tokenizer: Tokenizer, eos: str) -> int:
+    """The id of the token that `--eos` names; TokctlError where the model has none such."""
+    from tokctl.tokenizer import documents
+
+    try:
+        return documents.end_id(tokenizer, eos)
+    except TokctlError as error:
+        raise TokctlError(f"--eos: {error.message}", error.hint) from None
 
 
 class Sources:
@@ -274,17 +283,21 @@ def output(world: World, path: str | None) -> Iterator[BinaryIO]:
         yield file
 
 
-def shares(block: bytes, count: int) -> list[bytes]:
-    """The block in up to `count` parts of like size, each but the last of whole lines."""
-    parts = []
-    start = 0
-    for share in range(1, count + 1):
-        end = block.find(b"\n", max(start, len(block) * share // count - 1)) + 1
-        end = len(block) if end == 0 or share == count else end
-        if end > start:
-            parts.append(block[start:end])
-            start = end
-    return parts
+def text_or_bytes(data: bytes) -> str | dict[str, str]:
+    """Bytes for JSON: text where they are UTF-8, else `{"bytes": base64}`."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return {"bytes": b64encode(data).decode()}
+
+
+def json_line(value: object) -> bytes:
+    """JSON on one line."""
+    import orjson
+
+    return orjson.dumps(value)
 
 
 class Writer:

@@ -8,8 +8,8 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tokctl.cli.streams import text_or_bytes
 from tokctl.cli.world import World
-from tokctl.cli.written import text_or_bytes
 
 if TYPE_CHECKING:
     from tokctl._native import Counts

@@ -19,7 +19,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.tokenizer.segmenting import encoder
+from tokctl.model.encoders import encoder
 
 #: A merge without what a training counted.
 _PLAIN = (0, 0, 0)

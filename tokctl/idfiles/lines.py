@@ -7,17 +7,17 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from tokctl.errors import TokctlError
-from tokctl.tokenizer.texts import whole_lines
+from tokctl.sources.blocks import whole_lines
 
 if TYPE_CHECKING:
-    from tokctl.tokenizer.decodes import Decodes
+    from tokctl.tokenizer import Tokenizer
 
 #: The field of an object that holds its ids.
 FIELD = "ids"
 
 
 def from_decimal(
-    tokenizer: Decodes, name: str, blocks: Iterable[bytes], *, skip_special: bool
+    tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], *, skip_special: bool
 ) -> Iterator[bytes]:
     """A line of text for each line of ids.
 
@@ -46,7 +46,7 @@ def from_decimal(
 
 
 def from_jsonl(
-    tokenizer: Decodes,
+    tokenizer: Tokenizer,
     name: str,
     blocks: Iterable[bytes],
     field: str | None,
@@ -70,7 +70,7 @@ def from_jsonl(
 
 
 def _of_object(
-    tokenizer: Decodes, place: str, line: bytes, field: str, skip_special: bool
+    tokenizer: Tokenizer, place: str, line: bytes, field: str, skip_special: bool
 ) -> bytes:
     import orjson
 
@@ -89,6 +89,6 @@ def _of_object(
     return tokenizer.decode_bytes(ids, skip_special=skip_special)
 
 
-def known_ids(tokenizer: Decodes) -> str:
+def known_ids(tokenizer: Tokenizer) -> str:
     """Which ids a model has, as a hint."""
     return f"this model's ids are 0 to {tokenizer.vocab_size - 1}"

@@ -30,7 +30,7 @@ from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_com
 
 if TYPE_CHECKING:
     from tokctl.idfiles.shards import ShardList
-    from tokctl.tokenizer.decodes import Decodes
+    from tokctl.tokenizer import Tokenizer
 
 #: What a file of ids can be; `auto` is what its name and its first bytes say.
 FORMS = (
@@ -62,7 +62,7 @@ _DECIMAL = b"0123456789 \t\r\n"
 _PORTION = 1 << 18
 
 
-def read_text(tokenizer: Decodes, path: str | Path, **options: Any) -> Iterator[bytes]:
+def read_text(tokenizer: Tokenizer, path: str | Path, **options: Any) -> Iterator[bytes]:
     """The text of a file of ids, of stdin (`-`) or of a folder of shards, as it comes.
 
     Args:
@@ -112,7 +112,7 @@ class ReadOptions:
                     f"a dtype is for bin, and the form is {self.form}", "leave one of them out"
                 )
 
-    def bin_dtype(self, tokenizer: Decodes, from_manifest: str | None = None) -> Dtype:
+    def bin_dtype(self, tokenizer: Tokenizer, from_manifest: str | None = None) -> Dtype:
         """The type of the numbers of the form `bin`."""
         name = self.dtype or from_manifest
         return dtype_named(name) if name else unsigned_for(tokenizer.vocab_size)
@@ -161,7 +161,7 @@ class IdSource:
             meter=self.meter,
         )
 
-    def text(self, tokenizer: Decodes) -> Iterator[bytes]:
+    def text(self, tokenizer: Tokenizer) -> Iterator[bytes]:
         """Its text, as it comes.
 
         Raises:
@@ -178,7 +178,7 @@ class IdSource:
             )
         return self._text_of_file(tokenizer, self._file)
 
-    def _text_of_file(self, tokenizer: Decodes, file: InputFile) -> Iterator[bytes]:
+    def _text_of_file(self, tokenizer: Tokenizer, file: InputFile) -> Iterator[bytes]:
         options = self._options
         stream = BlockStream(file.blocks())
         form = options.form
@@ -199,7 +199,7 @@ class IdSource:
             dtype = options.bin_dtype(tokenizer)
             yield from self._decode(tokenizer, self._parts(form, file, stream, self._path, dtype))
 
-    def _text_of_shards(self, tokenizer: Decodes, found: ShardList) -> Iterator[bytes]:
+    def _text_of_shards(self, tokenizer: Tokenizer, found: ShardList) -> Iterator[bytes]:
         options = self._options
         if options.form not in ("auto", found.form):
             raise TokctlError(
@@ -238,7 +238,7 @@ class IdSource:
             )
 
     def _from_jsonl(
-        self, tokenizer: Decodes, name: str, blocks: Iterable[bytes]
+        self, tokenizer: Tokenizer, name: str, blocks: Iterable[bytes]
     ) -> Iterator[bytes]:
         field, skip_special = self._options.field, self._options.skip_special
         return lines.from_jsonl(tokenizer, name, blocks, field, skip_special=skip_special)
@@ -276,12 +276,12 @@ class IdSource:
 
         return read_safetensors(file, field)
 
-    def _decode(self, tokenizer: Decodes, parts: Iterable[Part]) -> Iterator[bytes]:
+    def _decode(self, tokenizer: Tokenizer, parts: Iterable[Part]) -> Iterator[bytes]:
         options = self._options
         if options.eos is not None:
-            from tokctl.idfiles.encoding import eos_id
+            from tokctl.tokenizer.documents import end_id
 
-            parts = separated(parts, eos_id(tokenizer, options.eos))
+            parts = separated(parts, end_id(tokenizer, options.eos))
         return text_of(
             tokenizer, parts, skip_special=options.skip_special, separator=options.separator
         )
@@ -348,7 +348,7 @@ def _is_safetensors(head: bytes) -> bool:
 
 
 def text_of(
-    tokenizer: Decodes,
+    tokenizer: Tokenizer,
     parts: Iterable[Part],
     *,
     skip_special: bool = False,
@@ -399,7 +399,7 @@ def text_of(
     yield b"".join(gathered)
 
 
-def _text(tokenizer: Decodes, part: Part, decode: Callable[[Sequence[int]], bytes]) -> bytes:
+def _text(tokenizer: Tokenizer, part: Part, decode: Callable[[Sequence[int]], bytes]) -> bytes:
     """What `decode` gives for the ids; TokctlError where one is outside the vocabulary."""
     try:
         return decode(part.ids)
@@ -411,7 +411,7 @@ def _text(tokenizer: Decodes, part: Part, decode: Callable[[Sequence[int]], byte
     raise _outside(tokenizer, part)
 
 
-def _outside(tokenizer: Decodes, part: Part) -> TokctlError:
+def _outside(tokenizer: Tokenizer, part: Part) -> TokctlError:
     """The error for the first number of a part that is no id of the model."""
     size = tokenizer.vocab_size
     place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)

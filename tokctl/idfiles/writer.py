@@ -29,8 +29,8 @@ from tokctl.idfiles.chunks import (
     without,
 )
 from tokctl.idfiles.dtypes import Dtype, dtype_for
-from tokctl.idfiles.tracking import Progress, Tracked
 from tokctl.sources import Document, Records, Source
+from tokctl.tokenizer.documents import DocumentEncoder, Progress, TrackedSources, end_id
 
 if TYPE_CHECKING:
     from tokctl.sources import Reading
@@ -110,7 +110,7 @@ def write(
         form: one of `tokctl.idfiles.FORMS`.
         dtype: `uint16`, `uint32` or `int32`; by the vocabulary without it (see `dtype_for`).
         eos: a token of the vocabulary, by its text, that is put behind each document.
-        special, errors, threads: as in `Tokenizer.encode_batch` and `tokctl.sources`.
+        special, errors, threads: as in `Tokenizer.encode_file` and `tokctl.sources`.
         index: a file for where documents end (bin, npy): 64-bit numbers as `.npy`.
         shard_size: ids of a shard.
         resume: goes on where an earlier run into the same folder stopped; needs `shard_size`.
@@ -121,13 +121,13 @@ def write(
         TokctlError: a source can't be read, a file can't be written, a character has no id,
             options do not go together.
     """
-    from tokctl.idfiles.encoding import NativeEncoder, eos_id
+    from tokctl.idfiles.encoding import NativeEncoder
     from tokctl.sources import AUTO, open_sources
 
     if form not in FORMS:
         raise TokctlError(f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}")
     kind = dtype_for(form, tokenizer.vocab_size, dtype)
-    last_id = None if eos is None else eos_id(tokenizer, eos)
+    last_id = None if eos is None else end_id(tokenizer, eos)
     tokenizer.special_matcher(special)  # an unknown token is an error before all else
     opened: list[Source] = []
     for source in sources:
@@ -135,9 +135,10 @@ def write(
             opened += open_sources([source], reading or AUTO)
         else:
             opened.append(source)
-    encoder = NativeEncoder(
-        tokenizer, kind.width, last_id, lines=lines, special=special, errors=errors, threads=threads
+    documents = DocumentEncoder(
+        tokenizer, lines=lines, special=special, errors=errors, threads=threads
     )
+    encoder = NativeEncoder(documents, kind.width, last_id)
     job: dict[str, Any] = {}
     if shard_size is not None:
         how = reading or AUTO
@@ -265,7 +266,7 @@ class ChunkStream:
     ) -> None:
         self.sources = sources
         self.encoder = encoder
-        self._tracked = Tracked(sources, progress)
+        self._tracked = TrackedSources(sources, progress)
 
     def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:
         """The chunks from `start` on, each with its source."""

@@ -367,3 +367,20 @@ def read_ahead(blocks: Iterable[T]) -> Generator[T, None, None]:
     finally:
         permits.put(False)
         thread.join()
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks, cut so that each but the last ends behind a line feed.
+
+    A line over many blocks is joined once: the time is linear however long it is.
+    """
+    waiting: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            waiting.append(block)
+            continue
+        yield b"".join((*waiting, block[:end])) if waiting or end < len(block) else block
+        waiting = [block[end:]] if end < len(block) else []
+    if waiting:
+        yield b"".join(waiting)

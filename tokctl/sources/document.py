@@ -181,26 +181,42 @@ class Reading(Fixed, Value):
 AUTO = Reading()
 
 
-def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
-    """The document's blocks, checked to be UTF-8.
+class Utf8Checker:
+    """Checks text that comes in blocks to be UTF-8.
 
-    `errors` is `strict` (TokctlError that names file, line and byte) or `replace`
-    (each maximal ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
+    `errors` is `strict` (TokctlError that names file, line and byte) or `replace` (each maximal
+    ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
     """
-    if errors == "replace":
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        for block in document.blocks():
-            yield decoder.decode(block).encode()
-        if rest := decoder.decode(b"", True):
-            yield rest.encode()
-        return
-    check = _native.Utf8Check()
+
+    def __init__(self, name: str, errors: str) -> None:
+        self._name = name
+        self._check = None if errors == "replace" else _native.Utf8Check()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, block: bytes) -> bytes:
+        """The block, or with `replace` what it has become."""
+        if self._check is None:
+            return self._decoder.decode(block).encode()
+        if place := self._check.feed(block):
+            raise invalid_utf8(self._name, *place)
+        return block
+
+    def end(self) -> bytes:
+        """What the end of the text adds."""
+        if self._check is None:
+            return self._decoder.decode(b"", True).encode()
+        if place := self._check.end():
+            raise invalid_utf8(self._name, *place)
+        return b""
+
+
+def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
+    """The document's blocks, checked to be UTF-8; `errors` as `Utf8Checker` has it."""
+    checker = Utf8Checker(document.name, errors)
     for block in document.blocks():
-        if place := check.feed(block):
-            raise invalid_utf8(document.name, *place)
-        yield block
-    if place := check.end():
-        raise invalid_utf8(document.name, *place)
+        yield checker.feed(block)
+    if rest := checker.end():
+        yield rest
 
 
 def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import orjson
 
 from tokctl.errors import TokctlError
+from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch
-from tokctl.tokenizer.texts import whole_lines
 
 #: So much of a line that can't be read is shown, in characters.
 _SHOWN = 60

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from tokctl.tokenizer.tokenizer import Special, Tokenizer, load, train
+from tokctl.tokenizer.tokenizer import Special, Tokenizer
 
 __all__ = ["Special", "Tokenizer", "load", "train"]
+
+train = Tokenizer.train
+load = Tokenizer.load

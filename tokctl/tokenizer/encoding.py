@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
@@ -14,7 +14,6 @@ from tokctl.values import Value, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker
-    from tokctl.tokenizer.encodes import Encodes, Special
 
 T = TypeVar("T")
 
@@ -67,7 +66,7 @@ class Encoding(Value):
     Attributes:
         tokens: as the vocabulary spells them, markers included. A character that has no
             token, in a model without an unknown token, stays as itself.
-        pieces: the stretch of the text that each token covers; empty for a marker that
+        surfaces: the stretch of the text that each token covers; empty for a marker that
             is a token of its own. Bytes that are no whole characters show as U+FFFD.
         offsets: that stretch as (start, end): characters where the text was given as
             str, bytes where it was given as bytes. (0, 0) for a token that stands for
@@ -85,7 +84,7 @@ class Encoding(Value):
 
     raw_ids: list[int]
     tokens: list[str]
-    pieces: list[str]
+    surfaces: list[str]
     offsets: list[tuple[int, int]]
     word_ids: list[int | None]
     byte_offsets: Deferred[tuple[int, int]] = Deferred(lambda self: self.offsets)
@@ -99,7 +98,7 @@ class Encoding(Value):
         self,
         raw_ids: list[int],
         tokens: list[str],
-        pieces: list[str],
+        surfaces: list[str],
         offsets: list[tuple[int, int]],
         word_ids: list[int | None],
         byte_offsets: list[tuple[int, int]] | None = None,
@@ -113,7 +112,7 @@ class Encoding(Value):
         columns = self.__dict__
         columns["raw_ids"] = raw_ids
         columns["tokens"] = tokens
-        columns["pieces"] = pieces
+        columns["surfaces"] = surfaces
         columns["offsets"] = offsets
         columns["word_ids"] = word_ids
         if byte_offsets is not None:
@@ -144,8 +143,8 @@ class Encoding(Value):
     def ids(self) -> list[int]:
         """The ids. TokctlError where a character has none and no token stands for it."""
         if NO_ID in self.raw_ids:
-            piece = self.pieces[self.raw_ids.index(NO_ID)]
-            raise no_id_error(repr(piece))
+            surface = self.surfaces[self.raw_ids.index(NO_ID)]
+            raise no_id_error(repr(surface))
         return self.raw_ids
 
     # -- from tokens to the text and back ---------------------------------------------
@@ -229,6 +228,63 @@ def windows_of(encoding: Encoding) -> Windows:
     return columns.get(_PROMISED) or columns.get("overflowing") or []
 
 
+# -- cutting encodings apart and putting them together, column by column -----------------------
+
+#: The lists of an encoding that have one entry per token.
+COLUMNS = tuple(entry.name for entry in fields(Encoding) if entry.name != "overflowing")
+
+
+def changed(encoding: Encoding, **columns: Any) -> Encoding:
+    """The encoding with other columns or windows.
+
+    As `dataclasses.replace`, but columns that nobody has read stay unmade.
+    """
+    made = vars(encoding)
+    kept = {name: made[name] for name in COLUMNS if name in made}
+    return Encoding(**{"overflowing": windows_of(encoding), **kept, **columns})
+
+
+def each_window(encoding: Encoding, change: Callable[[Encoding], Encoding]) -> Windows:
+    """Every window of the encoding as `change` makes it, when it is asked for."""
+    if not windows_of(encoding):
+        return []
+    return lambda: [change(window) for window in encoding.overflowing]
+
+
+def cut(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> Encoding:
+    """The tokens from `start` to `end`."""
+    made = vars(encoding)
+    columns = {name: made[name][start:end] for name in COLUMNS if name in made}
+    return Encoding(**columns, overflowing=_own(overflowing))
+
+
+def join(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
+    """The tokens of several encodings, one behind the other."""
+    columns: dict[str, list[Any]] = {
+        name: list(chain.from_iterable(getattr(one, name) for one in encodings)) for name in COLUMNS
+    }
+    return Encoding(**columns, overflowing=_own(overflowing))
+
+
+def _own(overflowing: Windows) -> Windows:
+    return overflowing if callable(overflowing) else list(overflowing)
+
+
+def added(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) -> Encoding:
+    """Tokens that stand for no text."""
+    size = len(tokens)
+    return Encoding(
+        list(ids),
+        list(tokens),
+        [""] * size,
+        [(0, 0)] * size,
+        [None] * size,
+        type_ids=list(type_ids),
+        special_mask=[1] * size,
+        sequence_ids=[None] * size,
+    )
+
+
 def no_id_error(what: str) -> TokctlError:
     """The error for text that the alphabet lacks, in a model without an unknown token."""
     return TokctlError(
@@ -237,17 +293,11 @@ def no_id_error(what: str) -> TokctlError:
     )
 
 
-def no_id_in(
-    tokenizer: Encodes, text: bytes, special: Special, place: str, line: int | None = None
-) -> TokctlError:
-    """The error for the first token of `text` that has no id. `line` is the line of `place` that
-    the text starts in; None: the place says all."""
-    encoding = tokenizer.encode(text, special=special)
-    lacking = encoding.raw_ids.index(NO_ID)
-    if line is not None:
-        line += text.count(b"\n", 0, encoding.offsets[lacking][0])
-        place += f": line {line}"
-    return no_id_error(f"{place}: {encoding.pieces[lacking]!r}")
+def native_error(error: CoreError, first: int = 0) -> Exception:
+    """The error to show for one of the native encoder; `first` is the number of its first text."""
+    if error.args[1] == "no-id":
+        return no_id_error(f"a character of text {first + error.args[2][0]}")
+    return error
 
 
 def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:

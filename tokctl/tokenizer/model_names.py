@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokctl.errors import TokctlError
-from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.tokenizer import Tokenizer
 
 #: What can be compared: a tokenizer, alone or with a name, or the path of a model file.
 Model = Tokenizer | str | Path | tuple[str, Tokenizer]

@@ -1,52 +1,77 @@
-"""The tokenizer: training, saving, loading, encoding, decoding, explaining."""
+"""The tokenizer: trains, loads, saves, encodes, decodes, explains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from tokctl import _native
+from tokctl._native import IdArray
 from tokctl.errors import TokctlError
-from tokctl.model import FilledRecipe, Recipe
-from tokctl.tokenizer.decodes import Decodes
-from tokctl.tokenizer.encodes import Special
-from tokctl.tokenizer.encodes_bulk import EncodesBulk
+from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
+from tokctl.tokenizer.encoding import (
+    Encoding,
+    bad_ids_error,
+    character_offsets,
+    native_error,
+    token_names,
+)
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
-    from tokctl.analysis.explain import Explanation, TokenHistory
+    import os
+    from array import array
+    from typing import Protocol
+
+    import tokctl
     from tokctl.formats import Loss
     from tokctl.sources import Reading, Source
+    from tokctl.tokenizer.documents import DocumentEncoder
+    from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
     from tokctl.training import Progress, Timing
+    from tokctl.training.options import Number
 
-__all__ = ["Special", "Tokenizer", "load", "train"]
+    class FlatIds(Protocol):
+        """The ids of many texts end to end: a list, an array."""
 
-
-def train(
-    sources: str | Path | Source | Sequence[str | Path | Source], **options: Any
-) -> Tokenizer:
-    """`Tokenizer.train`, as a function."""
-    return Tokenizer.train(sources, **options)
+        def __len__(self) -> int: ...
+        def __getitem__(self, key: slice, /) -> Iterable[int]: ...
 
 
-def load(path: str | Path) -> Tokenizer:
-    """`Tokenizer.load`, as a function."""
-    return Tokenizer.load(path)
+__all__ = ["DecodeStream", "Special", "Tokenizer"]
+
+T = TypeVar("T")
+
+#: Which special tokens a text may spell: `none`, `all`, or these.
+Special = str | Sequence[str]
+
+#: Selections of special tokens whose matchers a tokenizer keeps.
+MOST_MATCHERS = 16
+
+#: Threads that share out a batch of `Encoding`s, at most.
+MOST_THREADS = 64
 
 
-class Tokenizer(EncodesBulk, Decodes):
+class Tokenizer:
     """A filled recipe that encodes and decodes.
 
     It never changes. Threads may share it, a process may fork while they work, and its pickle is
     the model's file: the same bytes each time.
+
+    Attributes:
+        model: the recipe with its vocabulary and merges, as data.
+        format: name of the format of the file that it was read from; None: it was made here.
     """
 
     def __init__(self, model: FilledRecipe) -> None:
-        super().__init__(model)
-        #: Name of the format of the file that it was read from; None: it was made here.
+        self.model = model
         self.format: str | None = None
 
-    # -- making, saving, loading ------------------------------------------------------
+    # -- making, loading, saving ------------------------------------------------------
 
     @classmethod
     def train(
@@ -56,22 +81,52 @@ class Tokenizer(EncodesBulk, Decodes):
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
+        min_count: int = 1,
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        coverage: Number | None = None,
+        alphabet_limit: int | None = None,
+        initial_alphabet: str = "",
+        weights: Mapping[str, Number] | None = None,
+        sample: Number | None = None,
+        seed: int = 0,
+        extend: FilledRecipe | None = None,
+        errors: str = "strict",
+        threads: int | None = None,
+        memory: int | None = None,
+        temporary: str | Path | None = None,
         reading: Reading | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
-        **options: Any,
     ) -> Tokenizer:
         """Trains on files, folders, archives, tables; `-` is stdin.
 
         Args:
             sources: paths, or sources of `tokctl.sources`; one, or several.
-            vocab_size: ids wanted in all.
+            vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
             algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
                 default recipe.
             recipe: takes the place of `algorithm`.
+            min_count: pre-tokens that occur less often are dropped before training.
+            min_frequency: pairs that occur less often are never merged; words that do are no
+                tokens of a word model.
+            max_token_length: in bytes or characters, as the recipe's units.
+            coverage: share of the characters' occurrences that the alphabet must cover.
+            alphabet_limit: the most characters that get an id, the most frequent ones.
+            initial_alphabet: characters that get an id though they are not seen.
+            weights: what an occurrence in a source counts, by the source's name; else 1.
+            sample: share of the lines, or documents, that are read.
+            seed: of the sample.
+            extend: a model to go on from; it keeps its ids and its merges.
+            errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
+            threads: for counting; None: as many as this process may use. The result does not
+                depend on it.
+            memory: bytes that counting may take for its tables; None: no limit. The result does
+                not depend on it.
+            temporary: folder of the files that `memory` makes necessary; None: the system's.
             reading: how the paths are read (`tokctl.sources.Reading`: the form, the field that
                 holds the text, the files of a folder); None: as names and first bytes say.
-            progress, timing, options: see `tokctl.training`.
+            progress, timing: see `tokctl.training`.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
@@ -79,10 +134,25 @@ class Tokenizer(EncodesBulk, Decodes):
         from tokctl import training
         from tokctl.sources import AUTO
 
-        recipe = _recipe(algorithm, recipe)
-        asked = training.Options(vocab_size=vocab_size, **options)
-        reading = reading or AUTO
-        return cls(training.train(sources, recipe, asked, progress, timing, reading))
+        options = training.Options(
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            threads=threads,
+            errors=errors,
+            coverage=coverage,
+            alphabet_limit=alphabet_limit,
+            initial_alphabet=initial_alphabet,
+            weights=weights or {},
+            sample=sample,
+            seed=seed,
+            extend=extend,
+            memory=memory,
+            temporary=temporary,
+        )
+        recipe = _recipe_of(algorithm, recipe)
+        return cls(training.train(sources, recipe, options, progress, timing, reading or AUTO))
 
     @classmethod
     def train_on_counts(
@@ -92,14 +162,39 @@ class Tokenizer(EncodesBulk, Decodes):
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
-        **options: Any,
+        min_count: int = 1,
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        coverage: Number | None = None,
+        alphabet_limit: int | None = None,
+        initial_alphabet: str = "",
+        extend: FilledRecipe | None = None,
+        errors: str = "strict",
+        threads: int | None = None,
     ) -> Tokenizer:
-        """Trains on pre-tokens with their counts, in the order of the mapping."""
+        """Trains on pre-tokens with their counts, in the order of the mapping.
+
+        Neither normalizers nor pre-tokenizers are applied to them. The arguments are those of
+        `train`.
+
+        Raises:
+            TokctlError: see `tokctl.training.train_on_counts`.
+        """
         from tokctl import training
 
-        recipe = _recipe(algorithm, recipe)
-        asked = training.Options(vocab_size=vocab_size, **options)
-        return cls(training.train_on_counts(words, recipe, asked))
+        options = training.Options(
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            threads=threads,
+            errors=errors,
+            coverage=coverage,
+            alphabet_limit=alphabet_limit,
+            initial_alphabet=initial_alphabet,
+            extend=extend,
+        )
+        return cls(training.train_on_counts(words, _recipe_of(algorithm, recipe), options))
 
     @classmethod
     def load(
@@ -160,6 +255,13 @@ class Tokenizer(EncodesBulk, Decodes):
 
         return losses(self.model, format)
 
+    @property
+    def obstacle(self) -> str | None:
+        """Why Hugging Face refuses this tokenizer's file; None where it loads it."""
+        from tokctl import formats
+
+        return formats.obstacle(self.model)
+
     def __reduce__(self) -> tuple[Any, ...]:
         from tokctl import formats
 
@@ -174,7 +276,415 @@ class Tokenizer(EncodesBulk, Decodes):
     def __repr__(self) -> str:
         return f"<Tokenizer {self.recipe.name}, {self.vocab_size:,} tokens>"
 
-    # -- sampling --------------------------------------------------------------------
+    # -- the recipe and the vocabulary ---------------------------------------------------
+
+    @property
+    def recipe(self) -> Recipe:
+        """How text becomes tokens."""
+        return self.model.recipe
+
+    @property
+    def merges(self) -> list[Merge]:
+        """The merge history, in the order learned."""
+        return self.model.merges
+
+    @property
+    def vocab_size(self) -> int:
+        """Everything that has an id; `len(tokenizer)` is the same."""
+        return self.model.size
+
+    def __len__(self) -> int:
+        return self.model.size
+
+    def __bool__(self) -> bool:
+        return True  # a tokenizer is one, however few tokens it has
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """Every token by id, as text; byte-level ones in GPT-2's stand-ins (`Ġ` is a space)."""
+        names = list(self.model.spelled)
+        for token in self.model.added:
+            names[token.id] = token.text
+        return names
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """The id of every token."""
+        return {token: id_ for id_, token in enumerate(self.tokens)}
+
+    def get_vocab(self) -> dict[str, int]:
+        """The id of every token, in a dict of the caller's own."""
+        return dict(self.vocabulary)
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token, as `tokens` spells it; None where there is no such token."""
+        return self.vocabulary.get(token)
+
+    def id_to_token(self, id: int) -> str | None:  # noqa: A002
+        """The token with this id, as `tokens` spells it; None where no token has it."""
+        return self.tokens[id] if 0 <= id < self.vocab_size else None
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        """The ids of the special tokens, in id order."""
+        return self.model.special_ids
+
+    @property
+    def unk_id(self) -> int | None:
+        """The id of the unknown token, if the recipe has one."""
+        token = self.recipe.unk_token
+        return None if token is None else self.special_ids[token]
+
+    # -- one text, or a batch, to ids ------------------------------------------------------
+
+    def encode(
+        self,
+        text: str | bytes,
+        pair: str | bytes | None = None,
+        *,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> Encoding:
+        """The tokens of a text, or of two, with their places.
+
+        Args:
+            text: str, or bytes (a byte-level model takes any).
+            pair: a second text, for templates with `$B`.
+            special: special tokens that the texts may spell; by default their spelling is
+                ordinary text.
+            add_special: puts the post-processor's special tokens around.
+            truncation, padding: see `tokctl.tokenizer.postprocess`; a number is the length.
+
+        Raises:
+            TokctlError: text that is not UTF-8, for a character model; lengths that leave
+                no room.
+        """
+        first = self._encode(text, special)
+        if pair is None and not add_special and truncation is None and padding is None:
+            plain = all(part.kind == "template" for part in self.recipe.post_processors)
+            if plain:
+                return first
+        from tokctl.tokenizer.postprocess import Padding, Truncation, pad_batch
+
+        if isinstance(truncation, int):
+            truncation = Truncation(truncation)
+        if isinstance(padding, int):
+            padding = Padding(padding)
+        second = None if pair is None else self._encode(pair, special)
+        encoding = self.post_processor.process(
+            first, second, add_special=add_special, truncation=truncation
+        )
+        return pad_batch([encoding], padding, self.special_ids)[0] if padding else encoding
+
+    def _encode(self, text: str | bytes, special: Special) -> Encoding:
+        data = self.as_bytes(text)
+        ids, starts, ends, words = self.encoder.tokens(data, self.special_matcher(special))
+        marker = self.recipe.marker
+        names = token_names(self.tokens, marker, ids, data, starts, ends, words)
+        surfaces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
+        offsets = list(zip(starts, ends, strict=True))
+        if isinstance(text, str) and len(text) != len(data):
+            characters = character_offsets(text, offsets)
+            return Encoding(ids, names, surfaces, characters, words, byte_offsets=offsets)
+        return Encoding(ids, names, surfaces, offsets, words)
+
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes | tuple[str | bytes, str | bytes]],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> list[Encoding]:
+        """The encodings of many texts, or pairs of texts, padded to the same length where
+        `padding` asks for it. The other arguments are those of `encode`.
+
+        Who needs ids alone gets them many times as fast from `encode_ids` and `encode_array`.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from tokctl.tokenizer.postprocess import Padding, pad_batch
+
+        texts = _batch(texts, threads)
+        self.special_matcher(special)  # made once, before the threads ask for it
+
+        def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
+            first, pair = text if isinstance(text, tuple) else (text, None)
+            return self.encode(
+                first, pair, special=special, add_special=add_special, truncation=truncation
+            )
+
+        if threads == 1:
+            encodings = list(map(encode, texts))
+        else:
+            with ThreadPoolExecutor(min(threads, MOST_THREADS)) as pool:
+                encodings = list(pool.map(encode, texts))
+        if padding is None:
+            return encodings
+        padding = Padding(padding) if isinstance(padding, int) else padding
+        return pad_batch(encodings, padding, self.special_ids)
+
+    @overload
+    def encode_ids(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
+        self,
+        text: str | bytes,
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> list[int]: ...
+    @overload
+    def encode_ids(
+        self,
+        text: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> list[list[int]]: ...
+    def encode_ids(
+        self,
+        text: str | bytes | Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> list[int] | list[list[int]]:
+        """The ids alone, of one text or of each of many: faster than `encode`.
+
+        Args:
+            text: one text; or many: anything that is walked through once, such as a list, an
+                array of NumPy's or Arrow's, a column of pandas.
+            threads: share many texts out. The ids do not depend on it.
+            special, add_special, truncation, padding: as those of `encode`.
+
+        Raises:
+            TokctlError: as `encode`; also where a character has no id.
+        """
+        matcher = self.special_matcher(special)
+        plain = not add_special and truncation is None and padding is None
+        try:
+            if isinstance(text, (str, bytes)):
+                ids = self.encoder.ids(text, matcher, self.as_bytes, self.must_have_ids)
+                return ids if plain else self._finished([ids], add_special, truncation, padding)[0]
+            texts = _batch(text, threads)
+            batch = self.encoder.batch(texts, threads, matcher, self.as_bytes, self.must_have_ids)
+        except _native.CoreError as error:
+            raise native_error(error) from None
+        return batch if plain else self._finished(batch, add_special, truncation, padding)
+
+    def _finished(
+        self,
+        batch: list[list[int]],
+        add_special: bool,
+        truncation: Truncation | int | None,
+        padding: Padding | int | None,
+    ) -> list[list[int]]:
+        """The ids of some texts, cut, with special tokens around, and filled up."""
+        from tokctl.tokenizer.postprocess import finish_ids
+
+        return finish_ids(
+            batch,
+            self.post_processor,
+            self.special_ids,
+            add_special=add_special,
+            truncation=truncation,
+            padding=padding,
+        )
+
+    @overload
+    def encode_array(  # type: ignore[overload-overlap]
+        self, text: str | bytes, *, threads: int = 1, special: Special = "none"
+    ) -> IdArray: ...
+    @overload
+    def encode_array(
+        self, text: Iterable[str | bytes], *, threads: int = 1, special: Special = "none"
+    ) -> tuple[IdArray, array[int]]: ...
+    def encode_array(
+        self,
+        text: str | bytes | Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+    ) -> IdArray | tuple[IdArray, array[int]]:
+        """The ids as an array of 32-bit numbers, without a Python object for each; of many texts
+        end to end, together with where those of each text begin.
+
+        The ids of text `i` of many are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit
+        numbers, one more than there are texts, as in Arrow's lists. All arrays have the buffer
+        protocol: `numpy.asarray`, `memoryview` and `decode` read them where they stand. The
+        result does not depend on the number of threads.
+
+        Args:
+            text: one text, or many, as those of `encode_ids`.
+
+        Raises:
+            TokctlError: as `encode_ids`.
+        """
+        matcher = self.special_matcher(special)
+        try:
+            if isinstance(text, (str, bytes)):
+                check_threads(threads)
+                return self.encoder.array(text, threads, matcher, self.as_bytes, self.must_have_ids)
+            texts = _batch(text, threads)
+            ids, offsets = self.encoder.batch_array(
+                texts, threads, matcher, self.as_bytes, self.must_have_ids
+            )
+        except _native.CoreError as error:
+            raise native_error(error) from None
+        from array import array
+
+        return ids, array("q", offsets)
+
+    # -- texts as they come, and files, to ids ---------------------------------------------
+
+    def encode_iter(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        batch_size: int | None = None,
+        threads: int = 1,
+        special: Special = "none",
+        add_special: bool = False,
+        truncation: Truncation | int | None = None,
+        padding: Padding | int | None = None,
+    ) -> Iterator[list[int]]:
+        """The ids of each text of an iterable, which may be endless, in order.
+
+        Texts are taken some at a time: first one, then twice as many as before, up to `batch_size`
+        of them or a million characters. No thread lives on between two batches.
+
+        Args:
+            texts: str or bytes: a generator, an open file's lines, an array.
+            batch_size: texts read ahead at most; with 1 each is encoded as soon as it is there.
+                None: 1,024, or 16,384 with several threads.
+            threads: share the texts of a batch out. The ids don't depend on it.
+            special, add_special, truncation: as those of `encode`.
+            padding: needs a length, since the longest text is not known.
+
+        Raises:
+            TokctlError: as `encode_ids`; for a text that can't be encoded, and for whatever the
+                iterable raises, when its turn comes, behind the ids of the texts before it.
+        """
+        from tokctl.tokenizer import iterables
+
+        texts = _batch(texts, threads)
+        most = iterables.most_ahead(batch_size, threads)
+        finish = None
+        if add_special or truncation is not None or padding is not None:
+            if padding is not None and getattr(padding, "length", padding) is None:
+                raise TokctlError(
+                    "padding of texts that come one by one needs a length",
+                    "give a number, or Padding(length=…)",
+                )
+
+            def finish(batch: list[list[int]]) -> list[list[int]]:
+                return self._finished(batch, add_special, truncation, padding)
+
+            finish([[]])  # what can't be asked for is an error now
+        batches = iterables.Batches(self, threads, self.special_matcher(special), finish)
+        return iterables.lists(texts, most, batches)
+
+    def encode_iter_array(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        batch_size: int | None = None,
+        threads: int = 1,
+        special: Special = "none",
+    ) -> Iterator[tuple[IdArray, array[int]]]:
+        """The same without a Python object for each id: `(ids, offsets)` of some texts at a time,
+        as `encode_array` has them. The arguments are those of `encode_iter`."""
+        from tokctl.tokenizer import iterables
+
+        texts = _batch(texts, threads)
+        most = iterables.most_ahead(batch_size, threads)
+        batches = iterables.Batches(self, threads, self.special_matcher(special))
+        return iterables.arrays(texts, most, batches)
+
+    def encode_file(
+        self,
+        sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
+        *,
+        reading: Reading | None = None,
+        lines: bool = False,
+        eos: str | int | None = None,
+        threads: int = 1,
+        special: Special = "none",
+        errors: str = "strict",
+    ) -> tuple[IdArray, array[int]]:
+        """The ids of all documents of files end to end, and where those of each begin.
+
+        The ids of document `i` are `ids[offsets[i] : offsets[i + 1]]`. They are those that
+        `tokctl encode` writes, whatever the number of threads. What is read is not kept: memory
+        holds the ids, and of the text some blocks; a document whole where the model normalizes it
+        or finds special tokens in it.
+
+        Args:
+            sources: a path (`-` is stdin), a source of `tokctl.sources`, or a list of these. A
+                text is one document; so is each line of JSON Lines, each row of a table.
+            reading: how the files are read, where their names and first bytes do not say it.
+            lines: takes each line of a text as a document of its own, without its line feed.
+            eos: a token of the vocabulary, or its id, that is put behind each document.
+            threads: share the work out.
+            special: special tokens that the texts may spell.
+            errors: `strict` or `replace`, for text that is not UTF-8 (character models).
+
+        Raises:
+            TokctlError: what can't be read; a character without an id, with file and line.
+        """
+        from tokctl.sources import AUTO, opened
+        from tokctl.tokenizer import documents
+
+        encoder = self._documents(threads, special, lines, errors)
+        end_id = None if eos is None else documents.end_id(self, eos)
+        return documents.arrays(encoder, opened(sources, reading or AUTO), end_id)
+
+    def encode_file_iter(
+        self,
+        sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
+        *,
+        reading: Reading | None = None,
+        lines: bool = False,
+        eos: str | int | None = None,
+        threads: int = 1,
+        special: Special = "none",
+        errors: str = "strict",
+    ) -> Generator[IdArray, None, None]:
+        """The ids of one document of files after the other, in an array each. The arguments are
+        those of `encode_file`; of any number of documents, memory holds some megabytes, or one.
+
+        What is named is looked for at once, and read as the documents are asked for.
+        """
+        from tokctl.sources import AUTO, opened
+        from tokctl.tokenizer import documents
+
+        encoder = self._documents(threads, special, lines, errors)
+        end_id = None if eos is None else documents.end_id(self, eos)
+        return documents.each(encoder, opened(sources, reading or AUTO), end_id)
+
+    def _documents(
+        self, threads: int, special: Special, lines: bool, errors: str
+    ) -> DocumentEncoder:
+        from tokctl.tokenizer.documents import DocumentEncoder
+
+        check_threads(threads)
+        if errors not in ("strict", "replace"):
+            raise TokctlError(f"errors can't be {errors!r}", "it is strict or replace")
+        self.special_matcher(special)  # an unknown token is an error now
+        return DocumentEncoder(self, lines=lines, special=special, errors=errors, threads=threads)
+
+    # -- segmentations other than the best -------------------------------------------------
 
     def nbest(self, text: str | bytes, n: int) -> list[Segmentation]:
         """The `n` most probable segmentations (unigram); see `tokctl.tokenizer.sampling`."""
@@ -190,29 +700,265 @@ class Tokenizer(EncodesBulk, Decodes):
 
         return sample(self, text, alpha=alpha, nbest_size=nbest_size, seed=seed)
 
-    # -- explaining -------------------------------------------------------------------
+    # -- what encoding is made of ------------------------------------------------------------
 
-    def explain(self, word: str, nbest: int | None = None) -> Explanation:
-        """How a word is split, step by step, and why not otherwise; with `nbest` ways of each
-        pre-token (unigram)."""
-        from tokctl.analysis.explain import explain
+    @cached_property
+    def encoder(self) -> _native.Encoder:
+        """The native encoder."""
+        return encoders.encoder(self.model)
+
+    @cached_property
+    def post_processor(self) -> PostProcessor:
+        """What is put around the tokens where `add_special` asks for it."""
+        from tokctl.tokenizer.postprocess import PostProcessor
+
+        return PostProcessor.of(self.recipe.post_processors, self.special_ids)
+
+    def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
+        """The normalized text, and its pre-tokens as byte ranges of it."""
+        normalized, ranges, *_ = self.encoder.pre_tokens(self.as_bytes(text))
+        return normalized, ranges
+
+    def special_matcher(self, special: Special) -> _native.Matchers | None:
+        """The matcher of the added tokens: those that are always found, and the special
+        tokens that a text may spell. None where there is nothing to find.
+
+        Raises:
+            TokctlError: one of them is no special token.
+        """
+        known = self.special_ids
+        wanted = [special] if isinstance(special, str) else list(special or ())
+        if "all" in wanted:
+            wanted = list(known)
+        wanted = [] if wanted == ["none"] else wanted
+        for token in wanted:
+            if token not in known:
+                names = ", ".join(list(known)[:50]) or "none"
+                raise TokctlError(
+                    f"{token!r} is no special token of this model", f"it has: {names}"
+                )
+        key = tuple(wanted)
+        found = self._matchers.get(key)
+        if found is None:
+            found = encoders.matchers(self.model, self.encoder, set(wanted))
+            if found is None:
+                return None
+            if len(self._matchers) >= MOST_MATCHERS:
+                self._matchers.clear()
+            self._matchers[key] = found
+        return found
+
+    @cached_property
+    def _matchers(self) -> dict[tuple[str, ...], _native.Matchers]:
+        return {}
+
+    @cached_property
+    def must_have_ids(self) -> bool:
+        """Can a character be without an id, and no token stand for it?"""
+        return self.unk_id is None and not self.recipe.is_byte_level
+
+    def as_bytes(self, text: str | bytes) -> bytes:
+        """The bytes of a text, as the native encoder takes them.
+
+        In a str for a byte-level model, lone surrogates stand for bytes that are not UTF-8
+        (Python's `surrogateescape`).
+
+        Raises:
+            TokctlError: this recipe's units can't be read from it.
+            TypeError: it is no text.
+        """
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+        if isinstance(text, bytes):
+            if not self.recipe.is_byte_level:
+                _check_utf8(text)
+            return text
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            if self.recipe.is_byte_level:
+                try:
+                    return text.encode("utf-8", "surrogateescape")
+                except UnicodeEncodeError:
+                    pass
+            raise TokctlError(
+                f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
+            ) from None
+
+    # -- ids to text ---------------------------------------------------------------------
+
+    @cached_property
+    def decoder(self) -> _native.Decoder:
+        """The native decoder."""
+        return encoders.decoder(self.model)
+
+    def decode_bytes(self, ids: Iterable[int], *, skip_special: bool = False) -> bytes:
+        """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary.
+
+        Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
+        a Python object for each id.
+        """
+        try:
+            return self.decoder.decode(ids, skip_special)
+        except (_native.CoreError, OverflowError, TypeError) as error:
+            raise bad_ids_error(error, self.vocab_size) from None
+
+    def decode(
+        self, ids: Iterable[int], *, skip_special: bool = False, errors: str = "strict"
+    ) -> str:
+        """The text that `ids` stand for, which are those of `decode_bytes`.
+
+        Args:
+            skip_special: leaves special tokens out.
+            errors: what to do where the bytes are not UTF-8 (ids can end inside a
+                character): `strict`, or any other error handler of `bytes.decode`.
+        """
+        try:
+            return self.decoder.text(ids, skip_special, errors)
+        except UnicodeDecodeError as error:
+            raise _not_utf8(error) from None
+        except (_native.CoreError, OverflowError, TypeError) as error:
+            raise bad_ids_error(error, self.vocab_size) from None
+
+    @overload
+    def decode_batch(
+        self,
+        ids: Iterable[Iterable[int]],
+        offsets: None = None,
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]: ...
+    @overload
+    def decode_batch(
+        self,
+        ids: FlatIds,
+        offsets: Iterable[int],
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]: ...
+    def decode_batch(
+        self,
+        ids: Iterable[Iterable[int]] | FlatIds,
+        offsets: Iterable[int] | None = None,
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+    ) -> list[str]:
+        """The text of each of many ids.
+
+        Args:
+            ids: the ids of each text: lists, arrays, the rows of an array of two dimensions;
+                or, with `offsets`, all of them end to end, as `encode_array` gives them.
+            offsets: where the ids of each text begin, and behind the last where they end.
+            skip_special, errors: as those of `decode`.
+
+        Raises:
+            TokctlError: as `decode`, with the number of the text, from 0.
+        """
+        rows = ids if offsets is None else _rows(ids, offsets)  # type: ignore[arg-type]
+        texts = []
+        try:
+            for row in rows:  # type: ignore[union-attr]
+                texts.append(self.decode(row, skip_special=skip_special, errors=errors))
+        except TokctlError as error:
+            raise TokctlError(f"text {len(texts)}: {error}", error.hint) from None
+        return texts
+
+    def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
+        """Decodes ids as they come: each piece of text as soon as no later token can change
+        it, and never half a character; see `DecodeStream`."""
+        return DecodeStream(self, skip_special=skip_special)
+
+    def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
+        """The text that token strings stand for; they need not be in the vocabulary."""
+        own = self._spelled_as_themselves
+        try:
+            if self.recipe.is_byte_level:
+                encoded = [own[t] if t in own else byte_level.unspell(t) for t in tokens]
+            else:
+                encoded = [token.encode() for token in tokens]
+        except UnicodeEncodeError as error:
+            raise TokctlError(f"the token {error.object!r} is not UTF-8") from None
+        except ValueError as error:
+            raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
+        try:
+            return self.decoder.decode_tokens(encoded).decode("utf-8", errors)
+        except UnicodeDecodeError as error:
+            raise _not_utf8(error) from None
+
+    @cached_property
+    def _spelled_as_themselves(self) -> dict[str, bytes]:
+        """The tokens of a byte-level model that are no stand-ins of bytes, with their bytes."""
+        ids = self.model.apart | {token.id for token in self.model.added}
+        return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
+
+    # -- explaining ------------------------------------------------------------------------
+    # Analyses are built on tokenizers, so this class can't know them. It asks for them by the
+    # names that the package offers (`tokctl.explain` …), as its users may do themselves.
+
+    def explain(self, word: str, nbest: int | None = None) -> tokctl.Explanation:
+        """How a word is split, step by step, and why not otherwise; with the `nbest` best
+        segmentations of each pre-token (unigram)."""
+        from tokctl import explain
 
         return explain(self, word, nbest)
 
-    def token_history(self, token: str | int) -> TokenHistory:
+    def token_history(self, token: str | int) -> tokctl.TokenHistory:
         """Where a token comes from (its merge tree) and which tokens are made with it."""
-        from tokctl.analysis.explain import token_history
+        from tokctl import token_history
 
         return token_history(self, token)
 
     def corpus_state(self, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
         """The segmented pre-tokens of a text, with their counts, after `step` merges."""
-        from tokctl.analysis.explain import corpus_state
+        from tokctl import corpus_state
 
         return corpus_state(self, step, text)
 
 
-def _recipe(algorithm: str | None, recipe: Recipe | None) -> Recipe:
+class DecodeStream:
+    """Turns ids into text piece by piece, as from a language model that is still writing.
+
+    The pieces joined are what `Tokenizer.decode` gives for all the ids at once, with
+    U+FFFD where bytes are not UTF-8. A piece never ends inside a character, nor where a
+    later token could still change it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, skip_special: bool = False) -> None:
+        self._stream = _native.DecodeStream(tokenizer.decoder, skip_special)
+        self._size = tokenizer.vocab_size
+        self._finished = False
+
+    def push(self, ids: int | Iterable[int]) -> str:
+        """The text that is certain now and was not before; often none.
+
+        Raises:
+            TokctlError: an id outside the vocabulary; the stream is finished.
+        """
+        if self._finished:
+            raise TokctlError("the stream is finished", "decode what follows with a new one")
+        try:
+            return self._stream.push_text(ids)
+        except (_native.CoreError, OverflowError, TypeError) as error:
+            raise bad_ids_error(error, self._size) from None
+
+    def finish(self) -> str:
+        """What was held back; nothing can be pushed after it, and a second time it is nothing."""
+        if self._finished:
+            return ""
+        self._finished = True
+        return self._stream.finish_text()
+
+
+def check_threads(threads: int) -> None:
+    """TokctlError where nothing can be shared out among so many threads."""
+    if threads < 1:
+        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+
+
+def _recipe_of(algorithm: str | None, recipe: Recipe | None) -> Recipe:
     from tokctl.model.presets import default_recipe
 
     if recipe is None:
@@ -226,3 +972,43 @@ def _from_bytes(data: bytes) -> Tokenizer:
     from tokctl import formats
 
     return Tokenizer(formats.parse(data, "a pickled tokenizer"))
+
+
+def _batch(texts: Iterable[T], threads: int) -> Iterable[T]:
+    """The texts as str and bytes. Arrow's arrays are walked through as objects of its own."""
+    if isinstance(texts, (str, bytes)):
+        raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"a text is str or bytes, not {type(texts).__name__}")
+    check_threads(threads)
+    to_list: Callable[[], Iterable[T]] | None = getattr(texts, "to_pylist", None)
+    return texts if to_list is None else to_list()
+
+
+def _check_utf8(text: bytes) -> None:
+    from tokctl.sources import invalid_utf8
+
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise invalid_utf8("the text", line, error.start) from None
+
+
+def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
+    places = list(map(index, offsets))
+    if not places or places[0] < 0 or places[-1] > len(ids) or places != sorted(places):
+        raise TokctlError(
+            f"the offsets are not places in {len(ids)} ids, in order",
+            "they are one more than there are texts, the first one 0",
+        )
+    # A slice of our own array is a copy, one of its memory is not.
+    memory = memoryview(ids) if isinstance(ids, _native.IdArray) else ids
+    return (memory[start:end] for start, end in pairwise(places))
+
+
+def _not_utf8(error: UnicodeDecodeError) -> TokctlError:
+    return TokctlError(
+        f"the decoded bytes are not UTF-8 at byte {error.start}",
+        "take decode_bytes(), or errors='replace'",
+    )

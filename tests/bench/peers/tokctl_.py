@@ -112,7 +112,7 @@ def ids_in_memory(tokenizer: Tokenizer, text: bytes, threads: int) -> Any:
 
 def ids_of_texts(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
     """The ids of many texts as 32-bit numbers in one buffer, and where those of each begin."""
-    return tokenizer.encode_batch_array(texts, threads=threads)
+    return tokenizer.encode_array(texts, threads=threads)
 
 
 def bytes_of_array(tokenizer: Tokenizer, ids: Any) -> bytes:
@@ -206,7 +206,7 @@ def lines_in_process(job: Job) -> Task:
     ids = Path(job.folder) / "ids"
 
     def straight() -> None:
-        found = Tokenizer.load(job.model).encode_batch(job.read_lines(), threads=job.threads)
+        found = Tokenizer.load(job.model).encode_ids(job.read_lines(), threads=job.threads)
         text = "".join(f"{' '.join(map(str, line))}\n" for line in found)
         ids.write_text(text, encoding="ascii")
 

@@ -119,7 +119,7 @@ class History(MergeRules):
     @cached_property
     def replayer(self) -> _native.Encoder:
         """An encoder that makes the merges in the order learned, however the recipe encodes."""
-        from tokctl.tokenizer.segmenting import replayer
+        from tokctl.model.encoders import replayer
 
         return replayer(self.model)
 

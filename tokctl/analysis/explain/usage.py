@@ -14,8 +14,8 @@ from tokctl.analysis.explain.states import count_pre_tokens
 from tokctl.analysis.explain.vocabulary import TokenGroups
 from tokctl.analysis.metrics import range_of, space_mark
 from tokctl.analysis.texts import checked_batches, errors_of
+from tokctl.model import encoders
 from tokctl.sources import Source
-from tokctl.tokenizer import segmenting
 
 if TYPE_CHECKING:
     from tokctl._native import Encoder
@@ -141,7 +141,7 @@ def segmented(
         counts = _count_between(tokenizer, sources, errors, added)
     if tokenizer.recipe.emits_symbols and not tokenizer.recipe.fuse_unknown:
         counts = _cut(counts)
-    encoder = segmenting.of_pre_tokens(tokenizer.model)
+    encoder = encoders.of_pre_tokens(tokenizer.model)
     encoded = encoder.batch([data for data, _ in counts], 1, None)
     found = [
         Segmented(data, ids, count) for (data, count), ids in zip(counts, encoded, strict=True)
@@ -183,7 +183,7 @@ def token_use(tokenizer: Tokenizer, id_: int, text: Iterable[Segmented]) -> Toke
     """How a text, segmented, uses one token."""
     text = list(text)
     uses = _uses(text)
-    encoder = segmenting.of_pre_tokens(tokenizer.model)
+    encoder = encoders.of_pre_tokens(tokenizer.model)
     words: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
     for pre_token in text:
         if id_ not in pre_token.ids:

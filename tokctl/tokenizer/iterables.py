@@ -1,4 +1,4 @@
-"""Texts as an iterable gives them, encoded some at a time."""
+"""Texts as an iterable gives them, encoded some at a time: what is behind `encode_iter`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tokctl import _native
 from tokctl._native import IdArray
 from tokctl.errors import TokctlError
-from tokctl.tokenizer.encodes import Encodes, no_id
+from tokctl.tokenizer.encoding import native_error
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
 
 T = TypeVar("T")
 
+#: Texts that are read ahead at most, unless something else is asked for. The ids of so many stay
+#: in the processor's cache; threads need more to share out.
+AHEAD = 1024
+AHEAD_FOR_THREADS = 16_384
 #: Characters, or bytes, of texts that are read ahead at most: enough work for some threads.
 MOST_CHARACTERS = 1 << 20
 #: Texts that are asked for between two looks at how long they are.
@@ -22,10 +29,10 @@ STEP = 64
 
 
 @dataclass(frozen=True)
-class Way:
-    """How texts are encoded; see `Encodes.encode_batch`."""
+class Batches:
+    """How the texts of a batch are encoded; see `Tokenizer.encode_ids`."""
 
-    tokenizer: Encodes
+    tokenizer: Tokenizer
     threads: int
     matcher: _native.Matchers | None
     #: What is done with the ids of some texts.
@@ -34,34 +41,34 @@ class Way:
     def lists(self, texts: list[str | bytes], first: int) -> list[list[int]]:
         """The ids of each text; `first` is the number of the first one, for errors."""
         tokenizer = self.tokenizer
-        how = self.threads, self.matcher, tokenizer.as_bytes, tokenizer._must_have_ids
+        options = self.threads, self.matcher, tokenizer.as_bytes, tokenizer.must_have_ids
         try:
-            ids = tokenizer.encoder.batch(texts, *how)
+            ids = tokenizer.encoder.batch(texts, *options)
         except _native.CoreError as error:
-            raise no_id(error, first) from None
+            raise native_error(error, first) from None
         return self.finish(ids) if self.finish else ids
 
     def arrays(self, texts: list[str | bytes], first: int) -> tuple[IdArray, array[int]]:
         """The ids of all texts, and where those of each begin."""
         tokenizer = self.tokenizer
-        how = self.threads, self.matcher, tokenizer.as_bytes, tokenizer._must_have_ids
+        options = self.threads, self.matcher, tokenizer.as_bytes, tokenizer.must_have_ids
         try:
-            ids, offsets = tokenizer.encoder.batch_array(texts, *how)
+            ids, offsets = tokenizer.encoder.batch_array(texts, *options)
         except _native.CoreError as error:
-            raise no_id(error, first) from None
+            raise native_error(error, first) from None
         return ids, array("q", offsets)
 
 
-def lists(texts: Iterable[str | bytes], most: int, way: Way) -> Iterator[list[int]]:
+def lists(texts: Iterable[str | bytes], most: int, batches: Batches) -> Iterator[list[int]]:
     """The ids of each text; what goes wrong is raised in its place."""
     first = 0
     for batch, error in gathered(texts, most):
         try:
-            done = way.lists(batch, first)
+            done = batches.lists(batch, first)
         except (TokctlError, TypeError):
             # One of them can't be encoded; those before it can.
             for number, text in enumerate(batch, first):
-                yield from way.lists([text], number)
+                yield from batches.lists([text], number)
             raise
         yield from done
         first += len(batch)
@@ -70,17 +77,17 @@ def lists(texts: Iterable[str | bytes], most: int, way: Way) -> Iterator[list[in
 
 
 def arrays(
-    texts: Iterable[str | bytes], most: int, way: Way
+    texts: Iterable[str | bytes], most: int, batches: Batches
 ) -> Iterator[tuple[IdArray, array[int]]]:
     """The ids of some texts at a time."""
     first = 0
     for batch, error in gathered(texts, most):
         try:
-            done = way.arrays(batch, first)
+            done = batches.arrays(batch, first)
         except (TokctlError, TypeError):
-            bad = _first_bad(way, batch, first)
+            bad = _first_bad(batches, batch, first)
             if bad > 0:
-                yield way.arrays(batch[:bad], first)
+                yield batches.arrays(batch[:bad], first)
             raise
         if batch:
             yield done
@@ -89,11 +96,11 @@ def arrays(
             raise error
 
 
-def _first_bad(way: Way, batch: list[str | bytes], first: int) -> int:
+def _first_bad(batches: Batches, batch: list[str | bytes], first: int) -> int:
     """The place of the first text that can't be encoded."""
     for place, text in enumerate(batch):
         try:
-            way.arrays([text], first + place)
+            batches.arrays([text], first + place)
         except (TokctlError, TypeError):
             return place
     return len(batch)
@@ -115,13 +122,13 @@ def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception
         step = 1
         while len(batch) < wanted and size < MOST_CHARACTERS and not ended:
             before = len(batch)
-            asked = min(step, wanted - before)
+            wanted_now = min(step, wanted - before)
             try:
                 # What was taken before an exception stays in the list.
-                batch.extend(islice(source, asked))
+                batch.extend(islice(source, wanted_now))
             except Exception as raised:
                 error = raised
-            ended = error is not None or len(batch) < before + asked
+            ended = error is not None or len(batch) < before + wanted_now
             size += _characters(batch, before)
             # No more than would fit, were they as long as those so far.
             step = max(1, min(STEP, (MOST_CHARACTERS - size) * len(batch) // (size + 1)))
@@ -137,3 +144,12 @@ def _characters(batch: list[T], start: int) -> int:
         return sum(map(len, batch[start:]))  # type: ignore[arg-type]
     except TypeError:  # something that is no text: whoever encodes it says so
         return MOST_CHARACTERS
+
+
+def most_ahead(batch_size: int | None, threads: int) -> int:
+    """How many texts are read ahead at most."""
+    if batch_size is None:
+        return AHEAD if threads == 1 else AHEAD_FOR_THREADS
+    if batch_size < 1:
+        raise TokctlError(f"batch_size can't be {batch_size}", "it is a number from 1 up")
+    return batch_size

@@ -1,0 +1,316 @@
+"""`tokctl encode --count`: what its options are, how it runs, what it shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from tokctl.cli import options, overlaps, streams
+from tokctl.cli.streams import json_line, text_or_bytes
+from tokctl.cli.world import World, visible
+from tokctl.errors import ExitCode, TokctlError
+from tokctl.wording import listed
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.token_counts import CountOptions, FileCount, TokenCounts
+
+SORTS = ("tokens", "bytes", "name")
+
+#: Errors that are told one by one.
+_SHOWN_ERRORS = 20
+
+#: Cells that a name, or a column's heading, keeps on the narrowest terminal.
+_LEAST = 10
+
+
+def check(
+    models: Sequence[str] | None,
+    *,
+    count: bool,
+    json: bool,
+    csv: bool,
+    sort: str | None,
+    pad: str | None,
+    pad_token: str | None,
+    max_length: int | None,
+    stride: int | None,
+    sample: float | None,
+    seed: int | None,
+) -> None:
+    """TokctlError where options of `--count` do not go together, or come without it."""
+    if not count and models and len(models) > 1:
+        raise TokctlError(
+            "several models are for --count", "name one with -m, or add --count to count for all"
+        )
+    if not count:
+        option = "--csv" if csv else "--sort"
+        raise TokctlError(f"{option} is for --count", f"add --count, or leave {option} out")
+    if csv and json:
+        raise TokctlError("--csv and --json are two forms", "leave one of them out")
+    if sort is not None:
+        options.choose("--sort", sort, SORTS)
+    if pad is not None:
+        raise TokctlError("--count does not count padding", "leave --pad out")
+    if pad_token is not None:
+        raise TokctlError("--pad-token is for --pad", "leave --pad-token out")
+    if stride is not None and max_length is None:
+        raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
+    if sample is not None and stride is not None:
+        raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
+    if seed is not None and sample is None:
+        raise TokctlError("--seed is for --sample", "add --sample ALPHA")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """In which form, and in which order."""
+
+    json: bool = False
+    csv: bool = False
+    sort: str | None = None
+
+
+def count(
+    world: World,
+    files: Sequence[str] | None,
+    models: Sequence[str] | None,
+    sources: streams.Sources,
+    count_options: CountOptions,
+    table_options: TableOptions,
+    output: str | None,
+) -> int:
+    """Counts, shows what was counted, then says what could not be; returns the exit code."""
+    from tokctl.cli.progress import Bars
+    from tokctl.tokenizer.token_counts import FileCount, TokenCounts, rows
+
+    paths = list(models) if models else [streams.model_path(world, None)]
+    if output is not None and output != "-":
+        for path in paths:
+            streams.check_output(
+                world, output, overlaps.named_files(files or ["-"]) or [os.devnull], path
+            )
+    tokenizers = _load(world, paths, count_options)
+    texts = sources.open(world, files)
+    overlaps.check_apart(world, overlaps.names_of(texts), [output or "-"])
+    start = perf_counter()
+    counts = TokenCounts(tuple(tokenizers), [], [])
+    with Bars(world) as bars:
+        for row in rows(texts, list(tokenizers.values()), count_options, bars):
+            if isinstance(row, FileCount):
+                counts.files.append(row)
+            else:
+                counts.failures.append(row)
+    seconds = perf_counter() - start
+    if table_options.sort:
+        counts.files.sort(key=_key(table_options.sort))
+    if counts.files or not counts.failures:
+        named = bool(files) or sources.files_from is not None or sources.files0_from is not None
+        with streams.output(world, output) as out:
+            width = shutil.get_terminal_size().columns if world.stdout_is_terminal else None
+            width = None if out is not world.stdout else width
+            out.write(_written(counts, table_options, named=named, width=width))
+        world.stdout.flush()
+    _tell(world, counts)
+    if world.verbose:
+        world.say(_summary(counts, list(tokenizers.values()), count_options, seconds))
+    return ExitCode.BAD_INPUT if counts.failures else ExitCode.DONE
+
+
+def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
+    """What rows are sorted by. Figures fall, and names decide between equal ones: by their
+    bytes, in any locale."""
+    figures: dict[str, Callable[[FileCount], int]] = {
+        "tokens": lambda row: -row.tokens[0],
+        "bytes": lambda row: -row.bytes,
+        "name": lambda _: 0,
+    }
+    return lambda row: (figures[order](row), os.fsencode(row.name))
+
+
+def _load(world: World, paths: list[str], count_options: CountOptions) -> dict[str, Tokenizer]:
+    """The models by name, each checked to go with the count_options."""
+    from tokctl.tokenizer.model_names import name_files
+    from tokctl.tokenizer.token_counts import counter
+
+    loaded = {}
+    for name, path in name_files(paths).items():
+        tokenizer = loaded[name] = streams.load_model(world, path)
+        try:
+            counter(tokenizer, count_options)
+        except TokctlError as error:
+            if len(paths) == 1:
+                raise
+            raise TokctlError(f"{name}: {error.message}", error.hint) from None
+        if count_options.add_special and not tokenizer.post_processor.added_tokens_count():
+            which = "this model" if len(paths) == 1 else name
+            world.say(f"note: {which}'s template has no special tokens to add")
+    return loaded
+
+
+def _written(
+    counts: TokenCounts, table_options: TableOptions, *, named: bool, width: int | None
+) -> bytes:
+    if table_options.json:
+        return as_json(counts)
+    if table_options.csv:
+        return as_csv(counts)
+    return table(counts, named=named, width=width).encode()
+
+
+def _tell(world: World, counts: TokenCounts) -> None:
+    """The first errors, a hint where it is another than the one before, and how many more."""
+    said = None
+    for failure in counts.failures[:_SHOWN_ERRORS]:
+        hint = failure.error.hint
+        world.report(TokctlError(failure.error.message, hint if hint != said else None))
+        said = hint
+    more = len(counts.failures) - _SHOWN_ERRORS
+    if more > 0:
+        hint = "--json names them all" if counts.files else None
+        world.report(TokctlError(f"{more:,} more could not be counted", hint))
+
+
+def _summary(
+    counts: TokenCounts, tokenizers: list[Tokenizer], count_options: CountOptions, seconds: float
+) -> str:
+    """How much was counted, how fast, and what the encoders remember of it."""
+    total = counts.total
+    speed = total.bytes / 1e6 / max(seconds, 1e-9)
+    tokens = listed([f"{tokens:,}" for tokens in total.tokens])
+    remembered = [tokenizer.encoder.cache_stats() for tokenizer in tokenizers]
+    entries, size = (sum(column) for column in zip(*remembered, strict=True))
+    return (
+        f"{tokens} tokens of {total.bytes:,} bytes in {seconds:.2f} s: "
+        f"{speed:,.1f} MB/s; threads: {count_options.threads}; "
+        f"cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
+    )
+
+
+# -- for programs: names are exact, whatever they hold -----------------------------------------
+
+
+def as_json(counts: TokenCounts) -> bytes:
+    """One document. Of one model `tokens` are a number, of several an object by their names."""
+    total = counts.total
+    answer: dict[str, Any] = {"files": [_row(counts, row) for row in counts.files]}
+    answer |= {key: value for key, value in _row(counts, total).items() if key != "name"}
+    if len(counts.models) > 1:
+        answer["models"] = [text_or_bytes(os.fsencode(name)) for name in counts.models]
+    if counts.failures:
+        answer["errors"] = [
+            {
+                "name": text_or_bytes(os.fsencode(failure.name)),
+                "error": text_or_bytes(os.fsencode(failure.error.message)),
+            }
+            for failure in counts.failures
+        ]
+    return json_line(answer) + b"\n"
+
+
+def _row(counts: TokenCounts, row: FileCount) -> dict[str, Any]:
+    tokens: Any = row.tokens[0]
+    if len(counts.models) > 1:
+        names = (os.fsencode(name).decode("utf-8", "backslashreplace") for name in counts.models)
+        tokens = dict(zip(names, row.tokens, strict=True))
+    return {
+        "name": text_or_bytes(os.fsencode(row.name)),
+        "tokens": tokens,
+        "bytes": row.bytes,
+        "documents": row.documents,
+    }
+
+
+def as_csv(counts: TokenCounts) -> bytes:
+    """A header and a row for each file, as RFC 4180 has it; the sums are left to the reader."""
+    import csv
+    from io import StringIO
+
+    several = len(counts.models) > 1
+    tokens = [f"tokens:{name}" for name in counts.models] if several else ["tokens"]
+    text = StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([*tokens, "bytes", "documents", "name"])
+    writer.writerows([*row.tokens, row.bytes, row.documents, row.name] for row in counts.files)
+    return os.fsencode(text.getvalue())
+
+
+# -- for people: aligned columns, like those of `wc` -------------------------------------------
+
+
+def table(counts: TokenCounts, *, named: bool, width: int | None) -> str:
+    """Lines of tokens, bytes and, if `named`, name; below all but a single row their sums, and
+    above them, of several models, what they are called.
+
+    `width` is that of the terminal, in cells: names that do not fit are shortened in the middle.
+    None: nothing is shortened.
+    """
+    rows = counts.files if len(counts.files) == 1 else [*counts.files, counts.total]
+    figures = [_figures(row) for row in rows]
+    least = [max(map(len, column)) for column in zip(*figures, strict=True)]
+    lines = [(shown, visible(row.name)) for shown, row in zip(figures, rows, strict=True)]
+    if len(counts.models) > 1:
+        headings = [*map(visible, counts.models), "bytes"]
+        if width is not None and _together(headings, least) > width - _LEAST * named:
+            headings = [
+                shortened(heading, max(_LEAST, size))
+                for heading, size in zip(headings, least, strict=True)
+            ]
+        lines = [(headings, "name"), *lines]
+    widths = [max(map(cells, column)) for column in zip(*(line[0] for line in lines), strict=True)]
+    room = None if width is None else max(_LEAST, width - sum(widths) - len(widths))
+    return "".join(
+        " ".join(_right(figure, size) for figure, size in zip(shown, widths, strict=True))
+        + (f" {shortened(name, room)}" if named else "")
+        + "\n"
+        for shown, name in lines
+    )
+
+
+def _figures(row: FileCount) -> list[str]:
+    return [*map(str, row.tokens), str(row.bytes)]
+
+
+def _together(headings: Sequence[str], least: Sequence[int]) -> int:
+    """Cells that the columns and the spaces behind them take."""
+    sizes = [max(cells(head), size) for head, size in zip(headings, least, strict=True)]
+    return sum(sizes) + len(sizes)
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cells(text)) + text
+
+
+def shortened(text: str, room: int | None) -> str:
+    """The text in `room` cells: … stands for its middle. The end of a name tells the most."""
+    if room is None or cells(text) <= room:
+        return text
+    before, after = (room - 1) // 3, room - 1 - (room - 1) // 3
+    return f"{_start(text, before)}…{_start(text[::-1], after)[::-1]}"
+
+
+def _start(text: str, room: int) -> str:
+    """As much of the text as fits."""
+    for place, char in enumerate(text):
+        room -= cells(char)
+        if room < 0:
+            return text[:place]
+    return text
+
+
+def cells(text: str) -> int:
+    """Cells of a terminal that the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -1,1 +1,0 @@
-"""`tokctl encode --count`: what its options are, how it runs, what it shows."""

@@ -1,0 +1,446 @@
+"""What `encode` writes: the rows of each text, on a stream or into files of ids."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from tokctl.cli import streams
+from tokctl.errors import TokctlError
+from tokctl.idfiles import FORMS as FILE_FORMS
+from tokctl.sources import Document, Records
+
+if TYPE_CHECKING:
+    from tokctl.idfiles.chunks import Chunk, ResumePoint
+    from tokctl.sources import Source
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.documents import DocumentEncoder, Progress, Texts
+    from tokctl.tokenizer.encoding import Encoding
+    from tokctl.tokenizer.postprocess import Padding, Truncation
+
+#: One text, or one line, per line.
+LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
+FORMS = (*LINE_FORMS, *FILE_FORMS)
+
+#: Padding tokens that need not be named.
+_PADDING_TOKENS = ("[PAD]", "<pad>")
+
+
+@dataclass(eq=False, repr=False)
+class RowOptions:
+    """What is done with the tokens of one text.
+
+    Attributes:
+        add_special: puts the post-processor's special tokens around.
+        truncation: at most so many tokens; None: all.
+        windows: the tokens that truncation cuts off come in windows of their own.
+        padding: fills up; its length may be known later only (`longest`).
+        sample: alpha of segmentations drawn at random (unigram); None: the best one.
+        seed: of these; text number n, from 0, takes `seed + n`.
+    """
+
+    add_special: bool = False
+    truncation: Truncation | None = None
+    windows: bool = False
+    padding: Padding | None = None
+    sample: float | None = None
+    seed: int = 0
+
+    def __bool__(self) -> bool:
+        """Is there anything to do?"""
+        return bool(self.add_special or self.truncation or self.padding or self.sample is not None)
+
+    @property
+    def pads_to_longest(self) -> bool:
+        """Is the length of the padding that of the longest row, which is not known yet?"""
+        return self.padding is not None and self.padding.length is None
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        *,
+        add_special: bool,
+        max_length: int | None,
+        stride: int | None,
+        pad: str | None,
+        pad_token: str | None,
+        sample: float | None,
+        seed: int | None,
+    ) -> RowOptions:
+        """As the options of `encode` say; TokctlError where they do not go together, or do
+        not fit the model."""
+        if stride is not None and max_length is None:
+            raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
+        if pad_token is not None and pad is None:
+            raise TokctlError("--pad-token is for --pad", "add --pad N, or --pad longest")
+        if seed is not None and sample is None:
+            raise TokctlError("--seed is for --sample", "add --sample ALPHA")
+        if sample is not None and stride is not None:
+            raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
+        truncation = padding = None
+        if max_length is not None:
+            from tokctl.tokenizer.postprocess import Truncation
+
+            truncation = Truncation(max_length, stride or 0)
+            template = tokenizer.post_processor.template(False, add_special)
+            truncation.room(template.added_tokens_count)
+        if pad is not None:
+            padding = _padding(tokenizer, pad, pad_token)
+        if sample is not None:
+            tokenizer.sample(b"", alpha=sample, seed=seed or 0)  # an error before all else
+        return cls(add_special, truncation, stride is not None, padding, sample, seed or 0)
+
+
+def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
+    from tokctl.tokenizer.postprocess import Padding
+
+    if pad != "longest" and not (pad.isascii() and pad.isdecimal() and 0 < int(pad) < 2**31):
+        raise TokctlError(f"--pad can't be {pad!r}", "it is a number from 1 up, or longest")
+    special = tokenizer.special_ids
+    if token is None:
+        token = next((known for known in _PADDING_TOKENS if known in special), None)
+        if token is None:
+            hint = (
+                f"name one of its special tokens with --pad-token: {_listed(special)}"
+                if special
+                else "it has no special token at all: train it with --special '<pad>'"
+            )
+            raise TokctlError("this model has no padding token ([PAD] or <pad>)", hint)
+    elif token not in special:
+        raise TokctlError(
+            f"the padding token {token!r} is no special token of this model",
+            f"it has: {_listed(special)}",
+        )
+    length = None if pad == "longest" else int(pad)
+    return Padding(length, token=token, id=special[token])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(list(names)[:50]) or "none"
+
+
+#: What is written for one text or window, and how many tokens that is.
+Row = tuple[bytes, int]
+
+
+@dataclass(eq=False, repr=False)
+class RowWriter:
+    """Makes what is written for texts.
+
+    Attributes:
+        form: one of `FORMS`.
+        offsets, byte_offsets: adds them to jsonl.
+        full: adds all there is to jsonl.
+        options: what is done with the tokens of each text.
+        width: bytes of an id in the forms of files.
+        end_id: stands behind the ids of each text; None: nothing does.
+        drawn: texts that a segmentation was drawn for.
+        longest: tokens of the longest row so far.
+    """
+
+    documents: DocumentEncoder
+    form: str = "ids"
+    offsets: bool = False
+    byte_offsets: bool = False
+    full: bool = False
+    options: RowOptions = field(default_factory=RowOptions)
+    width: int = 2
+    end_id: int | None = None
+    drawn: int = 0
+    longest: int = 0
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.documents.tokenizer
+
+    @property
+    def is_native(self) -> bool:
+        """Are ids written by the native encoder itself?"""
+        return self._writes_ids and not self.options
+
+    @property
+    def _writes_ids(self) -> bool:
+        return self.form == "ids" or self.form in FILE_FORMS
+
+    def written(self, source: Document | Records) -> Iterator[bytes]:
+        """What is written for a source, as it is read. Each text is a line, and has a line feed
+        unless it is the last line of a text without one."""
+        documents = self.documents
+        if self.is_native:
+            for data, *_ in documents.encode(source, "decimal", end_id=self.end_id):
+                yield data
+            if isinstance(source, Document) and not documents.lines:
+                yield b"\n"
+            return
+        for texts in documents.texts(source):
+            rows = self.rows(texts, source.name)
+            documents.tokens += sum(count for _, count in rows)
+            data = b"\n".join([shown for shown, _ in rows])
+            is_open = isinstance(source, Document) and documents.lines and not texts.ended
+            yield data if is_open else data + b"\n"
+
+    def rows(self, texts: Texts, name: str) -> list[Row]:
+        """The rows of some texts of the source called `name`: of each text one, and one for each
+        of its windows.
+
+        Raises:
+            TokctlError: a character has no id; the message names line or row.
+        """
+        numbers = range(texts.first, texts.first + len(texts.texts))
+        options = self.options
+        if self._writes_ids and not options.windows and options.sample is None:
+            documents = self.documents
+            encoder = self.tokenizer.encoder
+            batch = encoder.batch(texts.texts, documents.threads, documents.matcher)
+            return [
+                self._ids_row(self._finished(ids, text, name, number, texts.unit))
+                for text, ids, number in zip(texts.texts, batch, numbers, strict=True)
+            ]
+        make = self._rows if options.sample is None else self._sampled
+        return [
+            row
+            for text, number in zip(texts.texts, numbers, strict=True)
+            for row in make(text, name, number, texts.unit)
+        ]
+
+    def _finished(
+        self, ids: list[int], text: bytes, name: str, number: int, unit: str | None
+    ) -> list[int]:
+        """The ids of a row: cut, wrapped, ended, padded."""
+        if self._lacks_ids(ids):
+            raise self.documents.no_id(text, name, number, unit)
+        options = self.options
+        if options.add_special or options.truncation:
+            ids = self.tokenizer.post_processor.process_ids(
+                ids, add_special=options.add_special, truncation=options.truncation
+            )
+        if self.end_id is not None:
+            ids = [*ids, self.end_id]
+        self.longest = max(self.longest, len(ids))
+        if options.padding and options.padding.length is not None:
+            ids = options.padding.pad_ids(ids, options.padding.length)
+        return ids
+
+    def _rows(self, text: bytes, name: str, number: int, unit: str | None) -> list[Row]:
+        options = self.options
+        # Offsets count characters where the text is given as str.
+        counted = text.decode("utf-8", "surrogateescape") if self.offsets or self.full else text
+        encoding = self.tokenizer.encode(
+            counted,
+            special=self.documents.special,
+            add_special=options.add_special,
+            truncation=options.truncation,
+            padding=None if options.pads_to_longest else options.padding,
+        )
+        rows = [encoding, *encoding.overflowing] if options.windows else [encoding]
+        self.longest = max(self.longest, *map(len, rows))
+        needs_ids = self._writes_ids or self.form == "jsonl"
+        if needs_ids and any(self._lacks_ids(row.raw_ids) for row in rows):
+            raise self.documents.no_id(text, name, number, unit)
+        if self.end_id is not None:
+            rows = [_ended(row, self.end_id, self.tokenizer) for row in rows]
+        if self._writes_ids:
+            return [self._ids_row(row.ids) for row in rows]
+        if self.form == "tokens":
+            shown = [_names(row.tokens) for row in rows]
+        elif self.form == "pieces":
+            shown = [_surfaces(row, text) for row in rows]
+        else:
+            shown = [self._object(row, window) for window, row in enumerate(rows)]
+        return list(zip(shown, map(len, rows), strict=True))
+
+    def _object(self, row: Encoding, window: int) -> bytes:
+        options = self.options
+        wanted = {
+            "offsets": self.offsets or self.full,
+            "byte_offsets": self.byte_offsets or self.full,
+            "word_ids": self.full,
+            "type_ids": options.add_special or options.padding or self.full,
+            "special_mask": options.add_special or options.padding or self.full,
+            "attention_mask": options.padding or self.full,
+        }
+        answer: dict[str, Any] = {"ids": row.ids, "tokens": row.tokens}
+        answer |= {name: getattr(row, name) for name, is_wanted in wanted.items() if is_wanted}
+        if options.windows:
+            answer["window"] = window
+        return streams.json_line(answer)
+
+    def _sampled(self, text: bytes, name: str, number: int, unit: str | None) -> list[Row]:
+        """One segmentation of the text, drawn at random."""
+        options = self.options
+        seed = (options.seed + self.drawn) % 2**64
+        self.drawn += 1
+        ids = self.tokenizer.sample(text, alpha=options.sample or 0.0, seed=seed)
+        ids = self._finished(ids, text, name, number, unit)
+        if self._writes_ids:
+            return [self._ids_row(ids)]
+        names = [self.tokenizer.tokens[id_] for id_ in ids]
+        if self.form == "tokens":
+            return [(_names(names), len(ids))]
+        return [(streams.json_line({"ids": ids, "tokens": names}), len(ids))]
+
+    def _ids_row(self, ids: Sequence[int]) -> Row:
+        return decimal(ids) if self.form == "ids" else packed(ids, self.width), len(ids)
+
+    def _lacks_ids(self, ids: list[int]) -> bool:
+        from tokctl._native import NO_ID
+
+        return self.tokenizer.must_have_ids and NO_ID in ids
+
+
+def decimal(ids: Sequence[int]) -> bytes:
+    """Ids as text, a space between."""
+    return " ".join(map(str, ids)).encode()
+
+
+def packed(ids: Iterable[int], width: int) -> bytes:
+    """Ids as little-endian numbers of `width` bytes."""
+    numbers = array("H" if width == 2 else "I", ids)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _names(tokens: Iterable[str]) -> bytes:
+    """Tokens as the vocabulary spells them, a space between."""
+    return " ".join(map(_unbroken, tokens)).encode()
+
+
+def _unbroken(token: str) -> str:
+    """The token with white space escaped: a space stands between tokens only."""
+    if token.isprintable() and " " not in token:
+        return token
+    return "".join(
+        "\\x20"
+        if char == " "
+        else char.encode("unicode_escape").decode()
+        if char.isspace()
+        else char
+        for char in token
+    )
+
+
+def _surfaces(row: Encoding, text: bytes) -> bytes:
+    """The stretches of the text that the tokens cover; the offsets are those of bytes."""
+    return streams.json_line([streams.text_or_bytes(text[start:end]) for start, end in row.offsets])
+
+
+def _ended(row: Encoding, end_id: int, tokenizer: Tokenizer) -> Encoding:
+    """The row with one more token, which covers no text."""
+    from tokctl.tokenizer.encoding import Encoding
+
+    return Encoding(
+        [*row.raw_ids, end_id],
+        [*row.tokens, tokenizer.tokens[end_id]],
+        [*row.surfaces, ""],
+        [*row.offsets, (0, 0)],
+        [*row.word_ids, None],
+        byte_offsets=[*row.byte_offsets, (0, 0)],
+        type_ids=[*row.type_ids, 0],
+        special_mask=[*row.special_mask, 1],
+        attention_mask=[*row.attention_mask, 1],
+        sequence_ids=[*row.sequence_ids, None],
+    )
+
+
+# -- onto a stream, and into files -------------------------------------------------------------
+
+
+def write_texts(
+    rows: RowWriter,
+    sources: Sequence[Source],
+    write: streams.Writer,
+    progress: Progress | None = None,
+) -> None:
+    """Encodes the sources and writes what `RowWriter.written` gives. Where one ends without a
+    line feed and another follows, one is put between."""
+    from tokctl.tokenizer.documents import TrackedSources
+
+    documents = rows.documents
+    tracked = TrackedSources(sources, progress)
+    for _, _, source in tracked.each():
+        before = documents.bytes_read
+        for data in rows.written(source):
+            if write.line_is_open and (data or documents.bytes_read > before):
+                write(b"\n")
+                write.line_is_open = False
+            write(data)
+            tracked.tell()
+        if isinstance(source, Document) and documents.lines and documents.bytes_read > before:
+            write.line_is_open = documents.line_is_open
+
+
+class RowEncoder:
+    """An encoder of `tokctl.idfiles.writer` that makes chunks of rows, each a document there:
+    where something is put around each text, or each is a line of jsonl."""
+
+    def __init__(self, rows: RowWriter) -> None:
+        self._rows = rows
+        self._width = 0 if rows.form == "jsonl" else rows.width
+
+    def chunks(
+        self, source: Document | Records, start: ResumePoint | None = None
+    ) -> Iterator[Chunk]:
+        """The rows of a source, from `start` on."""
+        from tokctl.idfiles.chunks import SOURCE_START, ResumePoint
+
+        start = start or SOURCE_START
+        rows, is_text = self._rows, isinstance(source, Document)
+        rows.drawn = max(rows.drawn, start.drawn)
+        ended = start.documents
+        for texts in rows.documents.texts(source, start.text if is_text else start.records):
+            text, records = (texts.position, 0) if is_text else (0, texts.position)
+            resume = ResumePoint(text, records, ended, start.ids, rows.drawn)
+            chunk = self._chunk(rows.rows(texts, source.name), resume)
+            ended += len(chunk.ends)
+            yield chunk
+
+    def _chunk(self, rows: Sequence[Row], resume: ResumePoint) -> Chunk:
+        from tokctl.idfiles.chunks import Chunk
+
+        ends = array("q", accumulate(count for _, count in rows))
+        count = ends[-1] if ends else 0
+        self._rows.documents.tokens += count
+        end = b"" if self._width else b"\n"
+        shown = [data + end for data, _ in rows]
+        lines = () if self._width else array("q", accumulate(map(len, shown)))
+        return Chunk(b"".join(shown), count, ends, self._width, lines, resume=resume)
+
+
+def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source]:
+    """The sources, kept in memory, when the longest row that they give is known as the length
+    that all are padded to. The text is kept and encoded twice, being smaller than its rows."""
+    from tokctl.sources import flat
+
+    read: list[Source] = []
+    for source in flat(sources):
+        if isinstance(source, Records):
+            batches = list(source.batches())
+            read.append(replace(source, batches=lambda batches=batches: iter(batches)))  # type: ignore[misc]
+        else:
+            blocks = list(source.blocks())
+            read.append(replace(source, blocks=lambda blocks=blocks: iter(blocks)))  # type: ignore[misc]
+    for source in flat(read):
+        for _ in rows.written(source):
+            pass
+    padding = rows.options.padding
+    rows.options.padding = replace(padding, length=rows.longest)  # type: ignore[type-var]
+    documents = rows.documents
+    rows.drawn = documents.bytes_read = documents.tokens = 0
+    return read
+
+
+def summary(documents: DocumentEncoder, seconds: float) -> str:
+    """How much was encoded, how fast, and what the encoder remembers of it."""
+    speed = documents.bytes_read / 1e6 / max(seconds, 1e-9)
+    entries, size = documents.tokenizer.encoder.cache_stats()
+    return (
+        f"{documents.tokens:,} tokens of {documents.bytes_read:,} bytes in {seconds:.2f} s: "
+        f"{speed:,.1f} MB/s; threads: {documents.threads}; "
+        f"cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
+    )

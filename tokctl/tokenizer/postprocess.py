@@ -1,0 +1,582 @@
+"""What happens to the tokens of a text, or of two, before a model gets them.
+
+They are cut to a length (`Truncation`), offsets lose the spaces of byte-level tokens (`trim`),
+special tokens are put around them (`Template`), and a batch is filled up to one length
+(`Padding`). `PostProcessor` does what a recipe's parts say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from tokctl.errors import TokctlError
+from tokctl.model.parts import POST_PROCESSORS, Steps, check_template, template_pieces
+from tokctl.tokenizer.encoding import (
+    Encoding,
+    Windows,
+    added,
+    changed,
+    cut,
+    each_window,
+    join,
+    windows_of,
+)
+from tokctl.values import cached_property
+
+STRATEGIES = ("longest-first", "only-first", "only-second")
+
+DIRECTIONS = ("right", "left")
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """How many tokens an encoding may have, and what becomes of the others.
+
+    Attributes:
+        max_length: tokens of both texts and of the template, together.
+        stride: tokens that a window shares with the one before.
+        strategy: which of two texts is cut: `longest-first` (the longer, then both),
+            `only-first`, `only-second`.
+        direction: the end that is cut: `right` or `left`.
+
+    Raises:
+        TokctlError: a number that is none, an unknown name.
+    """
+
+    max_length: int
+    stride: int = 0
+    strategy: str = "longest-first"
+    direction: str = "right"
+
+    def __post_init__(self) -> None:
+        for name in ("max_length", "stride"):
+            check_number(name, getattr(self, name), 0)
+        check_name("strategy of truncation", self.strategy, STRATEGIES)
+        check_name("direction of truncation", self.direction, DIRECTIONS)
+
+    def room(self, added: int) -> int:
+        """The tokens that the texts can have beside `added` special tokens.
+
+        Raises:
+            TokctlError: `max_length` is less than these, or `stride` too much, whatever
+                the texts.
+        """
+        room = self.max_length - added
+        if room < 0:
+            raise TokctlError(
+                f"max_length is {self.max_length}, and the template alone has {added} tokens",
+                "raise max_length, or leave the special tokens out",
+            )
+        if self.stride and self.stride >= room:
+            fits = f"a stride up to {room - 1}" if room > 1 else "no stride"
+            raise TokctlError(
+                f"the stride {self.stride} is too much for windows of {room} tokens",
+                f"max_length {self.max_length} less {added} special tokens allows {fits}",
+            )
+        return room
+
+    def lengths(self, first: int, second: int | None, added: int) -> tuple[int, int]:
+        """How many tokens of each text stay, of `first` and `second`.
+
+        Raises:
+            TokctlError: as `room`; also where the strategy can't make it fit.
+        """
+        room = self.room(added)
+        other = second or 0
+        excess = first + other - room
+        if excess <= 0:
+            return first, other
+        if room == 0:
+            return 0, 0
+        if self.strategy == "longest-first":
+            kept = longest_first(first, other, room) if second is not None else (room, 0)
+        else:
+            kept = self._one_cut(first, second, excess)
+        for which, before, after in zip(("first", "second"), (first, other), kept, strict=True):
+            if after < before and 0 < after <= self.stride:
+                raise TokctlError(
+                    f"the stride {self.stride} is too much for the {which} text, which is "
+                    f"left with {after} tokens",
+                    "lower the stride, or raise max_length",
+                )
+        return kept
+
+    def _one_cut(self, first: int, second: int | None, excess: int) -> tuple[int, int]:
+        if self.strategy == "only-second" and second is None:
+            raise TokctlError(
+                "there is no second text that the strategy only-second could cut",
+                "take longest-first or only-first",
+            )
+        of_first = self.strategy == "only-first"
+        kept = (first - excess, second or 0) if of_first else (first, (second or 0) - excess)
+        if kept[0 if of_first else 1] < 1:
+            which, rest = ("first", "second") if of_first else ("second", "first")
+            raise TokctlError(
+                f"cutting the {which} text is not enough: the {rest} one leaves it no token",
+                "raise max_length, or take the strategy longest-first",
+            )
+        return kept
+
+    def ranges(self, total: int, size: int) -> Iterator[tuple[int, int]]:
+        """The windows over `total` tokens, as (start, end): first the one that stays."""
+        step = size - self.stride
+        if self.direction == "right":
+            start = 0
+            while start + size < total:
+                yield start, start + size
+                start += step
+            yield start, total
+        else:
+            end = total
+            while end > size:
+                yield end - size, end
+                end -= step
+            yield 0, end
+
+    def apply(
+        self, first: Encoding, second: Encoding | None, added: int
+    ) -> tuple[Encoding, Encoding | None]:
+        """Both texts at the lengths that they may have, with the rest as their windows."""
+        if second is None:
+            return self._cut(first, self.lengths(len(first), None, added)[0]), None
+        kept = self.lengths(len(first), len(second), added)
+        return self._cut(first, kept[0]), self._cut(second, kept[1])
+
+    def _cut(self, encoding: Encoding, size: int) -> Encoding:
+        total = len(encoding)
+        if size >= total:
+            return encoding
+        if size == 0:
+            return cut(encoding, 0, 0, [encoding])
+        stays = next(self.ranges(total, size))
+
+        def rest() -> list[Encoding]:
+            return [cut(encoding, *bounds) for bounds in islice(self.ranges(total, size), 1, None)]
+
+        return cut(encoding, *stays, rest)
+
+    def truncate_ids(self, ids: list[int], size: int) -> list[int]:
+        """The ids that stay."""
+        return ids[:size] if self.direction == "right" else ids[len(ids) - size :]
+
+
+def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
+    """The lengths of two texts that do not fit: the shorter keeps up to half of the room."""
+    short = min(first, second)
+    if short > room // 2:
+        # Of an odd number, the longer text has one more; the second where they are equal.
+        short = room // 2
+    return (room - short, short) if first > second else (short, room - short)
+
+
+def check_number(name: str, value: object, least: int) -> None:
+    """TokctlError unless `value` is a whole number from `least` up."""
+    if type(value) is not int or value < least:
+        raise TokctlError(f"{name} can't be {value!r}", f"it is a whole number from {least} up")
+
+
+def check_name(what: str, value: object, allowed: tuple[str, ...]) -> None:
+    """TokctlError unless `value` is one of the names."""
+    if value not in allowed:
+        raise TokctlError(f"no {what} is called {value!r}", f"choose one of: {', '.join(allowed)}")
+
+
+#: The space as byte-level tokens spell it, and Unicode's White_Space, which added tokens
+#: can hold. (`str.isspace` says yes to four control characters more.)
+SPACES = (
+    "Ġ\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+Offsets = list[tuple[int, int]]
+
+
+def trim(encoding: Encoding, prefix_space: bool) -> Encoding:
+    """The encoding with trimmed offsets, and its windows, too. Surfaces stay as they are.
+
+    Args:
+        prefix_space: a space was put before the text: one leading space of a first token
+            is that one, and nothing to leave out. Every window has a first token.
+    """
+    old = encoding.offsets
+    new = _trimmed(encoding.tokens, old, prefix_space)
+    in_bytes = new
+    if encoding.byte_offsets != old:
+        in_bytes = [
+            _in_bytes(surface, bounds, now[0] - before[0], before[1] - now[1])
+            for surface, bounds, before, now in zip(
+                encoding.surfaces, encoding.byte_offsets, old, new, strict=True
+            )
+        ]
+    windows = each_window(encoding, lambda window: trim(window, prefix_space))
+    return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
+
+
+def _trimmed(tokens: list[str], offsets: Offsets, prefix_space: bool) -> Offsets:
+    trimmed = []
+    spaces = {token: _spaces(token) for token in set(tokens)}
+    for index, (token, bounds) in enumerate(zip(tokens, offsets, strict=True)):
+        leading, trailing = spaces[token]
+        if leading or trailing:
+            start, end = bounds
+            first = index == 0 or start == 0
+            if not (first and prefix_space and leading == 1):
+                start = min(start + leading, end)
+            if trailing <= end:
+                end = max(end - trailing, start)
+            bounds = start, end
+        trimmed.append(bounds)
+    return trimmed
+
+
+def _spaces(token: str) -> tuple[int, int]:
+    """How many spaces a token starts and ends with."""
+    return len(token) - len(token.lstrip(SPACES)), len(token) - len(token.rstrip(SPACES))
+
+
+def _in_bytes(
+    surface: str, bounds: tuple[int, int], leading: int, trailing: int
+) -> tuple[int, int]:
+    """The byte offsets of a surface without so many of its characters at both ends."""
+    start, end = bounds
+    start = min(start + len(surface[:leading].encode("utf-8", "surrogatepass")), end)
+    tail = surface[max(len(surface) - trailing, 0) :] if trailing else ""
+    return start, max(end - len(tail.encode("utf-8", "surrogatepass")), start)
+
+
+@dataclass(frozen=True)
+class Template:
+    """What stands before, between and behind the texts.
+
+    Attributes:
+        around: one more than there are texts; tokens that stand for no text.
+        type_ids: of the tokens of each text.
+    """
+
+    around: tuple[Encoding, ...]
+    type_ids: tuple[int, ...]
+
+    @classmethod
+    def read(cls, text: str, special_ids: Mapping[str, int]) -> Template:
+        """The template that `[CLS] $A [SEP]` describes, say.
+
+        Raises:
+            TokctlError: a piece that is none, a token without an id.
+        """
+        groups: list[list[tuple[str, int, int]]] = [[]]
+        type_ids = []
+        for piece in template_pieces(text):
+            if piece.token is None:
+                type_ids.append(piece.type_id)
+                groups.append([])
+            elif piece.token not in special_ids:
+                raise TokctlError(
+                    f"the template {text!r} names {piece.token}, which has no id",
+                    f"special tokens: {', '.join(special_ids) or 'none'}",
+                )
+            else:
+                groups[-1].append((piece.token, special_ids[piece.token], piece.type_id))
+        around = [
+            added([g[0] for g in group], [g[1] for g in group], [g[2] for g in group])
+            for group in groups
+        ]
+        return cls(tuple(around), tuple(type_ids))
+
+    @cached_property
+    def bare(self) -> Template:
+        """The same without its special tokens: type ids stay."""
+        return replace(self, around=(added([], [], []),) * len(self.around))
+
+    @cached_property
+    def added_tokens_count(self) -> int:
+        """How many special tokens it puts there."""
+        return sum(map(len, self.around))
+
+    def wrap_ids(self, ids: Sequence[int], pair_ids: Sequence[int] | None = None) -> list[int]:
+        """The ids of a text, or of two, with those of the special tokens."""
+        wrapped = [*self.around[0].raw_ids, *ids, *self.around[1].raw_ids]
+        if pair_ids is not None:
+            wrapped += [*pair_ids, *self.around[2].raw_ids]
+        return wrapped
+
+    def apply(self, first: Encoding, second: Encoding | None = None) -> Encoding:
+        """The tokens of a text, or of two, with the special tokens.
+
+        Windows get them, too. Of two texts, every window of the one meets every window of
+        the other: first those of the first text's windows, then those of its beginning.
+        """
+        if second is None:
+            return self._wrap([first], each_window(first, lambda window: self._wrap([window])))
+        if not windows_of(first) and not windows_of(second):
+            return self._wrap([first, second])
+        return self._wrap([first, second], lambda: self._windows(first, second))
+
+    def _windows(self, first: Encoding, second: Encoding) -> list[Encoding]:
+        """The windows of two texts, of which one has some."""
+        firsts = [first, *first.overflowing]
+        seconds = [second, *second.overflowing]
+        rows = [[self._wrap([a, b]) for b in seconds[1:]] for a in firsts]
+        overflowing = []
+        for window, row in zip(firsts[1:], rows[1:], strict=True):
+            overflowing += [self._wrap([window, second], row), *row]
+        for place, whole in enumerate(rows[0]):
+            # Where both texts overflow, Hugging Face lists windows within windows.
+            overflowing.append(changed(whole, overflowing=[row[place] for row in rows[1:]]))
+        return overflowing
+
+    def _wrap(self, texts: list[Encoding], overflowing: Windows = ()) -> Encoding:
+        if self._changes_nothing and "type_ids" not in vars(texts[0]):
+            return replace_windows(texts[0], overflowing)
+        joined = [self.around[0]]
+        for number, text in enumerate(texts):
+            size = len(text)
+            types = [self.type_ids[number]] * size
+            numbers: list[int | None] = [number] * size
+            joined.append(changed(text, type_ids=types, sequence_ids=numbers))
+            joined.append(self.around[number + 1])
+        return join(joined, overflowing)
+
+    @cached_property
+    def _changes_nothing(self) -> bool:
+        return self.added_tokens_count == 0 and self.type_ids == (0,)
+
+
+def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
+    """The encoding with other windows; itself where it has none and gets none."""
+    if not overflowing and not windows_of(encoding):
+        return encoding
+    return changed(encoding, overflowing=overflowing)
+
+
+@dataclass(frozen=True)
+class Padding:
+    """To what length encodings are filled up, and with what. Longer ones stay as they are.
+
+    Attributes:
+        length: tokens; None: as many as the longest of the batch has.
+        multiple_of: the length is raised to the next multiple of this.
+        direction: the end that is filled up: `right` or `left`.
+        token: how the padding token is spelled.
+        id: its id; None: looked up among the special tokens.
+        type_id: of the padding.
+
+    Raises:
+        TokctlError: a number that is none, an unknown name.
+    """
+
+    length: int | None = None
+    multiple_of: int | None = None
+    direction: str = "right"
+    token: str = "[PAD]"
+    id: int | None = None
+    type_id: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("length", 0), ("multiple_of", 1), ("id", 0)):
+            if getattr(self, name) is not None:
+                check_number(f"the padding's {name}", getattr(self, name), least)
+        check_number("the padding's type_id", self.type_id, 0)
+        check_name("direction of padding", self.direction, DIRECTIONS)
+
+    def with_id(self, special_ids: Mapping[str, int]) -> Padding:
+        """The same with an id; TokctlError where the token is no special token."""
+        if self.id is not None:
+            return self
+        if self.token not in special_ids:
+            raise TokctlError(
+                f"the padding token {self.token} is no special token of this model",
+                f"it has: {', '.join(special_ids) or 'none'}; or give the padding's id",
+            )
+        return replace(self, id=special_ids[self.token])
+
+    def target(self, lengths: Sequence[int]) -> int:
+        """The length that encodings of these lengths are filled up to."""
+        target = max(lengths, default=0) if self.length is None else self.length
+        return target + -target % (self.multiple_of or 1)
+
+    def fill(self, size: int) -> Encoding:
+        """So many padding tokens."""
+        if self.id is None:
+            raise TokctlError(f"the padding token {self.token} has no id", "give the padding's id")
+        padding = added([self.token] * size, [self.id] * size, [self.type_id] * size)
+        return changed(padding, attention_mask=[0] * size)
+
+    def pad(self, encoding: Encoding, target: int) -> Encoding:
+        """The encoding and its windows, each filled up to `target` tokens."""
+        return self._pad(encoding, target, {})
+
+    def _pad(
+        self, encoding: Encoding, target: int, done: dict[int, tuple[Encoding, Encoding]]
+    ) -> Encoding:
+        # Two texts that both overflow share windows; each is padded once. Kept beside its
+        # padded form, a window keeps its `id` to itself.
+        if id(encoding) not in done:
+            windows = each_window(encoding, lambda window: self._pad(window, target, done))
+            missing = target - len(encoding)
+            if missing <= 0:
+                padded = changed(encoding, overflowing=windows) if windows else encoding
+            elif self.direction == "right":
+                padded = join([encoding, self.fill(missing)], windows)
+            else:
+                padded = join([self.fill(missing), encoding], windows)
+            done[id(encoding)] = encoding, padded
+        return done[id(encoding)][1]
+
+    def pad_ids(self, ids: Sequence[int], target: int) -> list[int]:
+        """The ids, filled up to `target` of them."""
+        filling = self.fill(max(target - len(ids), 0)).raw_ids
+        return [*ids, *filling] if self.direction == "right" else [*filling, *ids]
+
+
+def pad_batch(
+    encodings: Sequence[Encoding],
+    padding: Padding,
+    special_ids: Mapping[str, int] | None = None,
+) -> list[Encoding]:
+    """The encodings of a batch, all filled up to the same length.
+
+    Args:
+        special_ids: where the padding's id is looked up if it has none.
+    """
+    padding = padding.with_id(special_ids or {})
+    target = padding.target([len(encoding) for encoding in encodings])
+    return [padding.pad(encoding, target) for encoding in encodings]
+
+
+@dataclass(frozen=True)
+class PostProcessor:
+    """Post-processors that are ready to be used, over and over.
+
+    Attributes:
+        single, pair: the templates of one text and of two.
+        trims: for each `trim-offsets`, whether a prefix space was added.
+    """
+
+    single: Template
+    pair: Template
+    trims: tuple[bool, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Steps, special_ids: Mapping[str, int]) -> PostProcessor:
+        """What these parts describe; without a template, two texts stand side by side.
+
+        Raises:
+            TokctlError: two templates, a template that names what is no special token.
+        """
+        single, pair = "$A", "$A $B:1"
+        trims = []
+        templates = 0
+        for part in POST_PROCESSORS.steps(parts):
+            if part.kind == "trim-offsets":
+                trims.append(part["prefix_space"])
+            elif templates:
+                raise TokctlError(
+                    "two templates can't follow one another", "put all tokens into one template"
+                )
+            else:
+                single, pair = part["single"], part["pair"]
+                templates += 1
+        check_template(single, pair, tuple(special_ids))
+        read = [Template.read(text, special_ids) for text in (single, pair)]
+        return cls(read[0], read[1], tuple(trims))
+
+    def template(self, pair: bool, add_special: bool = True) -> Template:
+        """The template of one text or of two."""
+        template = self.pair if pair else self.single
+        return template if add_special else template.bare
+
+    def added_tokens_count(self, pair: bool = False) -> int:
+        """How many special tokens come to one text, or to two."""
+        return self.template(pair).added_tokens_count
+
+    def process(
+        self,
+        first: Encoding,
+        second: Encoding | None = None,
+        *,
+        add_special: bool = True,
+        truncation: Truncation | None = None,
+    ) -> Encoding:
+        """The tokens of a text, or of two, as the model wants them: cut first, then wrapped.
+
+        Raises:
+            TokctlError: a truncation that can't be.
+        """
+        template = self.template(second is not None, add_special)
+        if truncation is not None:
+            first, second = truncation.apply(first, second, template.added_tokens_count)
+        for prefix_space in self.trims:
+            first = trim(first, prefix_space)
+            second = None if second is None else trim(second, prefix_space)
+        return template.apply(first, second)
+
+    def process_ids(
+        self,
+        ids: list[int],
+        pair_ids: list[int] | None = None,
+        *,
+        add_special: bool = True,
+        truncation: Truncation | None = None,
+    ) -> list[int]:
+        """`process`, for the ids alone: faster, and without windows."""
+        template = self.template(pair_ids is not None, add_special)
+        if truncation is not None:
+            added = template.added_tokens_count
+            other = None if pair_ids is None else len(pair_ids)
+            kept = truncation.lengths(len(ids), other, added)
+            ids = truncation.truncate_ids(ids, kept[0])
+            pair_ids = None if pair_ids is None else truncation.truncate_ids(pair_ids, kept[1])
+        return template.wrap_ids(ids, pair_ids)
+
+
+def postprocess(
+    first: Encoding,
+    second: Encoding | None = None,
+    *,
+    parts: Steps,
+    special_ids: Mapping[str, int],
+    add_special: bool = True,
+    truncation: Truncation | None = None,
+    padding: Padding | None = None,
+) -> Encoding:
+    """Cuts, wraps and pads the tokens of a text, or of two.
+
+    Args:
+        first, second: as the model segments the texts.
+        parts: the recipe's post-processors.
+        special_ids: the ids of the special tokens.
+        add_special: puts the template's special tokens there. Its type ids, and trimmed
+            offsets, come in any case.
+        truncation, padding: see there. A batch is padded by `pad_batch`.
+
+    Raises:
+        TokctlError: settings that can't be.
+    """
+    processor = PostProcessor.of(parts, special_ids)
+    processed = processor.process(first, second, add_special=add_special, truncation=truncation)
+    return processed if padding is None else pad_batch([processed], padding, special_ids)[0]
+
+
+def finish_ids(
+    batch: list[list[int]],
+    processor: PostProcessor,
+    special_ids: Mapping[str, int],
+    *,
+    add_special: bool = False,
+    truncation: Truncation | int | None = None,
+    padding: Padding | int | None = None,
+) -> list[list[int]]:
+    """The ids of each text as `Tokenizer.encode` would give them with these options; a number
+    is a length."""
+    if add_special or truncation is not None:
+        cut = Truncation(truncation) if isinstance(truncation, int) else truncation
+        process = processor.process_ids
+        batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
+    if padding is not None:
+        wanted = Padding(padding) if isinstance(padding, int) else padding
+        known = wanted.with_id(special_ids)
+        target = known.target([len(ids) for ids in batch])
+        batch = [known.pad_ids(ids, target) for ids in batch]
+    return batch

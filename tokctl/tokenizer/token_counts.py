@@ -1,0 +1,564 @@
+"""Counting the tokens of files, folders and archives, for one model or for many at once.
+
+    from tokctl import count_tokens
+
+    counts = count_tokens(["a.txt", "b.txt"], "gpt2.tokenizer.json")
+    for row in counts.files:
+        print(row.tokens[0], row.name)
+
+It is what `tokctl encode --count` shows; see `docs/counting.md`. Every source is read once, and
+what is read goes to a counter for each model.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, starmap
+from operator import mul, sub
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokctl._native import NO_ID, CoreError
+from tokctl.errors import TokctlError
+from tokctl.sources import Archive, Batch, Document, Records, Source, total_size
+from tokctl.sources.document import Utf8Checker
+from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress, checked
+
+if TYPE_CHECKING:
+    from tokctl.tokenizer import Special, Tokenizer
+    from tokctl.tokenizer.model_names import Model
+    from tokctl.tokenizer.postprocess import Truncation
+
+__all__ = ["CountOptions", "FailedSource", "FileCount", "TokenCounts", "count_tokens", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileCount:
+    """One row of a count: a file, a member of an archive, stdin.
+
+    Attributes:
+        name: of the source.
+        tokens: one number for each model, in the order of the models.
+        bytes: of text, as it was read: decompressed, and of records the texts alone.
+        documents: how many texts it holds; a file of text is one, in JSON Lines and tables each
+            record is one.
+    """
+
+    name: str
+    tokens: tuple[int, ...]
+    bytes: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSource:
+    """A source that could not be counted.
+
+    Attributes:
+        name: of the source.
+        error: why; its message names the file, and the place where there is one.
+    """
+
+    name: str
+    error: TokctlError
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """The counts of all sources.
+
+    Attributes:
+        models: names, in the order of every row's `tokens`.
+        files: a row for each source that could be counted, in the order of the sources.
+        failures: those that could not.
+    """
+
+    models: tuple[str, ...]
+    files: list[FileCount]
+    failures: list[FailedSource]
+
+    @property
+    def total(self) -> FileCount:
+        """The sums of all rows."""
+        return FileCount(
+            "total",
+            tuple(
+                sum(row.tokens[place] for row in self.files) for place in range(len(self.models))
+            ),
+            sum(row.bytes for row in self.files),
+            sum(row.documents for row in self.files),
+        )
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """All tokens by the name of the model."""
+        return dict(zip(self.models, self.total.tokens, strict=True))
+
+
+@dataclass(frozen=True)
+class CountOptions:
+    """How texts are counted; the names are those of `encode`'s options.
+
+    Attributes:
+        whole: a file is one text, line feeds and all; else each of its lines is one, and line
+            feeds are no tokens. A record is one text in any case.
+        special: special tokens that a text may spell.
+        errors: `strict` or `replace`, for text that is not UTF-8 (character models).
+        add_special: counts the special tokens of the model's template around each text.
+        max_length: at most so many tokens of a text, special ones too; None: all.
+        stride: what `max_length` cuts off counts in windows, which share so many tokens each with
+            the one before; None: it does not count.
+        sample: alpha of segmentations drawn at random (unigram); None: the best one.
+        seed: of these; text number n, from 0, takes `seed + n`.
+        threads: share out each block. The counts are the same with any number.
+
+    Raises:
+        TokctlError: they do not go together.
+    """
+
+    whole: bool = False
+    special: Special = "none"
+    errors: str = "strict"
+    add_special: bool = False
+    max_length: int | None = None
+    stride: int | None = None
+    sample: float | None = None
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.errors not in ("strict", "replace"):
+            raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
+        if self.stride is not None and self.max_length is None:
+            raise TokctlError("a stride is for windows of max_length", "give max_length, too")
+        if self.stride is not None and self.sample is not None:
+            raise TokctlError("a sample has no windows", "leave the sample or the stride out")
+        if self.threads < 1:
+            raise TokctlError(f"threads can't be {self.threads}", "it is a number from 1 up")
+
+    @cached_property
+    def truncation(self) -> Truncation | None:
+        """At most so many tokens."""
+        if self.max_length is None:
+            return None
+        from tokctl.tokenizer.postprocess import Truncation
+
+        return Truncation(self.max_length, self.stride or 0)
+
+
+def count_tokens(
+    sources: Sequence[str | Path | Source],
+    models: Tokenizer | str | Path | Sequence[Model] | Mapping[str, Tokenizer],
+    *,
+    keep_going: bool = False,
+    progress: Progress | None = None,
+    whole: bool = False,
+    special: Special = "none",
+    errors: str = "strict",
+    add_special: bool = False,
+    max_length: int | None = None,
+    stride: int | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> TokenCounts:
+    """How many tokens each source has, for each model. Every source is read once.
+
+    Args:
+        sources: paths, as the command line takes them (files of text, JSON Lines, tables,
+            archives, folders; `-` is stdin); sources of `tokctl.sources` are taken, too.
+        models: a tokenizer or the path of a model; a list of these, or of pairs (name,
+            tokenizer); or tokenizers by name.
+        keep_going: a source that can't be counted becomes one of the `failures`, and the others
+            are counted; without it, its error is raised.
+        progress: called with the phase `count-tokens`, the bytes read so far as they lie there,
+            and all of them (None where that is not known).
+        whole, special, errors, add_special, max_length, stride, sample, seed, threads: see
+            `CountOptions`.
+
+    Raises:
+        TokctlError: a source is missing, or can't be counted; no model; options that do not go
+            together.
+    """
+    from tokctl.sources import opened
+
+    options = CountOptions(
+        whole, special, errors, add_special, max_length, stride, sample, seed, threads
+    )
+    named = _models(models)
+    found = TokenCounts(tuple(named), [], [])
+    for row in rows(opened(sources), list(named.values()), options, progress):
+        if isinstance(row, FileCount):
+            found.files.append(row)
+        elif keep_going:
+            found.failures.append(row)
+        else:
+            raise row.error
+    return found
+
+
+def rows(
+    sources: Sequence[Source],
+    tokenizers: Sequence[Tokenizer],
+    options: CountOptions | None = None,
+    progress: Progress | None = None,
+) -> Iterator[FileCount | FailedSource]:
+    """The rows as they are counted: of each file, and of each member of an archive. Memory does
+    not grow with their number.
+
+    Raises:
+        TokctlError: options that do not fit a model, before anything is read.
+    """
+    options = options or CountOptions()
+    counters = [counter(tokenizer, options) for tokenizer in tokenizers]
+    return CountReader(counters, options.errors, progress).rows(sources)
+
+
+def _models(
+    models: Tokenizer | str | Path | Sequence[Model] | Mapping[str, Tokenizer],
+) -> dict[str, Tokenizer]:
+    if isinstance(models, Mapping):
+        return dict(models)
+    from tokctl.tokenizer.model_names import named_models
+
+    if isinstance(models, (str, Path)) or not isinstance(models, Sequence):
+        models = [models]
+    return named_models(models)
+
+
+_HINTS = {"too-large": "count it line by line, or cut it into smaller files"}
+
+
+class CountReader:
+    """Counts source after source."""
+
+    def __init__(
+        self, counters: Sequence[TokenCounter], errors: str, progress: Progress | None
+    ) -> None:
+        self._bytewise = [each for each in counters if not each.reads_characters]
+        self._characterwise = [each for each in counters if each.reads_characters]
+        self._counters = counters
+        self._errors = errors
+        self._progress = progress
+        self._done = 0  # bytes of earlier sources, as they lie there
+        self._total: int | None = None
+
+    def rows(self, sources: Sequence[Source]) -> Iterator[FileCount | FailedSource]:
+        """A row for each file and each member of an archive. What goes wrong in one is a row
+        of its own, and the others are counted."""
+        self._total = total_size(sources)
+        for source in sources:
+            if isinstance(source, Archive):
+                yield from self._members(source)
+                self._done += source.tell()
+            else:
+                yield self._row(source)
+                self._done += self._read
+            self._tell(self._done)
+
+    def _tell(self, done: int) -> None:
+        if self._progress is not None:
+            self._progress("count-tokens", done, self._total)
+
+    def _members(self, archive: Archive) -> Iterator[FileCount | FailedSource]:
+        said = ""  # where the archive itself breaks off, its member says it first
+        try:
+            for member in archive.members():
+                row = self._row(member, archive)
+                said = row.error.message if isinstance(row, FailedSource) else said
+                yield row
+        except TokctlError as error:
+            if error.message != said:
+                yield FailedSource(archive.name, error)
+
+    def _row(
+        self, source: Document | Records, archive: Archive | None = None
+    ) -> FileCount | FailedSource:
+        """One row. What cannot be counted is read to its end all the same: the next member of
+        an archive is behind it."""
+        self._read = 0  # bytes of this source, as they lie there
+        tell = archive.tell if archive else source.tell
+        parts: Iterator[bytes | Batch] = iter(())
+        try:
+            if isinstance(source, Document):
+                parts = blocks = source.blocks()
+                return self._document(source.name, blocks, tell)
+            parts = batches = source.batches()
+            return self._records(source, batches, tell)
+        except TokctlError as error:
+            failure = FailedSource(source.name, error)
+        except CoreError as error:
+            hint = _HINTS.get(error.args[1], "count the other files without it")
+            failure = FailedSource(
+                source.name, TokctlError(f"{source.name}: {error.args[0]}", hint)
+            )
+        for counter in self._counters:
+            counter.reset()
+        if archive:
+            _drain(parts)
+        return failure
+
+    def _document(
+        self, name: str, blocks: Iterator[bytes], tell: Callable[[], int] | None
+    ) -> FileCount:
+        tokens = dict.fromkeys(self._counters, 0)
+        size = 0
+        check = Utf8Checker(name, self._errors)
+        for block in blocks:
+            size += len(block)
+            for counter in self._bytewise:
+                tokens[counter] += counter.feed(block, name)
+            if self._characterwise:
+                checked = check.feed(block)
+                for counter in self._characterwise:
+                    tokens[counter] += counter.feed(checked, name)
+            self._read = tell() if tell else size
+            self._tell(self._done + self._read)
+        if self._characterwise and (rest := check.end()):
+            for counter in self._characterwise:
+                tokens[counter] += counter.feed(rest, name)
+        for counter in self._counters:
+            tokens[counter] += counter.end(name)
+        return FileCount(name, tuple(tokens.values()), size, 1)
+
+    def _records(
+        self, source: Records, batches: Iterator[Batch], tell: Callable[[], int] | None
+    ) -> FileCount:
+        tokens = dict.fromkeys(self._counters, 0)
+        size = documents = 0
+        for batch in batches:
+            sizes = map(len, batch.texts)
+            if batch.counts is None:
+                size, documents = size + sum(sizes), documents + len(batch.texts)
+            else:
+                size += sum(map(mul, sizes, batch.counts))
+                documents += sum(batch.counts)
+            for counter in self._bytewise:
+                tokens[counter] += counter.records(batch, source.name, source.unit)
+            if self._characterwise:
+                batch = checked(batch, source, self._errors)
+                for counter in self._characterwise:
+                    tokens[counter] += counter.records(batch, source.name, source.unit)
+            self._read = (tell or source.tell)()
+            self._tell(self._done + self._read)
+        return FileCount(source.name, tuple(tokens.values()), size, documents)
+
+
+def _drain(parts: Iterator[bytes | Batch]) -> None:
+    try:
+        for _ in parts:
+            pass
+    except TokctlError:
+        pass  # it has been told already, or the archive tells it
+
+
+class RowLengths:
+    """How many tokens a text has with what is put around it, and cut off.
+
+    Raises:
+        TokctlError: a length that leaves no room.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
+        self.truncation = options.truncation
+        self.windows = options.stride is not None
+        #: Does it change any number?
+        self.changes = options.add_special or self.truncation is not None
+        self.added = 0
+        if options.add_special:
+            self.added = tokenizer.post_processor.added_tokens_count()
+        if self.truncation:
+            self.truncation.room(self.added)
+
+    def __call__(self, tokens: int) -> int:
+        """Of all rows of a text that has so many tokens by itself: it, and its windows."""
+        if self.truncation is None:
+            return tokens + self.added
+        kept = self.truncation.lengths(tokens, None, self.added)[0]
+        if kept == tokens or not self.windows:
+            return kept + self.added
+        if kept == 0:  # special tokens are all that fits: the text is the one window, whole
+            return tokens + 2 * self.added
+        rows = self.truncation.ranges(tokens, kept)
+        return sum(end - start + self.added for start, end in rows)
+
+
+#: Says where in a source a text stands, by its number in what is counted at once.
+_Place = Callable[[int], str]
+
+
+class TokenCounter(ABC):
+    """Counts the tokens that one model makes of texts.
+
+    A document comes in blocks (`feed`), then `end`, and the sum of what these return is its
+    tokens. A batch of records comes whole (`records`).
+    """
+
+    def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
+        """TokctlError where the options do not fit the model."""
+        self.tokenizer = tokenizer
+        self.options = options
+        self.lengths = RowLengths(tokenizer, options)
+        #: How its documents become ids.
+        self.documents = DocumentEncoder(
+            tokenizer,
+            lines=not options.whole,
+            special=options.special,
+            errors=options.errors,
+            threads=options.threads,
+        )
+        _ = self.documents.matcher  # an unknown special token is an error before all else
+        self.reset()
+
+    @property
+    def reads_characters(self) -> bool:
+        """Must its texts be UTF-8?"""
+        return self.documents.checks is not None
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forgets a document that was not read to its end."""
+
+    @abstractmethod
+    def feed(self, block: bytes, name: str) -> int:
+        """The tokens that this block completes, of a document with this name.
+
+        Raises:
+            TokctlError: a character has no id; the message names its line.
+        """
+
+    @abstractmethod
+    def end(self, name: str) -> int:
+        """The tokens that the end of the document completes; another one may begin."""
+
+    def records(self, batch: Batch, name: str, unit: str) -> int:
+        """The tokens of some documents, each whole and as often as it stands for itself."""
+        found = self.texts(batch.texts, lambda text: f"{name}: {unit} {batch.first + text}")
+        if batch.counts is None:
+            return sum(found)
+        return sum(map(mul, found, batch.counts))
+
+    def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
+        """The tokens of each text; `place` names one for an error."""
+        encoder, matcher = self.tokenizer.encoder, self.documents.matcher
+        must = self.tokenizer.must_have_ids
+        try:
+            _, packed = encoder.batch_array(texts, self.options.threads, matcher, None, must)
+        except CoreError as error:
+            if error.args[1] != "no-id":
+                raise
+            text = error.args[2][0]
+            raise self.documents.no_id(texts[text], place(text), None) from None
+        offsets = array("q", packed)
+        found = map(sub, islice(offsets, 1, None), offsets)
+        return map(self.lengths, found) if self.lengths.changes else found
+
+
+class BlockCounter(TokenCounter):
+    """Counts as text comes, where no text must be there as a whole."""
+
+    def reset(self) -> None:
+        self._tokens = 0  # of a whole text, so far
+        self._feed: DocumentFeed | None = None
+
+    def feed(self, block: bytes, name: str) -> int:
+        return self._counted(self._of(name).feed(block)[1])
+
+    def end(self, name: str) -> int:
+        tokens = self._counted(self._of(name).finish()[1])
+        if self._sums_up:
+            tokens = self.lengths(self._tokens)
+        self.reset()
+        return tokens
+
+    def _of(self, name: str) -> DocumentFeed:
+        """What the document with this name is fed to."""
+        if self._feed is None:
+            self._feed = DocumentFeed(self.documents, name, "counted")
+        return self._feed
+
+    @property
+    def _sums_up(self) -> bool:
+        """Does the number of all tokens of a text decide how many count?"""
+        return self.options.whole and self.lengths.changes
+
+    def _counted(self, tokens: int) -> int:
+        if not self._sums_up:
+            return tokens
+        self._tokens += tokens
+        return 0
+
+
+class LineCounter(TokenCounter):
+    """Counts line by line, where something is put around each line, or cut off."""
+
+    def reset(self) -> None:
+        self._waiting: list[bytes] = []  # of a line that goes on; joined once, however long
+        self._lines = 0  # that have ended
+
+    def feed(self, block: bytes, name: str) -> int:
+        end = block.rfind(b"\n") + 1
+        if not end:
+            self._waiting.append(block)
+            return 0
+        lines = b"".join((*self._waiting, block[: end - 1])).split(b"\n")
+        self._waiting = [block[end:]] if end < len(block) else []
+        return self._counted(lines, name)
+
+    def end(self, name: str) -> int:
+        tokens = self._counted([b"".join(self._waiting)], name) if self._waiting else 0
+        self._lines = 0
+        self._waiting.clear()
+        return tokens
+
+    def _counted(self, lines: list[bytes], name: str) -> int:
+        first = 1 + self._lines
+        self._lines += len(lines)
+        return sum(self.texts(lines, lambda text: f"{name}: line {first + text}"))
+
+
+class SampledLines(LineCounter):
+    """Counts segmentations that are drawn at random, line by line."""
+
+    def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
+        self._drawn = 0
+        tokenizer.sample(b"", alpha=options.sample or 0.0, seed=options.seed)  # can it be?
+        super().__init__(tokenizer, options)
+
+    def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
+        return starmap(self._sampled, ((text, place(number)) for number, text in enumerate(texts)))
+
+    def _sampled(self, text: bytes, place: str) -> int:
+        seed = (self.options.seed + self._drawn) % 2**64
+        self._drawn += 1
+        ids = self.tokenizer.sample(text, alpha=self.options.sample or 0.0, seed=seed)
+        if self.tokenizer.unk_id is None and NO_ID in ids:
+            raise self.documents.no_id(text, place, None)
+        return self.lengths(len(ids))
+
+
+class SampledWhole(SampledLines):
+    """Counts segmentations that are drawn at random, each of a whole document."""
+
+    def feed(self, block: bytes, name: str) -> int:
+        del name
+        self._waiting.append(block)
+        return 0
+
+    def end(self, name: str) -> int:
+        text = b"".join(self._waiting)
+        self._waiting.clear()
+        return sum(self.texts([text], lambda _: name))
+
+
+def counter(tokenizer: Tokenizer, options: CountOptions) -> TokenCounter:
+    """What counts as the options say."""
+    if options.sample is not None:
+        return (SampledWhole if options.whole else SampledLines)(tokenizer, options)
+    around = options.add_special or options.max_length is not None
+    kind = LineCounter if around and not options.whole else BlockCounter
+    return kind(tokenizer, options)
