@@ -974,6 +974,10 @@ def _from_bytes(data: bytes) -> Tokenizer:
     return Tokenizer(formats.parse(data, "a pickled tokenizer"))
 
 
+# Pickles name the package, so that they stay the same bytes wherever the function lies in it.
+_from_bytes.__module__ = "tokctl.tokenizer"
+
+
 def _batch(texts: Iterable[T], threads: int) -> Iterable[T]:
     """The texts as str and bytes. Arrow's arrays are walked through as objects of its own."""
     if isinstance(texts, (str, bytes)):
