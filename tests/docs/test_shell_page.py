@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import tokctl
+from tokctl.cli import shells
 from tokctl.cli.app import EPILOG
 from tokctl.cli.options import PROGRESS
 from tokctl.cli.progress import PHASES
-from tokctl.cli.shells import manners
 from tokctl.errors import ExitCode
 
 PACKAGE = Path(tokctl.__file__).parent
@@ -58,7 +58,7 @@ def test_every_variable_is_there() -> None:
     assert {"TOKCTL_MODEL", "TOKCTL_CACHE", "TOKCTL_PROGRESS", "NO_COLOR", "PAGER"} <= found
     documented = rows("Environment")
     assert found - documented == set()
-    of_pages = {name for each in manners.VARIABLES for name in each.name.split(", ")}
+    of_pages = {name for each in shells.VARIABLES for name in each.name.split(", ")}
     assert of_pages - documented == set()
     # The pages leave out what nobody sets for tokctl.
     of_everyone = {"HOME", "PATH", "TRANSFORMERS_NO_ADVISORY_WARNINGS"}
@@ -69,7 +69,7 @@ def test_exit_codes() -> None:
     part = page().partition("## Exit codes\n")[2].partition("\n## ")[0]
     codes = set(re.findall(r"^\| (\d+) \|", part, flags=re.MULTILINE))
     assert codes == {str(int(code)) for code in ExitCode} | {"143"}
-    assert codes == {code for code, _ in manners.EXIT_CODES} | {"1"}
+    assert codes == {code for code, _ in shells.EXIT_CODES} | {"1"}
 
 
 def test_the_help_names_them() -> None:

@@ -1,7 +1,5 @@
 """`tokctl completion`: what a shell needs to complete command lines of tokctl."""
 
-from importlib import import_module
-
 import typer
 
 from tokctl.cli import options
@@ -30,13 +28,9 @@ def register(app: typer.Typer) -> None:
     app.command("completion", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(completion)
 
 
-def completion(
-    context: typer.Context,
-    shell: options.Shell,
-) -> None:
+def completion(context: typer.Context, shell: options.Shell) -> None:
     """Write the script that completes command lines of tokctl in a shell to stdout."""
-    from tokctl.cli.shells import tree
+    from tokctl.cli.shells import INSTALLED, SCRIPTS
 
-    written = import_module(f"tokctl.cli.shells.{shell}").script(tree.whole())
     world: World = context.obj
-    world.stdout.write(written.encode("utf-8"))
+    world.stdout.write((INSTALLED / SCRIPTS[shell][0]).read_bytes())

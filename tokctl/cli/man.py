@@ -23,22 +23,16 @@ def register(app: typer.Typer) -> None:
     app.command("man", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(man)
 
 
-def man(
-    context: typer.Context,
-    command: options.CommandWords = None,
-) -> None:
+def man(context: typer.Context, command: options.CommandWords = None) -> None:
     """Show the manual page of a command: on a terminal by man, else as it is written, in roff."""
-    from tokctl import __version__
-    from tokctl.cli import paging
-    from tokctl.cli.shells import manual, tree
+    from tokctl.cli import paging, shells
 
     world: World = context.obj
-    root = tree.whole()
-    asked = ("tokctl", *(command or ()))
-    found = next((each for each in root.every() if each.path == asked), None)
-    if found is None:
-        names = ", ".join(each.path[1] for each in root.commands)
-        raise TokctlError(f"there is no command {' '.join(asked[1:])!r}", f"choose one of: {names}")
-    page = manual.page(found, root, __version__).encode("ascii")
+    words = command or []
+    path = shells.INSTALLED / shells.page_path(["tokctl", *words])
+    if not (all(map(str.isalpha, words)) and path.is_file()):
+        names = ", ".join(each.path[1] for each in shells.command_tree().commands)
+        raise TokctlError(f"there is no command {' '.join(words)!r}", f"choose one of: {names}")
+    page = path.read_bytes()
     if not paging.pipe(world, "man -l -", page):
         world.stdout.write(page)

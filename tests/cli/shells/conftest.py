@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tokctl.cli.shells import installed, tree
+from tokctl.cli import shells
 
 
 @pytest.fixture(scope="session")
-def root() -> tree.Command:
-    return tree.whole()
+def root() -> shells.ShellCommand:
+    return shells.command_tree()
 
 
 @pytest.fixture(scope="session")
 def files() -> dict[str, str]:
     """All that an installation has for shells, by its path."""
-    return installed.files()
+    return shells.files()
 
 
 @pytest.fixture(scope="session")

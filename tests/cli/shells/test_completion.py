@@ -12,8 +12,7 @@ from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
 from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
-from tokctl.cli.shells.tree import Command, Option
-from tokctl.cli.shells.words import brief
+from tokctl.cli.shells import ShellCommand, ShellOption, brief
 from tokctl.formats import FORMATS
 from tokctl.model.presets import PRESETS
 
@@ -63,13 +62,13 @@ def test_another_shell_is_an_error() -> None:
     assert done.err == ("error: the shell can't be 'tcsh'\nhint: choose one of: bash, zsh, fish\n")
 
 
-def values(root: Command, key: str, name: str) -> tuple[str, ...]:
+def values(root: ShellCommand, key: str, name: str) -> tuple[str, ...]:
     (command,) = (each for each in root.every() if each.key == key)
     (option,) = (each for each in command.options if name in each.names)
     return option.values
 
 
-def test_closed_sets_are_those_of_the_code(root: Command) -> None:
+def test_closed_sets_are_those_of_the_code(root: ShellCommand) -> None:
     assert values(root, "train", "--algo") == ("bpe", "wordpiece", "unigram", "word", "char")
     assert values(root, "train", "--preset") == tuple(PRESETS)
     assert values(root, "encode", "--errors") == ("strict", "replace")
@@ -94,7 +93,7 @@ def test_closed_sets_are_those_of_the_code(root: Command) -> None:
      ("--unknown", "train")],
 )  # fmt: skip
 def test_completed_values_are_those_that_are_taken(
-    root: Command, option: str, hint_of: str, text: Path, models: dict[str, Path]
+    root: ShellCommand, option: str, hint_of: str, text: Path, models: dict[str, Path]
 ) -> None:
     """The error for another value lists the same ones."""
     more = {"train": ["--algo", "wordpiece"], "encode": ["-m", str(models["bytes"])]}
@@ -103,7 +102,7 @@ def test_completed_values_are_those_that_are_taken(
     assert sorted(values(root, hint_of, option)) == sorted(listed)
 
 
-def test_every_option_is_in_every_script(root: Command, files: dict[str, str]) -> None:
+def test_every_option_is_in_every_script(root: ShellCommand, files: dict[str, str]) -> None:
     for command in root.every():
         for option in command.options:
             for name in option.names:
@@ -208,10 +207,10 @@ def test_brief(text: str, words: str) -> None:
     assert brief(text) == words
 
 
-def test_options_know_what_they_take(root: Command) -> None:
+def test_options_know_what_they_take(root: ShellCommand) -> None:
     """Flags take nothing; numbers are no files."""
     (train,) = (each for each in root.every() if each.key == "train")
-    by_name: dict[str, Option] = {name: each for each in train.options for name in each.names}
+    by_name: dict[str, ShellOption] = {name: each for each in train.options for name in each.names}
     assert by_name["--json"].metavar == "" and not by_name["--json"].files
     assert not by_name["--vocab"].files and by_name["--vocab"].default == "10000"
     assert by_name["-o"].files and by_name["-o"].long == ("--output",)

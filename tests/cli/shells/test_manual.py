@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run import process, tokctl
+from tests.cli.run import tokctl
 from tokctl.cli.app import COMMANDS
-from tokctl.cli.shells import manual, roff
-from tokctl.cli.shells.tree import Command
+from tokctl.cli.shells import ShellCommand, page_name, roff
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-REFRESH = "python -m tokctl.cli.shells tokctl.data/data"
+REFRESH = "python -m tokctl.cli.shells tokctl/installed/data"
 
 
 def pages(files: dict[str, str]) -> dict[str, str]:
     return {Path(name).name: text for name, text in files.items() if name.endswith(".1")}
 
 
-def test_every_command_has_a_page(root: Command, files: dict[str, str]) -> None:
+def test_every_command_has_a_page(root: ShellCommand, files: dict[str, str]) -> None:
     expected = {"tokctl.1", *(f"tokctl-{name}.1" for name in COMMANDS)}
     assert expected <= set(pages(files))
-    assert {f"{manual.name(each)}.1" for each in root.every()} == set(pages(files))
+    assert {f"{page_name(each)}.1" for each in root.every()} == set(pages(files))
 
 
-def test_structure(root: Command, files: dict[str, str]) -> None:
+def test_structure(root: ShellCommand, files: dict[str, str]) -> None:
     for command in root.every():
-        page = pages(files)[f"{manual.name(command)}.1"]
+        page = pages(files)[f"{page_name(command)}.1"]
         assert page.isascii() and page.endswith("\n")
-        assert page.startswith(f".TH {manual.name(command).upper()} 1 ".replace("-", r"\-"))
+        assert page.startswith(f".TH {page_name(command).upper()} 1 ".replace("-", r"\-"))
         sections = re.findall(r'^\.SH "?(.*?)"?$', page, flags=re.MULTILINE)
         assert sections[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
         assert {"OPTIONS", "EXIT STATUS", "ENVIRONMENT", "SEE ALSO"} <= set(sections)
@@ -41,7 +42,7 @@ def test_structure(root: Command, files: dict[str, str]) -> None:
             assert "EXAMPLES" in sections, command.key
         for option in command.options:
             for name in option.names:
-                assert rf"\fB{roff.text(name)}\fR" in page
+                assert rf"\fB{roff(name)}\fR" in page
         # Requests that are used, and nothing that text has made into one.
         requests = set(re.findall(r"^[.'](\S*)", page, flags=re.MULTILINE))
         assert requests <= {"TH", "SH", "SS", "TP", "PP", "B", "nh", "nf", "fi", "br"}
@@ -92,7 +93,7 @@ def test_a_page_reads_as_the_help(prefix: Path) -> None:
     ],
 )
 def test_text_is_never_a_request(plain: str, written: str) -> None:
-    assert roff.text(plain) == written
+    assert roff(plain) == written
 
 
 def test_man_writes_the_page(files: dict[str, str]) -> None:
@@ -104,8 +105,12 @@ def test_man_writes_the_page(files: dict[str, str]) -> None:
 
 def test_the_same_in_every_process(files: dict[str, str], folder: Path) -> None:
     for seed, columns in (("1", "40"), ("2", "200")):
-        env = {"PYTHONHASHSEED": seed, "COLUMNS": columns, "HOME": str(folder)}
-        assert process("man", "train", env=env).out.decode() == pages(files)["tokctl-train.1"]
+        env = {**os.environ, "PYTHONHASHSEED": seed, "COLUMNS": columns, "HOME": str(folder)}
+        made = folder / seed
+        made.mkdir()
+        command = [sys.executable, "-m", "tokctl.cli.shells", str(made)]
+        subprocess.run(command, env=env, check=True, timeout=60)
+        assert {name: (made / name).read_text(encoding="utf-8") for name in files} == files
 
 
 def test_the_files_of_the_wheel_are_those_of_this_version(files: dict[str, str]) -> None:
