@@ -14,11 +14,10 @@ from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare, train_sizes
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
-from tokctl.render.compare import show
-from tokctl.render.compare.latex import latex
-from tokctl.render.compare.markdown import markdown
-from tokctl.render.compare.rows import difference_rows, metric_rows
-from tokctl.render.console import console
+from tokctl.render.compare import comparison_answer, difference_rows, metric_rows
+from tokctl.render.latex import latex
+from tokctl.render.markdown import markdown
+from tokctl.render.terminal import console, show
 
 HOSTILE = (
     "low \x1b[31m\\input{/etc/passwd} $x^2_1$ 100% & <script>#~|` \u202elow\u0301 語 שלום [b]x[/b]"
@@ -44,7 +43,7 @@ def hostile() -> Comparison:
 def drawn(comparison: Comparison, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     stream = io.StringIO()
-    show(comparison, console(stream, color=False, is_terminal=False))
+    show(comparison_answer(comparison), console(stream, color=False, is_terminal=False))
     return stream.getvalue().splitlines()
 
 
@@ -110,7 +109,7 @@ def plain_latex(text: str) -> str:
 @settings(max_examples=15)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
 def test_no_text_commands_latex(text: str) -> None:
-    written = latex(compared(f"{HOSTILE}{text}"))
+    written = latex(comparison_answer(compared(f"{HOSTILE}{text}")))
     rest = plain_latex(written)
     assert not re.search(r"[\\$&#%_~^<>|\"'`]", rest)
     # Braces of the writer's own, which are balanced in every line.
@@ -121,7 +120,7 @@ def test_no_text_commands_latex(text: str) -> None:
 @settings(max_examples=15)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
 def test_no_text_breaks_markdown_tables(text: str) -> None:
-    written = markdown(compared(f"{HOSTILE}{text}"))
+    written = markdown(comparison_answer(compared(f"{HOSTILE}{text}")))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", written)
     widths: list[int] = []
     for line in written.splitlines():

@@ -13,7 +13,7 @@ from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
-    from tokctl.analysis.comparison import Comparison, Trained
+    from tokctl.analysis.comparison import Trained
     from tokctl.analysis.texts import Text
     from tokctl.model import Recipe
     from tokctl.sources import Source
@@ -93,7 +93,7 @@ def compare(
             "choose spaces or unicode; a word to explain is named by --word",
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
-    form = _form(json=json, markdown=markdown, latex=latex)
+    form = paging.form(json=json, markdown=markdown, latex=latex)
     if model and (algo or vocab):
         raise TokctlError(
             "--algo and --vocab are for training, and -m names models that are trained",
@@ -102,7 +102,7 @@ def compare(
     inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
     inputs += [entry.partition("=")[2] for entry in lang or []]
     inputs += sources.lists
-    others = [f"--{form}"] if form != "text" else []
+    others = [f"--{form}"] if form else []
     report = reports.asked(
         world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
@@ -141,7 +141,9 @@ def compare(
     if report:
         reports.write_comparison(world, report, result, named)
     else:
-        _write(world, result, form, pages=not no_pager)
+        from tokctl.render.compare import comparison_answer
+
+        paging.write(world, comparison_answer(result), form or "text", pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")
@@ -155,24 +157,10 @@ def _explain(world: World, name: str, *, as_json: bool) -> int:
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
 
     found = list(DEFINITIONS.values()) if name == "all" else [definition_of(name)]
-    if as_json:
-        import orjson
+    from tokctl.render.compare import definitions_answer
 
-        data = [entry.to_dict() for entry in found]
-        world.stdout.write(orjson.dumps({"definitions": data}, option=orjson.OPT_APPEND_NEWLINE))
-    else:
-        from tokctl.render.definitions import show_definitions
-
-        paging.draw(world, lambda console: show_definitions(console, found), pages=False)
+    paging.write(world, definitions_answer(found), "json" if as_json else "text", pages=False)
     return ExitCode.DONE
-
-
-def _form(**asked: bool) -> str:
-    """Which output was asked for; `text` without any."""
-    names = [name for name, wanted in asked.items() if wanted]
-    if len(names) > 1:
-        raise TokctlError(f"--{names[0]} and --{names[1]} are two outputs", "choose one of them")
-    return names[0] if names else "text"
 
 
 def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
@@ -251,26 +239,6 @@ def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":
     if any(tokenizer.vocab_size > detail for tokenizer in trained.values()):
         return trained
     return {key: tokenizer for key, tokenizer in trained.items() if key[1] == detail}
-
-
-def _write(world: World, result: "Comparison", form: str, *, pages: bool) -> None:
-    if form == "json":
-        import orjson
-
-        world.stdout.write(orjson.dumps(result.to_dict(), option=orjson.OPT_APPEND_NEWLINE))
-    elif form == "markdown":
-        from tokctl.render.compare.markdown import markdown
-
-        world.stdout.write(markdown(result).encode())
-    elif form == "latex":
-        from tokctl.render.compare.latex import latex
-
-        world.stdout.write(latex(result).encode())
-    else:
-        from tokctl.render.compare import show
-
-        paging.draw(world, lambda console: show(result, console), pages=pages)
-    world.stdout.flush()
 
 
 @dataclass(frozen=True)

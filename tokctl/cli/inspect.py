@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,7 +13,7 @@ from tokctl.wording import listed as joined
 
 if TYPE_CHECKING:
     from tokctl.analysis.health import Health
-    from tokctl.render.inspect import Forms
+    from tokctl.render.document import Answer
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -78,6 +78,8 @@ def inspect(
     errors: options.InspectErrors = None,
     no_pager: options.InspectNoPager = False,
     as_json: options.InspectJson = False,
+    markdown: options.InspectMarkdown = False,
+    latex: options.InspectLatex = False,
     format: options.Format = "auto",  # noqa: A002
     text_field: options.TextField = None,
     include: options.Include = None,
@@ -91,10 +93,6 @@ def inspect(
     the longest tokens, the first and last merges, and checks."""
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
-    from tokctl.analysis.explain import file_facts, summarize
-    from tokctl.analysis.explain import rounds as rounds_of
-    from tokctl.render import inspect as render
-
     asked = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
     asked |= {"--word": word, "--token": token}
     questions = [name for name, value in asked.items() if value is not None]
@@ -110,7 +108,8 @@ def inspect(
     check_options(question, fail_on)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     inputs = [*arguments, *([model] if model else []), *sources.lists]
-    others = [*questions, *["--json"] * as_json]
+    asked_form = paging.form(json=as_json, markdown=markdown, latex=latex)
+    others = [*questions, *([f"--{asked_form}"] if asked_form else [])]
     report = reports.asked(
         world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
@@ -125,8 +124,13 @@ def inspect(
     if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
         sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
-    if watch and as_json:
-        raise TokctlError("--watch gives no JSON", "ask for a step: --state STEP --json")
+    if watch and asked_form:
+        name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
+        raise TokctlError(
+            f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}"
+        )
+    for_people = world.stdout_is_terminal or world.color == "always"
+    form = asked_form or ("text" if for_people else "plain")
     if watch:
         from tokctl.cli.watching import watch as watch_training
 
@@ -140,7 +144,10 @@ def inspect(
     if check:
         opened = sources.open(world, texts) if texts or listed else None
         health = health_of(tokenizer, opened, errors, limit)
-        _give(world, render.health(_name(world, path), health), as_json, pages=not no_pager)
+        from tokctl.render.inspect.model import health as answer_of
+
+        answer = answer_of(_name(world, path), health)
+        paging.write(world, answer, form, pages=not no_pager)
         fail_if_asked(health, fail_on)
         return None
 
@@ -156,25 +163,36 @@ def inspect(
         return found
 
     if recipe:
-        forms = render.recipe(tokenizer.model, file_facts(tokenizer))
+        from tokctl.analysis.explain import file_facts
+        from tokctl.render.inspect.model import recipe as recipe_answer
+
+        answer = recipe_answer(tokenizer.model, file_facts(tokenizer))
     elif rounds:
-        forms = render.rounds(rounds_of(tokenizer))
+        from tokctl.analysis.explain import rounds as rounds_of
+        from tokctl.render.inspect.training import rounds as rounds_answer
+
+        answer = rounds_answer(rounds_of(tokenizer))
     elif merges is not None or merges_of is not None:
-        forms = _merges(tokenizer, ":" if merges is None else merges, merges_of, limit)
+        answer = _merges(tokenizer, ":" if merges is None else merges, merges_of, limit)
     elif state is not None:
-        forms = _state(tokenizer, state, read, limit)
+        answer = _state(tokenizer, state, read, limit)
     elif pairs is not None:
-        forms = _pairs(tokenizer, pairs, read, limit)
+        answer = _pairs(tokenizer, pairs, read, limit)
     elif word is not None:
-        forms = render.word(tokenizer.explain(word, nbest))
+        from tokctl.render.inspect.words import word as word_answer
+
+        answer = word_answer(tokenizer.explain(word, nbest))
     elif token is not None:
         opened = sources.open(world, texts) if texts or listed else None
-        forms = _token(tokenizer, token, opened, errors, limit)
+        answer = _token(tokenizer, token, opened, errors, limit)
     elif use:
-        forms = _use(tokenizer, sources.open(world, texts), errors, limit)
+        answer = _use(tokenizer, sources.open(world, texts), errors, limit)
     else:
-        forms = render.summary(_name(world, path), summarize(tokenizer))
-    _give(world, forms, as_json, pages=not no_pager)
+        from tokctl.analysis.explain import summarize
+        from tokctl.render.inspect.model import summary
+
+        answer = summary(_name(world, path), summarize(tokenizer))
+    paging.write(world, answer, form, pages=not no_pager)
     return None
 
 
@@ -256,9 +274,9 @@ def _name(world: World, path: str | None) -> str:
     return path or world.environ["TOKCTL_MODEL"]
 
 
-def _merges(tokenizer: "Tokenizer", asked: str, token: str | None, limit: int | None) -> "Forms":
+def _merges(tokenizer: "Tokenizer", asked: str, token: str | None, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, merges_of
-    from tokctl.render import inspect as render
+    from tokctl.render.inspect.training import merges as merges_answer
 
     first, last = _steps(asked, len(tokenizer.merges))
     if token is not None:
@@ -270,7 +288,7 @@ def _merges(tokenizer: "Tokenizer", asked: str, token: str | None, limit: int | 
             f"--merges {asked} is empty: step {last} comes before step {first}",
             f"give the earlier step first: --merges {last}:{first}",
         )
-    return render.merges(records, len(tokenizer.merges), wanted, limit)
+    return merges_answer(records, len(tokenizer.merges), wanted, limit)
 
 
 def _steps(asked: str, total: int) -> tuple[int, int | None]:
@@ -290,27 +308,27 @@ def _steps(asked: str, total: int) -> tuple[int, int | None]:
 Read = Callable[[], Iterable[tuple[bytes, int]]]
 
 
-def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Forms":
+def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, state_words
     from tokctl.analysis.explain.history import check_step
-    from tokctl.render import inspect as render
+    from tokctl.render.inspect.training import state as state_answer
 
     check_step(tokenizer, step)  # before the texts are read
     words = state_words(tokenizer, step, read())
     merge = merge_records(tokenizer, step, step)[0] if step else None
-    return render.state(step, merge, words, limit)
+    return state_answer(step, merge, words, limit)
 
 
-def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Forms":
+def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, pair_counts
     from tokctl.analysis.explain.history import check_step
-    from tokctl.render import inspect as render
+    from tokctl.render.inspect.training import pairs as pairs_answer
 
     check_step(tokenizer, step)  # before the texts are read
     found = pair_counts(tokenizer, step, read())
     following = step < len(tokenizer.merges)
     merge = merge_records(tokenizer, step + 1, step + 1)[0] if following else None
-    return render.pairs(found, merge, limit)
+    return pairs_answer(found, merge, limit)
 
 
 def _token(
@@ -319,43 +337,25 @@ def _token(
     texts: "Sequence[Source] | None",
     errors: str,
     limit: int | None,
-) -> "Forms":
+) -> "Answer":
     from tokctl.analysis.explain import segmented, token_use
-    from tokctl.render import inspect as render
+    from tokctl.render.inspect.tokens import token as token_answer
 
     history = tokenizer.token_history(token)
     if texts is None:
-        return render.token(history, limit)
+        return token_answer(history, limit)
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))
-    return render.token(history, limit, use)
+    return token_answer(history, limit, use)
 
 
 def _use(
     tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
-) -> "Forms":
+) -> "Answer":
     from tokctl.analysis.explain import segmented, text_use
-    from tokctl.render import inspect as render
+    from tokctl.render.inspect.tokens import use as use_answer
 
     found = segmented(tokenizer, texts, errors)
-    return render.use(text_use(tokenizer, found, limit), limit)
-
-
-def _give(world: World, forms: "Forms", as_json: bool, *, pages: bool) -> None:
-    """Writes the answer: as JSON, for a terminal, or as lines for a pipe. On a terminal what is
-    longer than the screen is shown page by page, if `pages`."""
-    if as_json:
-        _write_json(world, forms.data())
-        return
-    if not world.stdout_is_terminal and world.color != "always":
-        world.stdout.write(forms.lines().encode())
-        return
-    paging.draw(world, forms.show, pages=pages)
-
-
-def _write_json(world: World, data: dict[str, Any]) -> None:
-    import orjson
-
-    world.stdout.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))
+    return use_answer(text_use(tokenizer, found, limit), limit)
 
 
 def check_options(question: str | None, fail_on: str | None) -> None:

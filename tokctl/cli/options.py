@@ -1077,6 +1077,10 @@ InspectNoPager = Annotated[
     _answer("--no-pager", _NO_PAGER),
 ]
 InspectJson = Annotated[bool, _answer("--json", "The answer as one JSON document.")]
+InspectMarkdown = Annotated[bool, _answer("--markdown", "The answer as Markdown.")]
+InspectLatex = Annotated[
+    bool, _answer("--latex", "The answer as LaTeX, its tables with the package booktabs.")
+]
 Check = Annotated[
     bool,
     _question(

@@ -4,34 +4,68 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.cli.world import World
+    from tokctl.render.document import Answer
 
 #: What `less` is asked for where the environment does not say: leave at once what fits on one
 #: screen, let colours through, keep the text on the screen; and output is UTF-8.
 _MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
 
 
-def draw(world: World, show_on: Callable[[Any], None], *, pages: bool) -> None:
-    """Writes to stdout what `show_on` prints on a console, as wide and as coloured as stdout
-    takes it; what is longer than a terminal's screen page by page, if `pages`."""
-    from tokctl.render.console import console
+def form(**wanted: bool) -> str | None:
+    """The form that was asked for, by the names of the options; None without any."""
+    names = [name for name, is_wanted in wanted.items() if is_wanted]
+    if len(names) > 1:
+        raise TokctlError(f"--{names[0]} and --{names[1]} are two outputs", "choose one of them")
+    return names[0] if names else None
+
+
+def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
+    """Writes an answer to stdout.
+
+    Args:
+        form: `json`, `markdown`, `latex`, `plain` (a tab between fields), or `text`, for people.
+    """
+    if form == "text":
+        draw(world, answer, pages=pages)
+    elif form == "json":
+        world.stdout.write(answer.json())
+    elif form == "plain":
+        world.stdout.write(answer.plain().encode())
+    elif form == "markdown":
+        from tokctl.render.markdown import markdown
+
+        world.stdout.write(markdown(answer).encode())
+    else:
+        from tokctl.render.latex import latex
+
+        world.stdout.write(latex(answer).encode())
+    world.stdout.flush()
+
+
+def draw(world: World, answer: Answer, *, pages: bool) -> None:
+    """Writes an answer to stdout for people, as wide and as coloured as stdout takes it; what is
+    longer than a terminal's screen page by page, if `pages`."""
+    from tokctl.render.terminal import console, show
 
     terminal = world.stdout_is_terminal
     stream = StringIO()
-    show_on(console(stream, color=world.wants_color(terminal), is_terminal=terminal))
+    on = console(stream, color=world.wants_color(terminal), is_terminal=terminal)
+    show(answer, on)
     # Rich fills the rows of tables with spaces up to the width of the last column.
     lines = (line.rstrip() for line in stream.getvalue().split("\n"))
     text = "\n".join(lines).encode()
-    if not (pages and show(world, text)):
+    if not (pages and page(world, text)):
         world.stdout.write(text)
 
 
-def show(world: World, text: bytes) -> bool:
+def page(world: World, text: bytes) -> bool:
     """Shows a text in the pager. False where it is not wanted or does not work: stdout is no
     terminal, or a dumb one; the text fits on the screen; `$PAGER` is empty or `cat`, or can't
     be started. Nothing has been written then."""

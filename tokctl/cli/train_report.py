@@ -29,7 +29,7 @@ def report(
         return
     from tokctl.render import steps as shown_steps
     from tokctl.render import summary
-    from tokctl.render.console import console
+    from tokctl.render.terminal import console
 
     terminal = world.stderr_is_terminal
     to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tokctl.model import Merge, Round
-from tokctl.render.console import visible
+from tokctl.render.visible import visible
 
 #: Dropped pieces of one round that are shown.
 _DROPPED = 5

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.model import Merge, Round, TrainingRecord
-from tokctl.render.console import visible
+from tokctl.render.visible import visible
 from tokctl.sources.corpora import Corpus
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from unicodedata import combining
 
 from textual.content import Content
 
-from tokctl.render.console import BACKGROUNDS, visible
+from tokctl.render.visible import BACKGROUNDS, visible
 
 #: What the step has just made: colour for those who see it, heavy bars for all.
 _NEW = "bold black on #f2c14e"

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tokctl.errors import TokctlError
-from tokctl.render.console import visible
+from tokctl.render.visible import visible
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
+from tokctl.render import compare as rows
 from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
-from tokctl.render.compare import rows
-from tokctl.render.console import drawn, visible
-from tokctl.render.inspect.summary import check_rows, summary_facts
+from tokctl.render.inspect.model import check_rows, summary_facts
+from tokctl.render.visible import drawn, visible
 from tokctl.wording import times
 
 if TYPE_CHECKING:

@@ -1,30 +1,180 @@
-"""What a comparison says, as rows of text: the same for terminals and for Markdown."""
+"""What a comparison says, once for all forms: a document, the rows of its tables, and its notes
+in words (which the page has, too); and what metrics are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tokctl.analysis.comparison.measuring import RESAMPLES
 from tokctl.analysis.comparison.results import (
     Comparison,
     Interval,
     ModelReport,
+    ModelSegmentation,
     SweepPoint,
     WordStory,
 )
-from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
-from tokctl.render.console import drawn
+from tokctl.analysis.comparison.samples import align
+from tokctl.analysis.metrics import METRICS, Absent, Definition, Figure, Metric
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Bullets,
+    CutReason,
+    CutWords,
+    ExplainedWord,
+    Figures,
+    Gap,
+    Heading,
+    Inline,
+    Legend,
+    Paragraph,
+    Segmentations,
+    Span,
+    facts,
+)
+from tokctl.render.visible import safe
 from tokctl.wording import plural, times
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
 #: The sign, which is as wide as a plus.
 MINUS = "\u2212"
-LEGEND = "↑ more is better, ↓ less is better, * best of its row"
-
 POINTS = "pp: percentage points; % otherwise: of the baseline's figure"
 
 #: A label, and one cell per model.
 Row = tuple[str, list[str]]
+
+
+def comparison_answer(comparison: Comparison) -> Answer:
+    """All of a comparison."""
+    return Answer("compare", "Comparison", lambda: _blocks(comparison), data=comparison.to_dict)
+
+
+def _blocks(comparison: Comparison) -> Iterator[Block]:
+    models = tuple(safe(model.name) for model in comparison.models)
+    yield Paragraph(safe(headline(comparison)))
+    if comparison.findings:
+        yield _heading("What the figures say")
+        yield Bullets(tuple(map(safe, comparison.findings)))
+    yield _heading("Metrics")
+    yield _figures("metric", models, metric_rows(comparison))
+    yield Legend()
+    yield from _notes(notes(comparison))
+    others, lines = difference_rows(comparison)
+    if lines:
+        yield _heading(f"Against {comparison.baseline}, the baseline")
+        yield _figures("metric", map(safe, others), lines)
+        yield from _notes(difference_notes(comparison))
+    if lines := interval_rows(comparison):
+        yield _heading("95% intervals over lines")
+        yield _figures("metric", models, lines)
+        yield from _notes([RESAMPLED])
+    if lines := speed_rows(comparison):
+        yield _heading("Speed here")
+        yield _figures("", models, lines)
+        yield from _notes([speed_note(comparison)])
+    for name in SWEEP_TABLES if comparison.sweep else ():
+        yield from _sweep(comparison, metric_named(name))
+    if lacking := sweep_notes(comparison):
+        yield Bullets(tuple(map(safe, lacking)), style="dim")
+    if comparison.languages:
+        for name, title in LANGUAGE_TABLES:
+            yield _heading(title.format(reference=comparison.languages.reference))
+            yield _figures("language", models, language_rows(comparison, name))
+        yield from _notes(language_notes(comparison))
+    if by_text := text_rows(comparison):
+        yield _heading("Bytes per token, by text")
+        yield _figures("text", models, by_text)
+    yield from _sentences(comparison, models)
+    yield from _stories(comparison)
+    if len(models) > 1:
+        yield from _of_pairs(comparison, models)
+
+
+def _heading(text: str) -> Heading:
+    return Heading(safe(text), "bold underline")
+
+
+def _notes(lines: Iterable[str]) -> Iterator[Paragraph]:
+    return (Paragraph(safe(line), "dim") for line in lines)
+
+
+#: Verdicts, by what a cell ends with.
+_VERDICTS = {"*": "best", "better ": "better", "worse  ": "worse", "unclear": "unclear"}
+
+
+def _figures(label: str, models: Iterable[str], lines: Sequence[Row]) -> Figures:
+    return Figures(
+        label, tuple(models), tuple((name, tuple(map(_figure, row))) for name, row in lines)
+    )
+
+
+def _figure(cell: str) -> Span:
+    return Span(cell, next((name for end, name in _VERDICTS.items() if cell.endswith(end)), ""))
+
+
+def _sweep(comparison: Comparison, metric: Metric) -> Iterator[Block]:
+    """The figure by size and model, each with a bar; the longest bar of all models is the
+    highest figure."""
+    yield _heading(f"{metric.label} {'↓↑'[metric.higher_is_better]} by vocabulary size")
+    models, lines = sweep_rows(comparison, metric.name)
+    numbers = {
+        (point.model, f"{point.asked:,}"): figure
+        for point in comparison.sweep
+        if not isinstance(figure := point.figures[metric.name], Absent)
+    }
+    highest = max(numbers.values(), default=0) or 1
+    shares = tuple(
+        tuple(numbers.get((model, size), 0) / highest for model in models) for size, _ in lines
+    )
+    yield replace(_figures("ids", map(safe, models), lines), shares=shares)
+
+
+def _sentences(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block]:
+    if comparison.samples:
+        yield _heading("Sentences, with the number of tokens")
+    for number, sample in enumerate(comparison.samples):
+        if number:
+            yield Gap()
+        columns = tuple(map(tuple, align(sample.segmentations)))
+        yield Segmentations(sample.text, models, _tokens(sample.segmentations), columns)
+
+
+def _tokens(cuts: Iterable[ModelSegmentation]) -> tuple[tuple[str, ...], ...]:
+    return tuple(cut.shown for cut in cuts)
+
+
+def _stories(comparison: Comparison) -> Iterator[Block]:
+    if not comparison.stories:
+        return
+    yield _heading("Words, and why they are cut so")
+    for number, story in enumerate(comparison.stories):
+        if number:
+            yield Gap()
+        cuts = tuple(
+            CutReason(
+                safe(cut.segmentation.model),
+                cut.segmentation.shown,
+                safe(cut.reason),
+                [(f"with {size:,} ids", other.shown) for size, other in cut.elsewhere],
+            )
+            for cut in story.cuts
+        )
+        yield ExplainedWord(story.word, story_title(story), cuts)
+    yield from _notes([COUNTED])
+
+
+def _of_pairs(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block]:
+    yield _heading("Words that are cut most differently")
+    words = tuple(
+        (word.word, word.count, _tokens(word.segmentations)) for word in comparison.disagreements
+    )
+    yield CutWords(models, words, ("none (words of more than 100 bytes are left out)", "None."))
+    yield _heading("Vocabulary overlap (Jaccard index)")
+    yield _figures("", models, matrix_rows(comparison, comparison.overlap))
+    yield _heading("Agreement on boundaries inside words (F1)")
+    yield _figures("", models, matrix_rows(comparison, comparison.agreement))
 
 
 def headline(comparison: Comparison) -> str:
@@ -37,11 +187,6 @@ def headline(comparison: Comparison) -> str:
         f"{what}: {many}{plural(total.characters, 'character')}, {plural(total.words, 'word')}, "
         f"{plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
     )
-
-
-def safe(text: str) -> str:
-    """A sentence that a terminal can show: control characters escaped, spaces left alone."""
-    return " ".join(map(drawn, text.split(" ")))
 
 
 def metric_rows(comparison: Comparison) -> list[Row]:
@@ -320,3 +465,34 @@ def _partly(comparison: Comparison) -> list[str]:
         f"hold {_some(names)}, which by themselves have none"
         for names in dict.fromkeys(lacking.values())
     ]
+
+
+#: What is said of a figure that nothing is better about.
+_BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}
+
+
+def definitions_answer(definitions: Sequence[Definition]) -> Answer:
+    """What metrics are: formula, unit, what is better, source, when it misleads."""
+    return Answer(
+        "compare",
+        "Metrics",
+        lambda: _definitions(definitions),
+        data=lambda: {"definitions": [entry.to_dict() for entry in definitions]},
+    )
+
+
+def _definitions(definitions: Sequence[Definition]) -> Iterator[Block]:
+    for place, definition in enumerate(definitions):
+        if place:
+            yield Gap()
+        title: list[Inline] = [Span(definition.name, "bold")]
+        if definition.label != definition.name:
+            title.append(Span(f"  {definition.label}", "dim"))
+        yield Paragraph(title)
+        found = [
+            ("formula", definition.formula),
+            ("unit", f"{definition.unit}; {_BETTER[definition.better]}"),
+            ("source", definition.source or ""),
+            ("misleads", definition.misleads),
+        ]
+        yield facts((label, text) for label, text in found if text)

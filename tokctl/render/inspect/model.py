@@ -1,0 +1,627 @@
+"""What a model is: at a glance, its recipe stage by stage, its health."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
+from tokctl.analysis.health import Example, Finding, Health
+from tokctl.analysis.metrics import space_mark
+from tokctl.model import FilledRecipe, Recipe, TrainingRecord
+from tokctl.model.parts import AddedToken, Part
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Column,
+    Content,
+    Flow,
+    Gap,
+    Heading,
+    Inline,
+    Paragraph,
+    Record,
+    Span,
+    Table,
+    facts,
+)
+from tokctl.render.inspect.training import (
+    merge_data,
+    merge_rows,
+    merges_table,
+    rounds_data,
+    rounds_rows,
+    rounds_table,
+    scored,
+)
+from tokctl.render.inspect.words import added_data
+from tokctl.render.visible import brief, readable, visible
+from tokctl.wording import plural
+
+# A model at a glance.
+
+#: Columns of the longest bar.
+_BAR = 30
+#: The greatest length that a terminal is shown by itself.
+_EACH = 16
+_BY_LENGTH = "tokens by length"
+#: Names that one line of a check shows.
+_NAMES = 8
+
+
+def summary(name: str, found: Summary) -> Answer:
+    """The model of the file `name` at a glance."""
+    return Answer(
+        "inspect",
+        f"Tokenizer: {name}",
+        lambda: _summary_blocks(name, found),
+        lambda: _summary_records(name, found),
+        lambda: _summary_data(found),
+    )
+
+
+def _summary_blocks(name: str, summary: Summary) -> Iterator[Block]:
+    yield facts(_labels_once(summary_facts(summary)), title=visible(name))
+    for title, counts in _counted(summary):
+        yield Heading(title)
+        yield _bars(_together(counts) if title.startswith(_BY_LENGTH) else counts)
+    yield Heading(f"longest tokens, in {summary.unit}")
+    yield facts((f"{length:,}", brief(token)) for token, length in summary.longest)
+    for title, values in _best(summary):
+        yield Heading(title)
+        yield facts((value, brief(token)) for token, value in values)
+    for title, merges in _merges(summary):
+        yield Heading(title)
+        yield merges_table(merges)
+    if summary.rounds:
+        yield Heading("rounds of the training")
+        yield rounds_table(summary.rounds)
+    yield Heading("checks")
+    yield facts(check_rows(summary.checks, summary))
+
+
+def _bars(counts: Sequence[tuple[str, int]]) -> Table:
+    """Bars as long as the counts, at least a sliver where there is any."""
+    columns = (Column(fold=True), Column(right=True), Column(style="cyan", is_drawing=True))
+    most = max((count for _, count in counts), default=1) or 1
+    rows = [
+        [key, f"{count:,}", "█" * round(_BAR * count / most) or ("▏" if count else "")]
+        for key, count in counts
+    ]
+    return Table(columns, rows)
+
+
+def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
+    """Parts with a title and an empty line between them."""
+    yield "model", visible(name)
+    yield from summary_facts(summary)
+    for title, counts in _counted(summary):
+        yield from _part(title, ((key, str(count)) for key, count in counts))
+    longest = ((brief(token), str(length)) for token, length in summary.longest)
+    yield from _part(f"longest tokens ({summary.unit})", longest)
+    for title, values in _best(summary):
+        yield from _part(title, ((brief(token), value) for token, value in values))
+    for title, merges in _merges(summary):
+        yield from _part(title, merge_rows(merges, brief))
+    if summary.rounds:
+        yield from _part("rounds of the training", rounds_rows(summary.rounds, examples=False))
+    yield from _part("checks", check_rows(summary.checks, summary))
+
+
+def _part(title: str, rows: Iterable[Record]) -> Iterator[Record]:
+    yield ()
+    yield (title,)
+    yield from rows
+
+
+def _summary_data(summary: Summary) -> dict[str, Any]:
+    checks = summary.checks
+    return {
+        **_source_data(summary.source),
+        "recipe": summary.recipe.to_dict(),
+        "training": summary.training,
+        "obstacle": summary.obstacle,
+        "differences": summary.differences,
+        "vocab_size": summary.vocab_size,
+        "merges": summary.merges,
+        "special": summary.special,
+        "added": list(map(added_data, summary.added)),
+        "kinds": summary.kinds,
+        "places": summary.places,
+        "contents": summary.contents,
+        "scripts": summary.scripts,
+        "lengths": {
+            "unit": summary.unit,
+            "tokens": {str(length): count for length, count in summary.lengths.items()},
+        },
+        "longest": [{"token": name, "length": length} for name, length in summary.longest],
+        "first_merges": list(map(merge_data, summary.first_merges)),
+        "last_merges": list(map(merge_data, summary.last_merges)),
+        "frequent": [{"token": name, "count": count} for name, count in summary.frequent],
+        "highest": [{"token": name, "score": score} for name, score in summary.highest],
+        "lowest": [{"token": name, "score": score} for name, score in summary.lowest],
+        "rounds": rounds_data(summary.rounds),
+        "checks": {
+            "unreachable": checks.reach.unreachable,
+            "undecided": checks.reach.undecided,
+            "trials": checks.reach.trials,
+            "duplicates": checks.duplicates,
+            "holes": [],
+            "two_places": checks.two_places,
+            "remade": checks.remade,
+        },
+    }
+
+
+def _source_data(source: FileFacts) -> dict[str, Any]:
+    return {
+        "format": source.format,
+        "origin": source.origin and source.origin._asdict(),
+        "companions": source.companions,
+    }
+
+
+def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """What a model is and where it came from: names and values for people."""
+    recipe = summary.recipe
+    yield from source_facts(summary.source)
+    yield "algorithm", f"{recipe.traits.title}, recipe {visible(recipe.name)}"
+    yield "vocabulary", f"{plural(summary.vocab_size, 'id')}{_merges_known(summary)}"
+    yield from added_facts(summary.special.items(), summary.added)
+    yield from recipe_facts(recipe, trained=summary.training is not None)
+    refused = f"Hugging Face refuses it: {readable(summary.obstacle or '')}"
+    loaded = "Hugging Face loads it, with the same ids"
+    if summary.differences:
+        what = "; ".join(map(readable, summary.differences))
+        loaded = f"Hugging Face loads it, and ids can differ: it can't hold {what}"
+    yield "elsewhere", refused if summary.obstacle else loaded
+    if summary.training:
+        yield from training_facts(recipe, summary.training)
+    else:
+        yield "trained on", "not known: the file does not say"
+
+
+def _merges_known(summary: Summary) -> str:
+    if summary.merges is not None:
+        return f", {plural(summary.merges, 'merge')}"
+    return ", ranked; merges follow from that" if summary.recipe.has_ranks else ""
+
+
+def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    yield "tokens by origin", list(summary.kinds.items())
+    yield "tokens by place in the word", list(summary.places.items())
+    yield "tokens by content", list(summary.contents.items())
+    yield "tokens by script", list(summary.scripts.items())
+    lengths = [(str(length), count) for length, count in summary.lengths.items()]
+    yield f"{_BY_LENGTH} in {summary.unit}", lengths
+
+
+def _together(lengths: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Great lengths by powers of two, 17 to 32 and so on, so that a terminal can show them."""
+    found: dict[str, int] = {}
+    for name, count in lengths:
+        length = int(name)
+        if length > _EACH:
+            least = 1 << (length - 1).bit_length() - 1
+            name = f"{least + 1:,} to {2 * least:,}"
+        found[name] = found.get(name, 0) + count
+    return list(found.items())
+
+
+def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Tokens with what they were chosen by."""
+    if summary.frequent:
+        counts = [(token, str(count)) for token, count in summary.frequent]
+        yield "most frequent tokens in training", counts
+    for title, pieces in (
+        ("pieces with the highest scores", summary.highest),
+        ("pieces with the lowest scores", summary.lowest),
+    ):
+        if pieces:
+            yield title, [(token, scored(score)) for token, score in pieces]
+
+
+def _merges(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
+    if summary.first_merges:
+        yield "first merges", summary.first_merges
+    if summary.last_merges:
+        yield "last merges", summary.last_merges
+
+
+def check_rows(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
+    """What was checked, and what was found."""
+    reach = checks.reach
+    if reach.undecided:
+        yield "unreachable tokens", f"{reach.undecided:,} undecided after {reach.trials:,} trials"
+    else:
+        yield "unreachable tokens", _listed(reach.unreachable)
+    yield "duplicates", _listed([" = ".join(names) for names in checks.duplicates])
+    yield "holes in ids", f"none: 0 to {summary.vocab_size - 1}, checked when the file was read"
+    if mark := summary.recipe.marker.text or space_mark(summary.recipe):
+        how = f"one with {visible(mark)} and one without"
+        yield "texts with two tokens", f"{checks.two_places:,}, {how}"
+    if summary.merges is not None:
+        yield "tokens made twice", f"{checks.remade:,}" if checks.remade else "none"
+    yield "more checks", "--check, with a text or without"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    some = ", ".join(brief(name) for name in names[:_NAMES])
+    return f"{len(names):,}: {some}" + (", …" if len(names) > _NAMES else "")
+
+
+# The recipe.
+
+#: Characters of an option's value that people are shown; rules out of a SentencePiece
+#: model have some hundred thousand.
+_LONGEST_VALUE = 400
+#: Special and other added tokens that are listed.
+_FEW = 12
+
+_MARKERS = {
+    "none": "no word marker",
+    "end": "the symbol {} after each word",
+    "end-fused": "{} on the last symbol of each word",
+    "start": "the symbol {} before each word",
+    "continuation": "{} on every symbol but the first of a word",
+}
+
+_SCORES = {
+    "count": "the pair with the highest count",
+    "likelihood": "the pair with the highest count(ab) / (count(a) count(b))",
+}
+
+_TIES = {
+    "first-seen": "of equals the one seen first",
+    "rewritten-last": "of equals the one seen first, rewritten words moved to the end",
+    "lowest-id": "of equals the one with the lowest ids",
+}
+
+_SEGMENTATIONS = {
+    "merges": "merges by rank, the earliest learned first",
+    "replay": "merges replayed in the order learned",
+    "ranks": "any two neighbours that spell a token merge, the token of the lowest rank first",
+    "longest-match": "the longest token first, from left to right",
+    "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
+    "lookup": "each pre-token is looked up whole",
+    "symbols": "one token per character",
+}
+
+
+def _labels_once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """A label that repeats is left out."""
+    last = None
+    for label, text in pairs:
+        yield "" if label == last else label, text
+        last = label
+
+
+def recipe(model: FilledRecipe, source: FileFacts) -> Answer:
+    """A model's recipe, stage by stage; as JSON, every field of it."""
+    return Answer(
+        "inspect",
+        "Recipe",
+        lambda: [facts(_labels_once(_whole_recipe(model, source)))],
+        lambda: _whole_recipe(model, source),
+        lambda: model.recipe.to_dict() | _source_data(source),
+    )
+
+
+def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str, str]]:
+    """What each stage does, in the order of the stages; one entry for each part of a stage.
+
+    Args:
+        trained: by tokctl: other files don't say how their tokens were chosen.
+    """
+    yield from _parts("normalized", recipe.normalizers)
+    yield from _parts("split", recipe.pre_tokenizers)
+    if not recipe.pre_tokenizers:
+        yield "split", "not at all: a text is one pre-token"
+    if not recipe.looks_up_pre_tokens:
+        yield "symbols", f"{recipe.units}, {_marked(recipe)}"
+    if trained:
+        yield from _choice(recipe)
+    yield "encoded", _encoded(recipe)
+    yield "unknown", _unknown(recipe)
+    yield from _parts("around", recipe.post_processors)
+    yield from _parts("decoded", recipe.decoders)
+
+
+def _marked(recipe: Recipe) -> str:
+    kind, mark = recipe.marker
+    if not mark and (space := space_mark(recipe)):
+        return f"{visible(space)} for each space"
+    return _MARKERS[kind].format(visible(mark))
+
+
+def _parts(label: str, parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
+    for part in parts:
+        yield label, f"{part_text(part)} ({part.family.kinds[part.kind].about})"
+
+
+def part_text(part: Part) -> str:
+    """A part's text form for people; values of great length are cut."""
+    changed = part.to_dict()
+    del changed["kind"]
+    if all(len(str(value)) <= _LONGEST_VALUE for value in changed.values()):
+        text = str(part)
+        # Patterns, templates and JSON are read by their spaces; in other values a space
+        # could go unseen.
+        spaced = part.kind in ("split", "template") or text.startswith("{")
+        return readable(text) if spaced else visible(text)
+    values = []
+    for name, value in changed.items():
+        cut = len(str(value)) > _LONGEST_VALUE
+        shown = readable(str(value)[: 24 if cut else None])
+        values.append(f"{name} {shown}" + (f"… ({len(value):,} characters)" if cut else ""))
+    return f"{part.kind} with {', '.join(values)}"
+
+
+def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """How the training chose the tokens."""
+    ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
+    if recipe.traits.learns_merges:
+        yield "merged", f"{_SCORES[recipe.score]}; {ties}"
+    elif recipe.traits.has_scores:
+        yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
+    else:
+        what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
+        yield "chosen", f"the most frequent {what}; of equals the one seen first"
+
+
+def _encoded(recipe: Recipe) -> str:
+    text = _SEGMENTATIONS[recipe.segmentation]
+    if recipe.whole_words:
+        text = f"a pre-token that is a token stays whole; else {text}"
+    if recipe.precision == "single" and recipe.traits.has_scores:
+        text += ", sums in single precision"
+    return text
+
+
+def _unknown(recipe: Recipe) -> str:
+    if recipe.byte_fallback:
+        text = "a character without a token becomes the tokens of its bytes"
+        lacking = recipe.unk_token and f", or {visible(recipe.unk_token)} where one is missing"
+        return text + (lacking or "")
+    if recipe.unk_token is None:
+        if recipe.is_byte_level:
+            return "never: every byte has a token"
+        return "an error: there is no unknown token"
+    name = visible(recipe.unk_token)
+    if recipe.looks_up_pre_tokens:
+        text = f"a pre-token without a token is {name}"
+    elif not recipe.matches_longest or recipe.unknown == "char":
+        text = f"a character without a token is {name}"
+        if recipe.fuse_unknown:
+            text += "; several side by side are one"
+    else:
+        text = f"a word with a stretch that no token fits is {name}"
+    if recipe.max_input_chars is not None and recipe.matches_longest:
+        text += f"; a word of over {plural(recipe.max_input_chars, 'character')} too"
+    return text
+
+
+def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
+    """What the training read, and what it was asked for."""
+    read = f"{plural(record.documents, 'document')}, {plural(record.bytes, 'byte')}"
+    yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
+    if record.sample is not None:
+        yield "sample", f"{record.sample:g} of the lines, seed {record.seed}"
+    if record.weights:
+        few = ", ".join(record.weights[:8]) + (", …" if len(record.weights) > 8 else "")
+        yield "weights", f"{few}, of the documents in their order"
+    counted = f"{plural(record.pre_tokens, 'pre-token')}, {record.distinct_pre_tokens:,} distinct"
+    if record.count_scale != 1:
+        counted += f"; counts are {record.count_scale:,} times the weighted ones"
+    yield "counted", counted
+    asked = f"{record.vocab_size:,} ids"
+    if record.min_count > 1:
+        asked += f", pre-tokens from {record.min_count:,} occurrences"
+    if record.min_frequency > 1:
+        asked += f", pairs from {record.min_frequency:,} occurrences"
+    if record.max_token_length is not None:
+        asked += f", tokens up to length {record.max_token_length:,}"
+    if record.coverage is not None:
+        asked += f", characters that cover {record.coverage:g} of the text"
+    if record.alphabet_limit is not None:
+        asked += f", an alphabet of {record.alphabet_limit:,} at most"
+    if record.initial_alphabet:
+        asked += f", with {brief(record.initial_alphabet)} in the alphabet"
+    yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
+    if record.extended:
+        yield "went on from", f"a model of {record.extended:,} ids"
+    if record.pruned_from is not None:
+        yield "pruned", f"from {record.pruned_from:,} ids"
+
+
+def _exhausted(recipe: Recipe) -> str:
+    if recipe.traits.learns_merges:
+        return "no pair was left"
+    return f"the text gave no more {'pieces' if recipe.traits.has_scores else 'tokens'}"
+
+
+def _whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str, str]]:
+    """A model's recipe with its name, its file, its added tokens and its training."""
+    recipe, training = model.recipe, model.training
+    yield "recipe", visible(recipe.name)
+    yield from source_facts(source)
+    yield "algorithm", recipe.algorithm
+    yield from recipe_facts(recipe, trained=training is not None)
+    others = (token for token in model.added if not token.special)
+    yield from added_facts(model.special_ids.items(), others)
+    if training is not None:
+        yield from training_facts(recipe, training)
+
+
+def source_facts(source: FileFacts) -> Iterator[tuple[str, str]]:
+    """The file's format, where the model came from before, and what came with it."""
+    if source.format is not None:
+        yield "format", source.title
+    if source.origin is not None and source.is_converted:
+        name = source.origin.name
+        title = readable(source.origin_title)
+        yield "origin", f"{title}, {readable(name)}" if name else title
+    if source.companions:
+        few = ", ".join(map(brief, source.companions[:_FEW]))
+        more = len(source.companions) - _FEW
+        yield "companions", few + (f", … {more:,} more" if more > 0 else "")
+
+
+def added_facts(
+    special: Iterable[tuple[str, int]], added: Iterable[AddedToken]
+) -> Iterator[tuple[str, str]]:
+    """The special tokens, and the others that are found before the model segments."""
+    yield "special", _named(list(special)) or "none"
+    if others := [(token.text, token.id) for token in added]:
+        yield "found first", _named(others)
+
+
+def _named(tokens: Sequence[tuple[str, int]]) -> str:
+    few = ", ".join(f"{brief(token)} ({id_})" for token, id_ in tokens[:_FEW])
+    return few + (f", … {len(tokens) - _FEW:,} more" if len(tokens) > _FEW else "")
+
+
+# The health of a model: what was found, the worst first; what passed; what was not checked.
+
+#: Marks and styles; each mark stands beside its word, for those who see no colour.
+_MARKS = {
+    "error": ("✗ error", "bold red"),
+    "warning": ("! warning", "bold yellow"),
+    "info": ("· info", "bold cyan"),
+    "passed": ("✓ passed", "bold green"),
+    "not made": ("- not made", "dim"),
+}
+_WIDEST = max(len(mark) for mark, _ in _MARKS.values())
+#: Bytes of a token that are written out beside it.
+_MOST_BYTES = 8
+
+
+def health(name: str, report: Health) -> Answer:
+    """The health of the model of the file `name`."""
+    return Answer(
+        "inspect",
+        f"Health of {name}",
+        lambda: _health_blocks(name, report),
+        lambda: _health_records(name, report),
+        report.to_dict,
+    )
+
+
+def _health_blocks(name: str, health: Health) -> Iterator[Block]:
+    yield Paragraph(["Health of ", readable(name)], "bold")
+    if health.texts:
+        what = plural(len(health.texts.names), "text")
+        if health.texts.documents != len(health.texts.names):
+            what += f" of {plural(health.texts.documents, 'document')}"
+        sizes = f"{health.texts.bytes:,} bytes, {plural(health.texts.tokens, 'token')}"
+        yield Paragraph(f"on {what}: {sizes}", "dim")
+    rows: list[list[Content]] = []
+    for finding in health.findings:
+        rows += [["", ""], [_mark(finding.severity), _headline(finding)]]
+        said = " ".join(part for part in (finding.what, finding.detail) if part)
+        rows.append(["", readable(said)])
+        if finding.examples:
+            rows.append(["", _examples(finding)])
+        if finding.severity != "info":
+            rows.append(["", Span(f"→ {finding.why}", "dim")])
+    if health.passed:
+        passed = ", ".join(finding.name + _undecided(finding) for finding in health.passed)
+        rows += [["", ""], [_mark("passed"), passed]]
+    by_reason: dict[str, list[str]] = {}
+    for check in health.not_made:
+        by_reason.setdefault(check.reason, []).append(check.name)
+    if by_reason:
+        rows.append(["", ""])
+    first: Content = _mark("not made")
+    for reason, checks in by_reason.items():
+        rows.append([first, Span(f"{', '.join(checks)}: {readable(reason)}", "dim")])
+        first = ""
+    yield Table((Column(width=_WIDEST), Column(fold=True)), rows)
+    yield Gap()
+    yield Paragraph(["Verdict: ", _mark(health.verdict), f"; {_tally(health)}"], "bold")
+    yield Paragraph("docs/health.md says of each check what to do.", "dim")
+
+
+def _mark(name: str) -> Span:
+    return Span(*_MARKS[name])
+
+
+def _headline(finding: Finding) -> Content:
+    what = f"  {finding.count:,} of {finding.of:,} {finding.things}"
+    return [Span(finding.name, "bold"), what, _undecided(finding)]
+
+
+def _undecided(finding: Finding) -> str:
+    return f" ({finding.undecided:,} undecided)" if finding.undecided else ""
+
+
+def _examples(finding: Finding) -> Flow:
+    entries = list(map(_example, finding.examples))
+    # Of a text's tokens each is shown once, however often it is counted.
+    more = finding.count - len(entries) if finding.things != "tokens of the text" else 0
+    if more > 0:
+        entries.append([Span(f"… {more:,} more", "dim")])
+    return Flow(entries)
+
+
+def _example(one: Example) -> list[Inline]:
+    id_ = [] if one.id is None else [Span(f"#{one.id} ", "dim")]
+    notes = [note for note in (_bytes(one), readable(one.note)) if note]
+    return [
+        *id_,
+        Span(brief(one.token), "cyan"),
+        Span(f" ({'; '.join(notes)})" if notes else "", "dim"),
+    ]
+
+
+def _bytes(one: Example) -> str:
+    """The bytes of a token whose spelling does not show them."""
+    plain = all(0x20 <= byte < 0x7F for byte in one.data)
+    if one.id is None or plain or one.token.encode("utf-8", "surrogatepass") == one.data:
+        return ""
+    return one.data[:_MOST_BYTES].hex(" ") + (" …" if len(one.data) > _MOST_BYTES else "")
+
+
+def _health_records(name: str, health: Health) -> Iterator[Record]:
+    """Lines that begin with what they are; the verdict comes last."""
+    yield ["model", visible(name), str(health.vocab_size)]
+    if health.texts:
+        sizes = [str(health.texts.bytes), str(health.texts.tokens)]
+        yield ["texts", str(len(health.texts.names)), *sizes]
+    for finding in health.findings:
+        yield [finding.severity, *_finding_fields(finding)]
+        for one in finding.examples:
+            id_ = "-" if one.id is None else str(one.id)
+            yield [
+                "example",
+                finding.name,
+                id_,
+                visible(one.token),
+                one.data.hex(),
+                readable(one.note),
+            ]
+    for finding in health.passed:
+        yield ["passed", *_finding_fields(finding)]
+    for check in health.not_made:
+        yield ["not made", check.name, readable(check.reason)]
+    yield ["verdict", health.verdict, _tally(health)]
+
+
+def _finding_fields(finding: Finding) -> list[str]:
+    numbers = [str(finding.count), str(finding.of), finding.things, str(finding.undecided)]
+    return [finding.name, *numbers]
+
+
+def _tally(health: Health) -> str:
+    found = [
+        plural(sum(one.severity == severity for one in health.findings), *words)
+        for severity, words in (
+            ("error", ("error",)),
+            ("warning", ("warning",)),
+            ("info", ("note",)),
+        )
+    ]
+    passed = f"{plural(len(health.passed), 'check')} passed"
+    return ", ".join([*found, passed, f"{len(health.not_made):,} not made"])

@@ -1,0 +1,403 @@
+"""How a word is split, and why not otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tokctl.analysis.explain import (
+    Candidate,
+    Explanation,
+    FoundWord,
+    Leftover,
+    LookedUpWord,
+    Match,
+    MatchedWord,
+    MergedWord,
+    MergeStep,
+    Path,
+    PathPiece,
+    ScoredWord,
+    Word,
+)
+from tokctl.model.parts import AddedToken
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Column,
+    Content,
+    Gap,
+    Inline,
+    Paragraph,
+    Record,
+    Span,
+    Table,
+    segments,
+    text_or_bytes,
+)
+from tokctl.render.inspect.training import decimal, merge_data, number, scored
+from tokctl.render.visible import brief, decoded, names, visible
+from tokctl.wording import percent, plural
+
+#: Losing pairs that a terminal is shown at each step.
+_LOSERS = 5
+#: Tokens of one state, or of one path, that a terminal is shown.
+_TOKENS = 200
+
+
+def word(explanation: Explanation) -> Answer:
+    """How the words of a text are split."""
+    return Answer(
+        "inspect",
+        "How a word is split",
+        lambda: _blocks(explanation),
+        lambda: _records(explanation),
+        lambda: {
+            # A text from the command line can hold bytes that are not UTF-8.
+            "word": text_or_bytes(explanation.text.encode("utf-8", "surrogateescape")),
+            "segmentation": explanation.segmentation,
+            "normalized": explanation.normalized,
+            "words": [
+                {"pre_token": text_or_bytes(word.data)}
+                | _data(word)
+                | {"tokens": word.tokens, "ids": word.ids}
+                for word in explanation.words
+            ],
+        },
+    )
+
+
+def _blocks(explanation: Explanation) -> Iterator[Block]:
+    if explanation.normalized is not None:
+        normalized = Span(brief(explanation.normalized), "not dim")
+        yield Paragraph(["normalized  ", normalized], "dim")
+    if not explanation.words:
+        nothing = "The pre-tokenizer leaves nothing of this text: it has no tokens."
+        yield Paragraph(nothing if explanation.text else "An empty text has no tokens.")
+    for place, word in enumerate(explanation.words):
+        if place or explanation.normalized is not None:
+            yield Gap()
+        title = f"{brief(visible(decoded(word.data)))}  "
+        yield Paragraph([title, *segments(word.tokens, _TOKENS)], "bold")
+        match word:
+            case MergedWord():
+                yield from _merged_blocks(word)
+            case MatchedWord():
+                yield from _matched_blocks(word)
+            case ScoredWord():
+                yield from _scored_blocks(word)
+            case LookedUpWord():
+                yield from _looked_up_blocks(word)
+            case FoundWord():
+                how = f"  an added token, found {how_found(word.added)}, before the model segments"
+                yield Paragraph(how, "dim")
+
+
+def _records(explanation: Explanation) -> Iterator[Record]:
+    """Each line says first what it is: `normalized` (the text, where that changes it),
+    `word` (each pre-token), what its kind of model has to say, and `tokens`."""
+    if explanation.normalized is not None:
+        yield "normalized", visible(explanation.normalized)
+    for word in explanation.words:
+        yield "word", visible(decoded(word.data))
+        match word:
+            case MergedWord():
+                yield from _merged_records(word)
+            case MatchedWord():
+                yield from _matched_records(word)
+            case ScoredWord():
+                yield from _scored_records(word)
+            case LookedUpWord():
+                yield from _looked_up_records(word)
+            case FoundWord():
+                yield "added", visible(word.added.text), f"found {how_found(word.added)}"
+        yield "tokens", names(word.tokens)
+
+
+def _data(word: Word) -> dict[str, Any]:
+    match word:
+        case MergedWord():
+            return _merged_data(word)
+        case MatchedWord():
+            return {"matches": word.matches, "failure": word.failure}
+        case ScoredWord():
+            return {"paths": word.paths}
+        case LookedUpWord():
+            return {"unit": word.unit, "lookups": word.lookups}
+        case FoundWord():
+            return {"added": added_data(word.added)}
+
+
+# Words that are segmented by merges.
+
+_WHOLE = "it is a token, and stays whole: no merge is tried"
+
+
+def _merged_blocks(word: MergedWord) -> Iterator[Block]:
+    if word.whole:
+        yield Paragraph(f"  {_WHOLE}", "dim")
+        return
+    rows: list[list[Content]] = [
+        ["", Span(f"{brief(character)} has no token", "dim"), segments(tokens, _TOKENS)]
+        for character, tokens in word.fallbacks
+    ]
+    rows.append(["", Span("symbols", "dim"), segments(word.symbols, _TOKENS)])
+    rows += [_step_cells(word, step) for step in word.steps]
+    yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
+    for rest in word.leftovers:
+        pair = f"{brief(rest.left)} + {brief(rest.right)}"
+        why = Span(f"  {_why_not(word, rest, brief)}", "dim")
+        yield Paragraph(["  not merged: ", pair, why], "dim")
+
+
+def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
+    merge = step.merge
+    times = f", {len(step.places)} times" if len(step.places) > 1 else ""
+    pair: list[Inline] = [f"{brief(merge.left)} + {brief(merge.right)}{times}"]
+    if merge.count is not None:
+        pair.append(Span(f"\ncount {merge.count:,}", "dim"))
+    if merge.score is not None:
+        pair.append(Span(f"\nscore {merge.score} ≈ {decimal(merge)}", "dim"))
+    # Each merge in front of a place has moved it one to the left.
+    made = [place - earlier for earlier, place in enumerate(step.places)]
+    tokens = segments(step.state, _TOKENS, made)
+    if step.losers:
+        tokens.append(Span(f"\nlater: {_losers(word, step.losers)}", "dim"))
+    return [f"{merge.step:,}", pair, tokens]
+
+
+def _losers(word: MergedWord, losers: Sequence[Candidate]) -> str:
+    label = "rank" if word.ranked else "step"
+    pairs = [
+        f"{brief(pair.left)} + {brief(pair.right)} ({label} {pair.step:,})"
+        for pair in losers[:_LOSERS]
+    ]
+    if len(losers) > _LOSERS:
+        pairs.append(f"{len(losers) - _LOSERS} more")
+    return ", ".join(pairs)
+
+
+def _why_not(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> str:
+    if rest.reason == "unknown":
+        lacking = dict.fromkeys(map(name, rest.lacks))
+        return f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not in the alphabet"
+    if rest.reason == "passed":
+        return f"came up after step {rest.step:,}, which merges them"
+    if word.ranked:
+        return "no token is spelled so"
+    why = "never merged in training"
+    if other := rest.instead:
+        pair = f"{name(other.left)} + {name(other.right)}"
+        why += f"; {name(other.token)} is made of {pair} at step {other.step:,}"
+    return why
+
+
+def _merged_records(word: MergedWord) -> Iterator[Record]:
+    """Lines that begin with `whole`, `bytes`, `symbols`, `step` or `rank`, `rest`."""
+    if word.whole:
+        yield "whole", _WHOLE
+        return
+    for character, tokens in word.fallbacks:
+        yield "bytes", visible(character), names(tokens)
+    yield "symbols", names(word.symbols)
+    label = "rank" if word.ranked else "step"
+    for step in word.steps:
+        merge = step.merge
+        figures = [] if word.ranked else [number(merge.count)]
+        figures += [] if merge.score is None else [str(merge.score)]
+        pair = names((merge.left, merge.right))
+        yield label, str(merge.step), pair, visible(merge.token), *figures, names(step.state)
+    for rest in word.leftovers:
+        yield "rest", names((rest.left, rest.right)), _why_not(word, rest, visible)
+
+
+def _merged_data(word: MergedWord) -> dict[str, Any]:
+    steps = [
+        {
+            "merge": merge_data(step.merge),
+            "places": step.places,
+            "later": step.losers,
+            "state": step.state,
+        }
+        for step in word.steps
+    ]
+    rests = [
+        asdict(rest) | {"instead": rest.instead and merge_data(rest.instead)}
+        for rest in word.leftovers
+    ]
+    return {
+        "whole": word.whole,
+        "ranked": word.ranked,
+        "symbols": word.symbols,
+        "byte_fallback": [{"text": text, "tokens": tokens} for text, tokens in word.fallbacks],
+        "steps": steps,
+        "not_merged": rests,
+    }
+
+
+# Words that are segmented by longest match.
+
+
+def _matched_blocks(word: MatchedWord) -> Iterator[Block]:
+    rows: list[list[Content]] = [
+        [brief(match.stretch), "no token fits: unknown"]
+        if match.token is None
+        else [segments([match.token], 1), _tried(match, brief)]
+        for match in word.matches
+    ]
+    if rows:
+        yield Table((Column(fold=True), Column(fold=True, style="dim")), rows)
+    if word.failure:
+        yield Paragraph(f"{_failure(word)}.")
+
+
+def _matched_records(word: MatchedWord) -> Iterator[Record]:
+    """Lines that begin with `match` or `unknown`."""
+    for match in word.matches:
+        found = "-" if match.token is None else visible(match.token)
+        yield "match", visible(match.stretch), found, _tried(match, visible)
+    if word.failure:
+        yield "unknown", _failure(word)
+
+
+def _tried(match: Match, name: Callable[[str], str]) -> str:
+    if not match.longer_count:
+        return "nothing longer is left"
+    longer = list(map(name, match.longer))
+    if match.longer_count > len(longer):
+        longer.insert(1, "…")
+    return f"no token: {', '.join(longer)}"
+
+
+def _failure(word: MatchedWord) -> str:
+    failure = word.failure
+    assert failure is not None
+    if failure.reason == "too-long":
+        return (
+            f"{plural(failure.characters, 'character')}; words of more than {failure.limit:,} "
+            "are unknown as a whole"
+        )
+    where = "nothing fits" if failure.rest == word.data.decode() else "nothing fits the rest"
+    return f"{where}, {visible(failure.rest)}: the whole word is unknown"
+
+
+# Words that are segmented by the scores of pieces.
+
+
+def _scored_blocks(word: ScoredWord) -> Iterator[Block]:
+    taken, *others = word.paths
+    rows: list[list[Content]] = [
+        [scored(piece.score), *_piece_cells(piece)] for piece in taken.pieces
+    ]
+    if len(taken.pieces) > 1:
+        rows.append([scored(taken.score), Span("in all", "dim"), ""])
+    yield Table((Column(right=True), Column(fold=True), Column(fold=True, style="dim")), rows)
+    if taken.probability is not None:
+        share = percent(taken.probability, 2)
+        yield Paragraph(f"{share} of all ways to write it, by probability", "dim")
+    if not others:
+        yield Paragraph("There is no other way.", "dim")
+        return
+    and_share = "" if taken.probability is None else ", and their probability"
+    yield Paragraph(f"The next best, and how much less{and_share}:", "dim")
+    yield Table(
+        (Column(right=True), Column(right=True), Column(fold=True)),
+        [
+            [
+                f"-{scored(path.behind)}",
+                "" if path.probability is None else percent(path.probability, 2),
+                segments(path_names(path), _TOKENS),
+            ]
+            for path in others
+        ],
+    )
+    if taken.probability is not None:
+        rest = 1 - sum(path.probability or 0 for path in word.paths)
+        if rest > 1e-6:
+            left = f"All other ways together have {percent(rest, 2)}; --nbest N shows more."
+            yield Paragraph(left, "dim")
+
+
+def _piece_cells(piece: PathPiece) -> list[Content]:
+    if piece.token is not None:
+        return [segments([piece.token], 1), ""]
+    if piece.fallback:
+        note = f"{brief(piece.text)} has no piece: its bytes, and the penalty"
+        return [segments(piece.fallback, _TOKENS), note]
+    return [brief(piece.text), "no piece: the penalty"]
+
+
+def _scored_records(word: ScoredWord) -> Iterator[Record]:
+    """`piece` (text, token, score) of the path that is taken, `total` (score, probability), and
+    `other` paths (score, how much less that is, tokens, probability). A probability is that
+    among all paths; there is none in models with user-defined pieces."""
+    taken, *others = word.paths
+    for piece in taken.pieces:
+        found = names(piece.fallback) or "-"
+        if piece.token is not None:
+            found = visible(piece.token)
+        yield "piece", visible(piece.text), found, scored(piece.score)
+    yield "total", scored(taken.score), *_probability(taken)
+    for path in others:
+        tokens = names(path_names(path))
+        yield "other", scored(path.score), scored(path.behind), tokens, *_probability(path)
+
+
+def _probability(path: Path) -> list[str]:
+    return [] if path.probability is None else [f"{path.probability:.4g}"]
+
+
+def path_names(path: Path) -> list[str]:
+    """A path's tokens; unknown characters as themselves."""
+    found: list[str] = []
+    for piece in path.pieces:
+        found += [piece.token or piece.text] if not piece.fallback else piece.fallback
+    return found
+
+
+# Words and characters that are looked up, and added tokens.
+
+
+def _looked_up_blocks(word: LookedUpWord) -> Iterator[Block]:
+    rows: list[list[Content]] = []
+    for lookup in word.lookups[:_TOKENS]:
+        if lookup.token is None:
+            rows.append([brief(lookup.text), f"unknown: {_missing(word)}"])
+        else:
+            count = "" if lookup.count is None else f"counted {plural(lookup.count, 'time')}"
+            rows.append([segments([lookup.token], 1), count])
+    yield Table((Column(fold=True), Column(fold=True, style="dim")), rows)
+    if len(word.lookups) > _TOKENS:
+        yield Paragraph(f"… {len(word.lookups) - _TOKENS:,} more", "dim")
+
+
+def _looked_up_records(word: LookedUpWord) -> Iterator[Record]:
+    """What is looked up: its text, token and count, or why there is none."""
+    for lookup in word.lookups:
+        if lookup.token is None:
+            yield "lookup", visible(lookup.text), "-", _missing(word)
+        else:
+            yield "lookup", visible(lookup.text), visible(lookup.token), number(lookup.count)
+
+
+def _missing(word: LookedUpWord) -> str:
+    return f"none of the {plural(word.size, word.unit)} that have a token"
+
+
+def how_found(token: AddedToken) -> str:
+    """Where an added token is found."""
+    parts = ["where the caller allows it" if token.special else "always"]
+    parts.append("in the normalized text" if token.normalized else "in the text as given")
+    if token.single_word:
+        parts.append("between no word characters")
+    strips = {"left": token.strip_left, "right": token.strip_right}
+    sides = [side for side, strip in strips.items() if strip]
+    if sides:
+        parts.append(f"with the white space on the {' and '.join(sides)}")
+    return ", ".join(parts)
+
+
+def added_data(token: AddedToken) -> dict[str, Any]:
+    """An added token for JSON."""
+    return {name: getattr(token, name) for name in AddedToken.__annotations__}

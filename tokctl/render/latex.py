@@ -1,0 +1,176 @@
+"""Documents as LaTeX: sections with tables, to be put into a document of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Bullets,
+    Content,
+    Flow,
+    Heading,
+    Legend,
+    Paragraph,
+    Span,
+    Table,
+    Tokens,
+    Tree,
+    on_paper,
+)
+from tokctl.render.visible import BAR, drawn, safe
+
+_PREAMBLE = """\
+% Written by tokctl COMMAND. Needs \\usepackage{booktabs,array}, and LuaLaTeX or XeLaTeX with a font
+% that has the characters of the texts."""
+
+#: What LaTeX would take for a command, and what stands for it; and signs of ours.
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "'": r"\textquotesingle{}",
+        "`": r"\textasciigrave{}",
+        "-": r"{-}",  # two of them would be a dash
+        "\u2191": r"$\uparrow$",
+        "\u2193": r"$\downarrow$",
+        "\u2212": r"$-$",
+        "\u2013": r"\textendash{}",
+        "\u2022": r"\textbullet{}",
+        "\u00d7": r"$\times$",
+        BAR: r"\,\textbar{}\,\allowbreak{}",
+        "\u2423": r"\textvisiblespace{}",
+    }
+)
+
+
+#: Nodes and levels of a tree that are written; LaTeX nests no more than four lists.
+_NODES, _LEVELS = 200, 3
+
+
+def latex(answer: Answer) -> str:
+    """Sections, without the preamble of a document."""
+    parts = [text for block in on_paper(answer) if (text := _block(block))]
+    return "\n\n".join([_PREAMBLE.replace("COMMAND", answer.command), *parts]) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return rf"\section*{{{_plain(text)}}}"
+        case Paragraph(content, style):
+            return _inline([Span(content, style)] if isinstance(content, str) else content)
+        case Legend():
+            return _plain(block.text.format("bold is"))
+        case Bullets(lines):
+            return _items(f"{{}}{_plain(line)}" for line in lines)
+        case Table():
+            return _table(block)
+        case Tree():
+            return _tree(block)
+    return ""
+
+
+def _items(lines: Iterable[str]) -> str:
+    items = "\n".join(rf"\item {line}" for line in lines)
+    return f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}"
+
+
+def _tree(tree: Tree) -> str:
+    """Nested lists."""
+    lines: list[str] = []
+    last = -1
+    for depth, node in tree.upper(min(max(2, tree.levels(_NODES)), _LEVELS)):
+        lines += [r"\begin{itemize}"] * (depth - last) + [r"\end{itemize}"] * (last - depth)
+        lines.append(rf"\item {{}}{_inline(tree.label(node))}")
+        last = depth
+    return "\n".join([*lines, *[r"\end{itemize}"] * (last + 1)])
+
+
+def _table(table: Table) -> str:
+    lines = [
+        rf"\begin{{tabular}}{{{_columns(table)}}}",
+        r"\toprule",
+        *([_line([_plain(column.name) for column in table.columns]), r"\midrule"] * table.has_head),
+        *(_line(list(map(_inline, row))) for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines)
+
+
+#: Characters of a cell from which on its column is folded, and the share of a line that such
+#: columns take together.
+_LONG, _SHARE = 24, 0.62
+
+
+def _columns(table: Table) -> str:
+    """Numbers end at the same place, and columns of text with long cells are folded; but not
+    the labels of a table of numbers."""
+    right = [column.right for column in table.columns]
+    if all(right[1:]):
+        return "".join("r" if is_right else "l" for is_right in right)
+    cells = zip(*table.rows, strict=True) if table.rows else [()] * len(right)
+    long = [
+        not is_right and any(_length(cell) > _LONG for cell in column)
+        for is_right, column in zip(right, cells, strict=True)
+    ]
+    width = _SHARE / max(sum(long), 1)
+    folded = rf">{{\raggedright\arraybackslash}}p{{{width:.2f}\linewidth}}"
+    return "".join(
+        "r" if is_right else folded if is_long else "l"
+        for is_right, is_long in zip(right, long, strict=True)
+    )
+
+
+def _length(content: Content) -> int:
+    match content:
+        case str():
+            return len(content)
+        case Span(text):
+            return len(text)
+        case Tokens(tokens):
+            return len(BAR.join(tokens))
+        case Flow(entries):
+            return sum(_length(entry) + 2 for entry in entries)
+    return sum(map(_length, content))
+
+
+def _line(cells: Sequence[str]) -> str:
+    # An opening bracket behind the end of a line would be taken for its argument.
+    return "{}" + " & ".join(cells) + r" \\"
+
+
+def _inline(content: Content) -> str:
+    match content:
+        case str():
+            return _plain(content)
+        case Tokens(tokens):
+            return rf"\texttt{{{_plain(BAR.join(drawn(token) for token in tokens))}}}"
+        case Flow(entries):
+            return "; ".join(map(_inline, entries))
+        case Span(text, "best"):
+            return rf"\textbf{{{_plain(text.removesuffix('*'))}}}"
+        case Span(text, style) if "bold" in style:
+            return rf"\textbf{{{_plain(text)}}}"
+        case Span(text):
+            return _plain(text)
+    return "".join(map(_inline, content)).strip()
+
+
+def _plain(text: str) -> str:
+    """Text that LaTeX sets as it is."""
+    return safe(text).translate(_ESCAPES)

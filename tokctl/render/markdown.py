@@ -1,0 +1,100 @@
+"""Documents as Markdown, with tables as GitHub draws them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Bullets,
+    Content,
+    Flow,
+    Heading,
+    Legend,
+    Paragraph,
+    Span,
+    Table,
+    Tokens,
+    Tree,
+    on_paper,
+)
+from tokctl.render.visible import BAR, drawn, safe
+
+#: Nodes and levels of a tree that are written.
+_NODES, _LEVELS = 200, 12
+
+
+def markdown(answer: Answer) -> str:
+    """The whole document."""
+    parts = [f"# {_plain(answer.title)}"]
+    parts += [text for block in on_paper(answer) if (text := _block(block))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"## {_plain(text)}"
+        case Paragraph(content, style):
+            return _inline([Span(content, style)] if isinstance(content, str) else content)
+        case Legend():
+            return _plain(block.text.format("bold is"))
+        case Bullets(lines):
+            return "\n".join(f"- {_plain(line)}" for line in lines)
+        case Table():
+            return _table(block)
+        case Tree():
+            depth = min(max(2, block.levels(_NODES)), _LEVELS)
+            return "\n".join(
+                f"{'  ' * level}- {_inline(block.label(node))}"
+                for level, node in block.upper(depth)
+            )
+    return ""
+
+
+def _table(table: Table) -> str:
+    ruler = ["---:" if column.right else "---" for column in table.columns]
+    lines: list[Sequence[str]] = [[_plain(column.name) for column in table.columns], ruler]
+    lines += [list(map(_inline, row)) for row in table.rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _inline(content: Content) -> str:
+    match content:
+        case str():
+            return _plain(content)
+        case Tokens(tokens):
+            return _code(tokens)
+        case Flow(entries):
+            return "; ".join(map(_inline, entries))
+        case Span(text, "best"):
+            return f"**{text.removesuffix('*')}**"
+        case Span(text, style) if "bold" in style and text.strip():
+            inner = text.strip()
+            before, after = text[: text.index(inner)], text[text.index(inner) + len(inner) :]
+            return f"{before}**{_plain(inner)}**{after}"
+        case Span(text):
+            return _plain(text)
+    return "".join(map(_inline, content)).strip()
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown takes as it is, on one line."""
+    shown = re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", safe(text))
+    # What GitHub would make a link of, and what begins a list, a ruler or a block of code.
+    shown = re.sub(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", r"\\", shown, flags=re.IGNORECASE)
+    shown = re.sub(r"^(\d+(?=[.)]( |$))|(?=[-=])|(?=\+( |$)))", r"\1\\", shown)
+    return f"&#32;{shown[1:]}" if shown.startswith(" ") else shown
+
+
+def _code(tokens: Sequence[str]) -> str:
+    """Tokens as code, a bar between them: the box-drawing one, which ends no cell."""
+    text = BAR.join(drawn(token) for token in tokens).replace("|", "\\|")
+    if not text:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
