@@ -15,11 +15,11 @@ FILES = sorted(
 UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
-    "core/src/encode/ids_cache/fours.rs": "ids are written into a list's spare room",
+    "core/src/encode/cache/short.rs": "ids are written into a list's spare room",
     "core/src/large_pages.rs": "tells the system to make large pages; changes no contents",
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
-    "core/src/encode/turns_x86.rs": "the same turns at merging, compiled for AVX2",
+    "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
     "python/src/collector.rs": "Python's collector is paused and started again",
     "python/src/given_ids.rs": "lists of ints are read without an object for each item",
     "python/src/id_array.rs": "the buffer protocol is made of pointers",

@@ -9,7 +9,12 @@ use std::mem::MaybeUninit;
 /// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
 /// bytes gave `ids`: what is not used in the end is never touched.
 #[cold]
-pub(crate) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, usize), ids: usize) {
+pub(crate) fn reserve_projected(
+    out: &mut Vec<u32>,
+    next: usize,
+    (done, rest): (usize, usize),
+    ids: usize,
+) {
     if done == 0 || rest == 0 {
         return out.reserve(next);
     }
@@ -17,7 +22,7 @@ pub(crate) fn make_room(out: &mut Vec<u32>, next: usize, (done, rest): (usize, u
     // At least by half, so that a text whose end is unlike its start is not copied often.
     let more = more.saturating_add(more / 2).max(out.len());
     out.reserve_exact(next.saturating_add(more));
-    ask_for_start(out.spare_capacity_mut());
+    advise_start(out.spare_capacity_mut());
 }
 
 /// As much memory as is written to once gets large pages.
@@ -25,7 +30,7 @@ const MOST_ONCE: usize = 16 << 20;
 
 /// The same for memory that is written to once. Large pages are seldom memory that was used just
 /// now; in a virtual machine the host may have to find it first, which takes longer than they save.
-pub fn ask_for_start<T>(memory: &[MaybeUninit<T>]) {
+pub fn advise_start<T>(memory: &[MaybeUninit<T>]) {
     let most = MOST_ONCE / size_of::<T>().max(1);
     ask(&memory[..most.min(memory.len())]);
 }

@@ -11,6 +11,7 @@ pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
+mod jobs;
 pub mod large_pages;
 mod lock_free;
 pub mod measure;
@@ -20,14 +21,15 @@ mod packed;
 pub mod pattern;
 mod prefetch;
 pub mod pretokenize;
-mod split_mix;
+mod random;
 pub mod train;
 pub mod unicode;
 
 pub use error::{Error, Result};
+pub use jobs::Interrupt;
 
 /// More threads than this have never paid, and each costs memory.
-pub const MOST_THREADS: usize = 64;
+pub const MAX_THREADS: usize = 64;
 
 /// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
 /// forks at that moment would leave its child with it. To be called before there are threads.

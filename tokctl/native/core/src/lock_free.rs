@@ -13,7 +13,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::MOST_THREADS;
+use crate::MAX_THREADS;
 
 /// A place for one value.
 pub(crate) struct Slot<T> {
@@ -77,7 +77,7 @@ pub(crate) struct Pool<T>(Box<[Slot<T>]>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Pool((0..MOST_THREADS).map(|_| Slot::default()).collect())
+        Pool((0..MAX_THREADS).map(|_| Slot::default()).collect())
     }
 }
 
@@ -111,21 +111,21 @@ impl<T: Send> Pool<T> {
 
 impl<T: Send + Default> Pool<T> {
     /// One of the values, or a new one, which comes back when it is dropped.
-    pub fn lend(&self) -> Lent<'_, T> {
-        Lent {
+    pub fn acquire(&self) -> PoolGuard<'_, T> {
+        PoolGuard {
             value: ManuallyDrop::new(self.take().unwrap_or_default()),
             pool: self,
         }
     }
 }
 
-/// See [`Pool::lend`].
-pub(crate) struct Lent<'p, T: Send> {
+/// See [`Pool::acquire`].
+pub(crate) struct PoolGuard<'p, T: Send> {
     value: ManuallyDrop<Box<T>>,
     pool: &'p Pool<T>,
 }
 
-impl<T: Send> Deref for Lent<'_, T> {
+impl<T: Send> Deref for PoolGuard<'_, T> {
     type Target = T;
 
     #[inline(always)]
@@ -134,14 +134,14 @@ impl<T: Send> Deref for Lent<'_, T> {
     }
 }
 
-impl<T: Send> DerefMut for Lent<'_, T> {
+impl<T: Send> DerefMut for PoolGuard<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.value
     }
 }
 
-impl<T: Send> Drop for Lent<'_, T> {
+impl<T: Send> Drop for PoolGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: it is taken here alone, and what is dropped is not used afterwards.
         self.pool

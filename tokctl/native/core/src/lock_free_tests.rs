@@ -33,15 +33,15 @@ fn a_slot_has_one_value_or_none() {
 fn what_a_pool_has_no_room_for_is_dropped() {
     let alive = Arc::default();
     let pool = Pool::default();
-    for _ in 0..2 * MOST_THREADS {
+    for _ in 0..2 * MAX_THREADS {
         pool.put(Box::new(Counted::new(&alive)));
     }
-    assert_eq!(alive.load(Ordering::SeqCst), MOST_THREADS);
+    assert_eq!(alive.load(Ordering::SeqCst), MAX_THREADS);
     let mut seen = 0;
     pool.each(|_| seen += 1);
-    assert_eq!(seen, MOST_THREADS);
+    assert_eq!(seen, MAX_THREADS);
     drop(pool.take());
-    assert_eq!(alive.load(Ordering::SeqCst), MOST_THREADS - 1);
+    assert_eq!(alive.load(Ordering::SeqCst), MAX_THREADS - 1);
     drop(pool);
     assert_eq!(alive.load(Ordering::SeqCst), 0);
 }
@@ -49,8 +49,8 @@ fn what_a_pool_has_no_room_for_is_dropped() {
 #[test]
 fn what_is_lent_comes_back() {
     let pool = Pool::<Vec<u32>>::default();
-    pool.lend().push(7);
-    let (mut one, two) = (pool.lend(), pool.lend());
+    pool.acquire().push(7);
+    let (mut one, two) = (pool.acquire(), pool.acquire());
     assert_eq!((one.as_slice(), two.as_slice()), (&[7][..], &[][..]));
     one.push(8);
     drop(one);
@@ -65,7 +65,7 @@ fn threads_never_have_the_same_value() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..20_000 {
-                    *pool.lend() += 1;
+                    *pool.acquire() += 1;
                     pool.each(|_| ());
                 }
             });

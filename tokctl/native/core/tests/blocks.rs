@@ -103,7 +103,7 @@ fn blocks_leave_no_trace() {
 }
 
 /// The ids of a text without splitting, segmented part by part or as a whole.
-fn in_parts(tokens: &[&str], text: &str, in_parts: bool) -> Vec<u32> {
+fn by_words(tokens: &[&str], text: &str, by_words: bool) -> Vec<u32> {
     let tokens: Vec<_> = (1..)
         .zip(tokens)
         .map(|(id, text)| (text.as_bytes().to_vec(), id))
@@ -122,7 +122,7 @@ fn in_parts(tokens: &[&str], text: &str, in_parts: bool) -> Vec<u32> {
         fuse_unknown: true,
         byte_ids: None,
         whole: None,
-        in_parts,
+        by_words,
     };
     let none = PreTokenizer::default();
     let encoder = Encoder::new(Chain::default(), none, Segmenter::Merges(merging));
@@ -158,8 +158,8 @@ fn parts_of_a_sentence_are_segmented_as_the_whole() {
             })
             .collect();
         assert_eq!(
-            in_parts(&tokens, &text, true),
-            in_parts(&tokens, &text, false),
+            by_words(&tokens, &text, true),
+            by_words(&tokens, &text, false),
             "{text}"
         );
     }

@@ -98,7 +98,7 @@ fn encoder() -> Encoder {
             fuse_unknown: false,
             byte_ids: None,
             whole: None,
-            in_parts: false,
+            by_words: false,
         }),
     )
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::encode::{Collected, Encoding};
+use tokctl_core::encode::{BlockEncoder, Context, Cuts, IdSink};
 
 use crate::encoder::{offsets, Encoder};
 use crate::id_array::IdArray;
@@ -14,15 +14,16 @@ use crate::written_ids::cuts_named;
 
 /// The first text with a character that has no id: the line that it starts in, from 0, and its
 /// bytes.
-type Lacking<'py> = Option<(u64, Bound<'py, PyBytes>)>;
+type MissingId<'py> = Option<(u64, Bound<'py, PyBytes>)>;
 
-/// See `tokctl_core::encode::Collected`.
+/// See `tokctl_core::encode::{BlockEncoder, IdSink}`.
 #[pyclass(module = "tokctl._native")]
 pub struct IdCollector {
     encoder: Py<Encoder>,
     matchers: Option<Py<Matchers>>,
     threads: usize,
-    collected: Collected,
+    blocks: BlockEncoder,
+    sink: IdSink,
 }
 
 #[pymethods]
@@ -37,30 +38,32 @@ impl IdCollector {
         threads: usize,
         separator: Option<u32>,
     ) -> PyResult<Self> {
+        let cuts = cuts_named(cuts)?;
         Ok(IdCollector {
             encoder,
             matchers,
             threads,
-            collected: Collected::new(cuts_named(cuts)?, separator),
+            blocks: BlockEncoder::new(cuts),
+            sink: IdSink::new(cuts == Cuts::Lines, separator),
         })
     }
 
     /// Takes the next block of a text; with `last` the text ends there.
     #[pyo3(signature = (block, last=false))]
-    fn feed<'py>(&mut self, py: Python<'py>, block: &[u8], last: bool) -> PyResult<Lacking<'py>> {
+    fn feed<'py>(&mut self, py: Python<'py>, block: &[u8], last: bool) -> PyResult<MissingId<'py>> {
         let encoder = &self.encoder.get().inner;
         let matchers = self.matchers.as_ref().map(|matchers| &matchers.get().0);
-        let (threads, collected) = (self.threads, &mut self.collected);
-        let lacking = detached(py, |interrupt| {
-            let encoding = Encoding {
+        let (threads, blocks, sink) = (self.threads, &mut self.blocks, &mut self.sink);
+        let missing = detached(py, |interrupt| {
+            let context = Context {
                 encoder,
                 matchers,
                 threads,
                 interrupt,
             };
-            collected.feed(&encoding, block, last)
+            blocks.feed(&context, block, last, sink)
         })?;
-        Ok(lacking.map(|found| (found.line, PyBytes::new(py, &found.text))))
+        Ok(missing.map(|found| (found.line, PyBytes::new(py, &found.text))))
     }
 
     /// Takes whole documents.
@@ -68,18 +71,18 @@ impl IdCollector {
         let encoder = self.encoder.get();
         let matchers = self.matchers.as_ref().map(|matchers| matchers.get());
         let flat = encoder.flat_of(texts, self.threads, matchers, None, true)?;
-        self.collected.add(flat);
+        self.sink.add(flat);
         Ok(())
     }
 
     /// Documents that have ended, and whose ids were not taken.
     fn documents(&self) -> usize {
-        self.collected.documents()
+        self.sink.documents()
     }
 
     /// Their ids, and where those of each begin, as `Encoder.batch_array` has them.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
-        let flat = self.collected.take();
+        let flat = self.sink.take();
         let numbers = Arc::clone(&self.encoder.get().numbers);
         Ok((IdArray::of(flat.ids, numbers), offsets(py, &flat.ends)?))
     }

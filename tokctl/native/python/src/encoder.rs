@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, Flat, Ids, Rng, Rows, Segmenter, Unigram, CHUNK};
+use tokctl_core::encode::{self, ByteSink, Ids, RaggedIds, Rng, Segmenter, Unigram, CHUNK};
 use tokctl_core::model::{Units, NO_ID};
 use tokctl_core::Error;
 
@@ -119,7 +119,7 @@ impl Encoder {
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
     ) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
-        let Flat { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
+        let RaggedIds { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
         let offsets = offsets(texts.py(), &ends)?;
         let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.numbers));
         Ok((ids, offsets))
@@ -140,10 +140,12 @@ impl Encoder {
         let form = form_named(form)?;
         let py = texts.py();
         let flat = self.flat_of(texts, threads, matchers, None, false)?;
-        let rows = Rows { form, last_id };
-        let made = py.detach(|| rows.write(&flat)).map_err(to_python)?;
-        let ends = numbers(py, &made.ends)?;
-        Ok((PyBytes::new(py, &made.bytes), ends, made.lacking))
+        let mut sink = ByteSink::new(form, false, last_id);
+        let missing = py
+            .detach(|| sink.push_documents(&flat))
+            .map_err(to_python)?;
+        let ends = numbers(py, &sink.ends)?;
+        Ok((PyBytes::new(py, &sink.bytes), ends, missing))
     }
 
     /// Ids as little-endian numbers of `width` bytes (2 or 4), and how many there are.
@@ -323,7 +325,7 @@ impl Encoder {
         let matchers = matchers.map(|matchers| &matchers.0);
         let ids = detached(text.py(), |interrupt| {
             let text = read.as_ref();
-            let mut ids = Ids::new(self.inner.spares(), text.len());
+            let mut ids = Ids::new(self.inner.buffers(), text.len());
             (self.inner).ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
             Ok(ids)
         })?;
@@ -340,7 +342,7 @@ impl Encoder {
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'_, PyAny>>,
         strict: bool,
-    ) -> PyResult<Flat> {
+    ) -> PyResult<RaggedIds> {
         let read = self.reader(otherwise).read_all(texts)?;
         let matchers = matchers.map(|matchers| &matchers.0);
         let (flat, lacking) = detached(texts.py(), |interrupt| {

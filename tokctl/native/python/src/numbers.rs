@@ -4,7 +4,7 @@ use std::sync::{Mutex, TryLockError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
-use tokctl_core::encode::Flat;
+use tokctl_core::encode::RaggedIds;
 
 use crate::collector;
 
@@ -25,7 +25,7 @@ impl Numbers {
     }
 
     /// A list for each text.
-    pub fn lists<'py>(&self, py: Python<'py>, texts: &Flat) -> PyResult<Bound<'py, PyList>> {
+    pub fn lists<'py>(&self, py: Python<'py>, texts: &RaggedIds) -> PyResult<Bound<'py, PyList>> {
         let lists = PyList::empty(py);
         // Nothing but lists of ints comes into being here: walking them is no use.
         let _paused = collector::Paused::new(py);

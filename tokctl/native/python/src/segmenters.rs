@@ -86,7 +86,7 @@ fn merging<T: AsRef<[u8]>>(
     learned: Learned<T>,
 ) -> Result<Merging> {
     let name = how.segmentation.as_str();
-    let in_parts = match (name, units, marker) {
+    let by_words = match (name, units, marker) {
         ("merges", Units::Characters, Marker::None) => {
             can_cut(&learned.tokens, Some(&learned.merges))
         }
@@ -114,7 +114,7 @@ fn merging<T: AsRef<[u8]>>(
         fuse_unknown: how.fuse_unknown,
         whole: how.whole_words.then(|| words(&learned, None)),
         byte_ids: learned.byte_ids,
-        in_parts: in_parts && !how.whole_words && !unknown_is_ordinary,
+        by_words: by_words && !how.whole_words && !unknown_is_ordinary,
     })
 }
 

@@ -31,7 +31,7 @@ pub fn filled_bytes<'py>(
         let start = ffi::PyBytes_AsString(bytes.as_ptr());
         slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), size)
     };
-    large_pages::ask_for_start(place);
+    large_pages::advise_start(place);
     match fill(place) {
         true => Ok(bytes),
         // Not to be shown to anybody: some of its bytes are whatever stood there.

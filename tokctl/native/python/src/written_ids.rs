@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::encode::{Blocks, Cuts, Encoding, Form};
+use tokctl_core::encode::{BlockEncoder, ByteSink, Context, Cuts, Form};
 
 use crate::encoder::Encoder;
 use crate::errors::invalid;
@@ -13,16 +13,15 @@ use crate::matchers::Matchers;
 /// the line that it starts in, from 0, and its bytes.
 type Written<'py> = (Bound<'py, PyBytes>, u64, Option<(u64, Bound<'py, PyBytes>)>);
 
-/// See `tokctl_core::encode::Blocks`.
+/// See `tokctl_core::encode::{BlockEncoder, ByteSink}`.
 #[pyclass(module = "tokctl._native")]
 pub struct IdWriter {
     encoder: Py<Encoder>,
     matchers: Option<Py<Matchers>>,
     threads: usize,
-    blocks: Blocks,
-    /// What was written last; its memory is there for what comes next.
-    out: Vec<u8>,
-    ends: Vec<u64>,
+    blocks: BlockEncoder,
+    /// What was written last.
+    sink: ByteSink,
 }
 
 #[pymethods]
@@ -45,9 +44,8 @@ impl IdWriter {
             encoder,
             matchers,
             threads,
-            blocks: Blocks::new(cuts, form).ending_with(last_id),
-            out: Vec::new(),
-            ends: Vec::new(),
+            blocks: BlockEncoder::new(cuts),
+            sink: ByteSink::new(form, cuts == Cuts::Lines, last_id),
         })
     }
 
@@ -65,28 +63,25 @@ impl IdWriter {
         let block = block.get(start..end).unwrap_or_default();
         let encoder = &self.encoder.get().inner;
         let matchers = self.matchers.as_ref().map(|matchers| &matchers.get().0);
-        let (threads, blocks, out) = (self.threads, &mut self.blocks, &mut self.out);
-        out.clear();
-        let fed = detached(py, |interrupt| {
-            let encoding = Encoding {
+        let (threads, blocks, sink) = (self.threads, &mut self.blocks, &mut self.sink);
+        sink.clear();
+        let missing = detached(py, |interrupt| {
+            let context = Context {
                 encoder,
                 matchers,
                 threads,
                 interrupt,
             };
-            blocks.feed(&encoding, block, last, out)
+            blocks.feed(&context, block, last, sink)
         })?;
-        self.ends = fed.ends;
-        let lacking = fed.lacking.map(|found| {
-            let text = PyBytes::new(py, &found.text);
-            (found.line, text)
-        });
-        Ok((PyBytes::new(py, &self.out), fed.tokens, lacking))
+        let missing = missing.map(|found| (found.line, PyBytes::new(py, &found.text)));
+        Ok((PyBytes::new(py, &sink.bytes), sink.tokens, missing))
     }
+
     /// Of lines in a packed form: how many ids stand before the end of each line, of those that
     /// `feed` gave last; 64-bit numbers in the processor's order.
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        numbers(py, &self.ends)
+        numbers(py, &self.sink.ends)
     }
 
     /// Bytes that were fed and not yet encoded.

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::counts::Counts;
-use super::pieces::{ends_of_pieces, in_threads};
 use super::spilling::{finish, Limit, Tally};
 use super::table::Adder;
 use crate::error::Result;
+use crate::jobs::{Jobs, Worker};
 use crate::normalize::{Chain, Edges};
-use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, PreTokenizer};
-use crate::MOST_THREADS;
+use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_cut, PreTokenizer};
+use crate::MAX_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
 pub(super) const PIECE: usize = 64 * 1024;
@@ -47,7 +48,7 @@ impl Counter {
         Counter {
             pre_tokenizer,
             normalizers,
-            tallies: Tally::some(threads.clamp(1, MOST_THREADS), None),
+            tallies: Tally::some(threads.clamp(1, MAX_THREADS), None),
             limit: None,
             raw: Vec::new(),
             begun: false,
@@ -97,7 +98,7 @@ impl Counter {
         };
         let (normalizers, begun) = (&self.normalizers, std::mem::replace(&mut self.begun, true));
         let last = ends.len() - 1;
-        let normalize = |_: &mut (), piece: usize| {
+        let normalize = |_: &mut Worker<()>, piece: usize| {
             let start = piece.checked_sub(1).map_or(0, |before| ends[before]);
             let edges = Edges {
                 start: piece == 0 && !begun,
@@ -105,8 +106,11 @@ impl Counter {
             };
             normalizers.apply(&raw[start..ends[piece]], edges)
         };
-        let mut threads = vec![(); self.tallies.len()];
-        let normalized: Vec<Cow<[u8]>> = in_threads(&mut threads, ends.len(), normalize)?;
+        let jobs = Jobs {
+            count: ends.len(),
+            threads: self.tallies.len(),
+        };
+        let normalized: Vec<Cow<[u8]>> = jobs.collect(&|| false, || (), normalize)?;
         match &normalized[..] {
             [one] => self.feed_normalized(one),
             parts => self.feed_normalized(&parts.concat()),
@@ -185,10 +189,10 @@ impl Counter {
             };
             stretch.count(pre_tokenizer, tally)
         };
-        let result = in_threads(&mut self.tallies, pieces.len(), count);
+        let result = count_pieces(&mut self.tallies, pieces.len(), count);
         self.counted += text.len() as u64;
         self.split = true;
-        result.map(drop)
+        result
     }
 
     /// Is a document at hand that has not ended?
@@ -211,6 +215,35 @@ impl Counter {
         self.end_document()?;
         finish(self.tallies, self.limit.as_ref(), min_count, tell)
     }
+}
+
+/// Counts the pieces `0..count` on as many threads as there are tallies, each piece in the tally of
+/// one thread. A thread takes ascending pieces.
+fn count_pieces(
+    tallies: &mut [Tally],
+    count: usize,
+    work: impl Fn(&mut Tally, usize) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = tallies.len();
+    let idle = Mutex::new(tallies.iter_mut().rev().collect::<Vec<_>>());
+    let tally = || {
+        let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop().expect("a tally for each thread")
+    };
+    let work = |worker: &mut Worker<&mut Tally>, piece: usize| work(worker.state, piece);
+    Jobs { count, threads }.in_order(&|| false, tally, work, |_, ()| Ok(()))
+}
+
+/// Where a text can be cut into pieces of about `size` bytes before it is normalized.
+fn ends_of_pieces(text: &[u8], size: usize) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while let Some(end) = safe_cut(text, start + size) {
+        ends.push(end);
+        start = end;
+    }
+    ends.push(text.len());
+    ends
 }
 
 /// A text where no pre-token reaches over its ends.
@@ -278,8 +311,7 @@ impl Counter {
     fn feed_small(&mut self, texts: &[&[u8]], weight: impl Fn(usize) -> u64 + Sync) -> Result<()> {
         let groups = groups(texts);
         let (normalizers, pre_tokenizer) = (&self.normalizers, &self.pre_tokenizer);
-        let mut threads = vec![(); self.tallies.len()];
-        let normalize = |_: &mut (), group: usize| -> Result<Vec<Cow<[u8]>>> {
+        let normalize = |_: &mut Worker<()>, group: usize| -> Result<Vec<Cow<[u8]>>> {
             let texts = texts[groups[group].clone()].iter();
             match normalizers.is_empty() {
                 true => Ok(texts.map(|&text| Cow::Borrowed(text)).collect()),
@@ -288,7 +320,11 @@ impl Counter {
                     .collect(),
             }
         };
-        let normalized = in_threads(&mut threads, groups.len(), normalize)?;
+        let jobs = Jobs {
+            count: groups.len(),
+            threads: self.tallies.len(),
+        };
+        let normalized = jobs.collect(&|| false, || (), normalize)?;
         // Where the documents stand in all text, as if they came one after the other.
         let mut starts = Vec::with_capacity(groups.len());
         let mut next = self.counted;
@@ -314,7 +350,7 @@ impl Counter {
             }
             Ok(())
         };
-        in_threads(&mut self.tallies, groups.len(), count)?;
+        count_pieces(&mut self.tallies, groups.len(), count)?;
         self.counted = next;
         Ok(())
     }
@@ -419,6 +455,18 @@ mod tests {
             assert_eq!(order.first(), Some(&'x'), "{found:?}");
             assert_eq!(order[order.len() - 2..], ['a', 'd'], "{found:?}");
         }
+    }
+
+    #[test]
+    fn pieces_end_before_spaces() {
+        let text = "one two, three\n four ".repeat(50);
+        let ends = ends_of_pieces(text.as_bytes(), 30);
+        assert!(ends.len() > 20 && ends.is_sorted());
+        assert_eq!(ends.last(), Some(&text.len()));
+        for &end in &ends[..ends.len() - 1] {
+            assert!(matches!(text.as_bytes()[end], b' ' | b'\n'));
+        }
+        assert_eq!(ends_of_pieces(b"", 30), [0]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 mod counter;
 mod counts;
 mod lines;
-mod pieces;
 mod sample;
 mod spilling;
 mod table;

@@ -7,7 +7,7 @@
 
 use memchr::memchr;
 
-use crate::split_mix::SplitMix64;
+use crate::random::SplitMix64;
 
 pub struct LineSampler {
     /// Numbers below it keep their line.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_first_numbers_of_the_seed_decide() {
-        // Of 2^64 they are 0.35, 0.17 and 0.53; see `split_mix`.
+        // Of 2^64 they are 0.35, 0.17 and 0.53; see `random`.
         let kept = |share| LineSampler::new(share, 1_234_567).keep(b"a\nb\nc\n");
         assert_eq!(kept((1, 2)), b"a\nb\n");
         assert_eq!(kept((1, 4)), b"b\n");

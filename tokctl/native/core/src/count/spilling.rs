@@ -688,7 +688,7 @@ mod merge_tests {
 
     use super::tests::Remembered;
     use super::*;
-    use crate::split_mix::SplitMix64;
+    use crate::random::SplitMix64;
 
     /// Counts and first places by pre-token.
     type Sums = BTreeMap<Vec<u8>, (u64, u64)>;
@@ -784,7 +784,7 @@ mod tally_tests {
     use crate::count::Counter;
     use crate::normalize::Chain;
     use crate::pretokenize::Scanner;
-    use crate::split_mix::SplitMix64;
+    use crate::random::SplitMix64;
 
     /// Words of one to thirty letters, many of them again and again.
     fn text(words: usize) -> String {

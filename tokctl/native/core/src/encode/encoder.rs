@@ -2,49 +2,62 @@
 
 use std::sync::Arc;
 
-use super::batched::Batched;
-use super::cache::Cache;
-use super::ids_cache::CacheStats;
-use super::segmenter::{Segment, Segmenter};
-use super::spans::{each_span, Watch};
-use super::spares::Spares;
-use super::{gathered, sentences, Interrupt, Matchers};
+use super::cache::{BufferPool, CacheStats, SegmentCache};
+use super::lookup::{LookupState, PreTokenLookup};
+use super::segmenter::{check_length, Segment, Segmenter};
+use super::word_starts::WordStarts;
+use super::{sentences, AddedTokens, Matchers};
 use crate::error::{Error, Result};
-use crate::lock_free::{Once, Pool};
+use crate::lock_free::{Once, Pool, PoolGuard};
 use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
+use crate::Interrupt;
 
 /// A text longer than this is normalized in blocks of that size, where it may be cut.
-pub(super) const BLOCK: usize = 32 * 1024;
+pub(crate) const BLOCK: usize = 32 * 1024;
 
 pub struct Encoder {
-    pub(super) normalizers: Chain,
-    pub(super) pre_tokenizer: PreTokenizer,
-    pub(super) segmenter: Segmenter,
+    pub(crate) normalizers: Chain,
+    pub(crate) pre_tokenizer: PreTokenizer,
+    pub(crate) segmenter: Segmenter,
     /// See [`sentences`].
     tidy: Option<Tidy>,
     /// May the text of these be cut into blocks? A model's own rules are looked through for
-    /// that, so it is asked once, and for a long text alone.
-    pub(super) tidy_in_blocks: Once<bool>,
-    /// What no call is using at the moment; each call takes one or makes one.
-    memories: Pool<Memory>,
-    pub(super) spares: Arc<Spares>,
+    /// that, so it is computed once, and for a long text alone.
+    pub(crate) tidy_in_blocks: Once<bool>,
+    /// Those that no call is using; each call takes one or makes one.
+    states: Pool<CallState>,
+    pub(crate) buffers: Arc<BufferPool>,
 }
 
-/// What calls remember, one after the other.
+/// Caches and working memory, which go from call to call.
 #[derive(Default)]
-pub(super) struct Memory {
-    /// Where ids are asked for alone.
-    pub(super) ids: gathered::Memory,
-    /// Where places are asked for, too.
-    segments: Cache,
+pub(crate) struct CallState {
+    /// For calls that want ids alone.
+    pub(crate) lookup: LookupState,
+    /// For calls that want the places of tokens, too.
+    segments: SegmentCache,
 }
 
 /// What a call needs beside the text.
-pub(super) struct Work<'w> {
-    pub(super) memory: &'w mut Memory,
-    pub(super) interrupt: Interrupt<'w>,
-    pub(super) matchers: Option<&'w Matchers>,
+pub(crate) struct Call<'c> {
+    pub(crate) state: &'c mut CallState,
+    pub(crate) interrupt: Interrupt<'c>,
+    pub(crate) matchers: Option<&'c Matchers>,
+}
+
+impl CallState {
+    pub(crate) fn call<'c>(
+        &'c mut self,
+        interrupt: Interrupt<'c>,
+        matchers: Option<&'c Matchers>,
+    ) -> Call<'c> {
+        Call {
+            state: self,
+            interrupt,
+            matchers,
+        }
+    }
 }
 
 impl Encoder {
@@ -55,8 +68,8 @@ impl Encoder {
             normalizers,
             pre_tokenizer,
             segmenter,
-            memories: Pool::default(),
-            spares: Arc::default(),
+            states: Pool::default(),
+            buffers: Arc::default(),
         }
     }
 
@@ -68,39 +81,28 @@ impl Encoder {
         &self.segmenter
     }
 
-    /// Memory for the ids that are asked for.
-    pub fn spares(&self) -> &Arc<Spares> {
-        &self.spares
+    /// Memory for ids.
+    pub fn buffers(&self) -> &Arc<BufferPool> {
+        &self.buffers
     }
 
-    /// What is remembered that no call is using: in all caches, and memory for ids.
+    /// The size of all caches that no call is using, and of the memory for ids.
     pub fn cache_stats(&self) -> CacheStats {
         let mut all = CacheStats {
             entries: 0,
-            bytes: self.spares.bytes(),
+            bytes: self.buffers.bytes(),
         };
-        self.memories.each(|memory| {
-            let one = memory.ids.cache.stats();
+        self.states.each(|state| {
+            let one = state.lookup.cache.stats();
             all.entries += one.entries;
             all.bytes += one.bytes;
         });
         all
     }
 
-    pub(super) fn with_work<T>(
-        &self,
-        interrupt: Interrupt,
-        matchers: Option<&Matchers>,
-        run: impl FnOnce(&mut Work) -> T,
-    ) -> T {
-        let mut memory = self.memories.take().unwrap_or_default();
-        let result = run(&mut Work {
-            memory: &mut memory,
-            interrupt,
-            matchers,
-        });
-        self.memories.put(memory);
-        result
+    /// The state for a call, or for a thread of it.
+    pub(crate) fn call_state(&self) -> PoolGuard<'_, CallState> {
+        self.states.acquire()
     }
 
     /// Appends the ids of `text`; the tokens that `matchers` find become their ids.
@@ -111,34 +113,34 @@ impl Encoder {
         out: &mut Vec<u32>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        self.with_work(interrupt, matchers, |work| self.ids_with(text, work, out))
+        self.ids_with(text, &mut self.call_state().call(interrupt, matchers), out)
     }
 
-    pub(super) fn ids_with(&self, text: &[u8], work: &mut Work, out: &mut Vec<u32>) -> Result<()> {
-        let matcher = work.matchers.and_then(Matchers::raw);
+    pub(crate) fn ids_with(&self, text: &[u8], call: &mut Call, out: &mut Vec<u32>) -> Result<()> {
+        let matcher = call.matchers.and_then(Matchers::raw);
         each_span(matcher, text, |id, start, end| match id {
             Some(id) => {
                 out.push(id);
                 Ok(())
             }
-            None => self.stretch_ids(&text[start..end], start == 0, work, out),
+            None => self.stretch_ids(&text[start..end], start == 0, call, out),
         })
     }
 
     /// The ids of a stretch between two tokens that were found in the text as given.
-    pub(super) fn stretch_ids(
+    pub(crate) fn stretch_ids(
         &self,
         stretch: &[u8],
         at_start: bool,
-        work: &mut Work,
+        call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let matcher = work.matchers.and_then(Matchers::normalized);
+        let matcher = call.matchers.and_then(Matchers::normalized);
         if let (None, Some(tidy)) = (matcher, self.tidy) {
-            return self.sentence_ids(tidy, stretch, work, out);
+            return self.sentence_ids(tidy, stretch, call, out);
         }
         if matcher.is_none() && stretch.len() > BLOCK && self.can_be_cut() {
-            return self.ids_in_blocks(stretch, at_start, work, out);
+            return self.ids_in_blocks(stretch, at_start, call, out);
         }
         let text = self.normalizers.apply(stretch, Edges::WHOLE)?;
         each_span(matcher, &text, |id, start, end| match id {
@@ -149,7 +151,7 @@ impl Encoder {
             None => {
                 let at_start = at_start && start == 0;
                 let first = out.len();
-                self.normalized_ids(&text[start..end], at_start, work, out)?;
+                self.normalized_ids(&text[start..end], at_start, call, out)?;
                 self.fuse(out, first);
                 Ok(())
             }
@@ -157,7 +159,7 @@ impl Encoder {
     }
 
     /// The id that pre-tokens side by side are one token of.
-    pub(super) fn fused(&self) -> Option<u32> {
+    pub(crate) fn fused(&self) -> Option<u32> {
         match &self.segmenter {
             Segmenter::Words(words) => words.fused(),
             _ => None,
@@ -179,7 +181,7 @@ impl Encoder {
 
     /// May a text be normalized and split in blocks? Without normalizers it is not copied
     /// anyway.
-    pub(super) fn can_be_cut(&self) -> bool {
+    pub(crate) fn can_be_cut(&self) -> bool {
         !self.normalizers.is_empty()
             && self.normalizers.cuts_before_space()
             && self.pre_tokenizer.cuts_before_space()
@@ -191,7 +193,7 @@ impl Encoder {
         &self,
         stretch: &[u8],
         at_start: bool,
-        work: &mut Work,
+        call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         // Normalized text whose last pre-token may go on in the next block.
@@ -211,11 +213,11 @@ impl Encoder {
                 false => last_cut(&self.pre_tokenizer, &waiting, searched).unwrap_or(0),
             };
             if end > 0 {
-                self.normalized_ids(&waiting[..end], at_start && !split, work, out)?;
+                self.normalized_ids(&waiting[..end], at_start && !split, call, out)?;
                 waiting.drain(..end);
                 split = true;
             }
-            if (work.interrupt)() {
+            if (call.interrupt)() {
                 return Err(Error::Interrupted);
             }
             from = to;
@@ -224,55 +226,169 @@ impl Encoder {
         Ok(())
     }
 
-    pub(super) fn normalized_ids(
+    pub(crate) fn normalized_ids(
         &self,
         text: &[u8],
         at_start: bool,
-        work: &mut Work,
+        call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        let (memory, interrupt) = (&mut work.memory.ids, work.interrupt);
+        let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
-            let mut batched = Batched::new(self, text, Some(words), memory, out, interrupt);
-            words.split(text, at_start, |word| batched.push_word(word));
-            return batched.finish();
+            let mut lookup = PreTokenLookup::new(self, text, Some(words), state, out, interrupt);
+            words.split(text, at_start, |word| lookup.push_word(word));
+            return lookup.finish();
         }
         if self.pre_tokenizer.rewrites() {
             let splits = self.pre_tokenizer.run(text, at_start)?;
-            let mut batched = Batched::new(self, &splits.text, None, memory, out, interrupt);
-            let mut places = batched.places();
+            let mut lookup = PreTokenLookup::new(self, &splits.text, None, state, out, interrupt);
+            let mut places = lookup.places();
             for &(start, end) in &splits.ranges {
                 places.push(start, end);
             }
             drop(places);
-            return batched.finish();
+            return lookup.finish();
         }
-        let mut batched = Batched::new(self, text, None, memory, out, interrupt);
-        let mut places = batched.places();
+        let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
+        let mut places = lookup.places();
         self.pre_tokenizer
             .split(text, move |start, end| places.push(start, end))?;
-        batched.finish()
+        lookup.finish()
     }
 
     /// Calls `emit` with the segments of each pre-token and where it starts.
-    pub(super) fn each_range(
+    pub(crate) fn each_range(
         &self,
         text: &[u8],
         ranges: &[(usize, usize)],
-        work: &mut Work,
+        call: &mut Call,
         mut emit: impl FnMut(&[Segment], usize) -> Result<()>,
     ) -> Result<()> {
-        let mut watch = Watch::new(work.interrupt);
+        let mut steps = InterruptibleSteps::new(call.interrupt);
         for &(start, end) in ranges {
-            watch.step(|interrupt| {
+            steps.step(|interrupt| {
                 let segments = {
-                    let cache = &mut work.memory.segments;
+                    let cache = &mut call.state.segments;
                     self.segment_cached(&text[start..end], cache, interrupt)?
                 };
                 emit(segments, start)
             });
         }
-        watch.result()
+        steps.result()
+    }
+}
+
+/// Calls `emit(id, start, end)` for every added token and every stretch between, which
+/// has no id; no stretch is empty.
+pub(crate) fn each_span(
+    matcher: Option<&AddedTokens>,
+    text: &[u8],
+    mut emit: impl FnMut(Option<u32>, usize, usize) -> Result<()>,
+) -> Result<()> {
+    let mut done = 0;
+    if let Some(matcher) = matcher {
+        for (start, end, id) in matcher.find(text) {
+            if start > done {
+                emit(None, done, start)?;
+            }
+            emit(Some(id), start, end)?;
+            done = end;
+        }
+    }
+    match done < text.len() {
+        true => emit(None, done, text.len()),
+        false => Ok(()),
+    }
+}
+
+/// Pre-tokens between two polls of the interrupt.
+const POLL_EVERY: usize = 1 << 14;
+
+/// Steps of a callback that can't stop its caller: after a failure they do nothing.
+struct InterruptibleSteps<'i> {
+    interrupt: Interrupt<'i>,
+    steps: usize,
+    result: Result<()>,
+}
+
+impl<'i> InterruptibleSteps<'i> {
+    fn new(interrupt: Interrupt<'i>) -> Self {
+        InterruptibleSteps {
+            interrupt,
+            steps: 0,
+            result: Ok(()),
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, run: impl FnOnce(Interrupt<'i>) -> Result<()>) {
+        self.steps += 1;
+        if self.result.is_err() {
+            return;
+        }
+        self.result = match self.steps.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
+            true => Err(Error::Interrupted),
+            false => run(self.interrupt),
+        };
+    }
+
+    /// The first failure, if there was one.
+    fn result(self) -> Result<()> {
+        self.result
+    }
+}
+
+/// A pre-token longer than this is segmented without a look-up in the segment cache.
+const CACHED_LENGTH: usize = 64;
+
+impl Encoder {
+    /// The segments of a pre-token, where lengths are wanted beside ids; see [`PreTokenLookup`] for
+    /// ids alone.
+    fn segment_cached<'c>(
+        &self,
+        pre_token: &[u8],
+        cache: &'c mut SegmentCache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        if pre_token.len() > CACHED_LENGTH {
+            return self.segment_long(pre_token, cache, interrupt);
+        }
+        cache.get_or_insert(pre_token, |out| {
+            self.segmenter.segment(pre_token, out, interrupt)
+        })
+    }
+
+    fn segment_long<'c>(
+        &self,
+        pre_token: &[u8],
+        cache: &'c mut SegmentCache,
+        interrupt: Interrupt,
+    ) -> Result<&'c [Segment]> {
+        let mut segments = cache.take_scratch();
+        let result = match &self.segmenter {
+            Segmenter::Merges(merging) if merging.by_words => {
+                check_length(pre_token).and_then(|()| {
+                    let mut done = 0usize;
+                    WordStarts::of(pre_token).parts(|part| {
+                        done += 1;
+                        if done.is_multiple_of(POLL_EVERY) && interrupt() {
+                            return Err(Error::Interrupted);
+                        }
+                        if part.len() > CACHED_LENGTH {
+                            return self.segmenter.segment(part, &mut segments, interrupt);
+                        }
+                        let found = cache.get_or_insert(part, |out| {
+                            self.segmenter.segment(part, out, interrupt)
+                        })?;
+                        segments.extend_from_slice(found);
+                        Ok(())
+                    })
+                })
+            }
+            segmenter => segmenter.segment(pre_token, &mut segments, interrupt),
+        };
+        let kept = cache.keep_scratch(segments);
+        result.map(|()| kept)
     }
 }
 

@@ -1,7 +1,8 @@
 //! One pre-token to its tokens, by any kind of model.
 
-use super::{Interrupt, LongestMatch, Merging, Unigram, Words};
+use super::{LongestMatch, Merging, Unigram, Words};
 use crate::error::{Error, Result};
+use crate::Interrupt;
 
 /// A token of a pre-token and how many bytes of it the token covers. The lengths of a
 /// pre-token's segments add up to its length.
@@ -42,7 +43,7 @@ impl Segmenter {
 
 impl Segmenter {
     /// Appends the ids of one pre-token: those of its segments.
-    pub(super) fn ids(
+    pub(crate) fn ids(
         &self,
         pre_token: &[u8],
         scratch: &mut Vec<Segment>,
@@ -50,7 +51,7 @@ impl Segmenter {
         interrupt: Interrupt,
     ) -> Result<()> {
         if let Segmenter::Merges(merging) = self {
-            if merging.ids_of_few(pre_token, out) {
+            if merging.short_ids(pre_token, out) {
                 return Ok(());
             }
         }
@@ -62,7 +63,7 @@ impl Segmenter {
 }
 
 /// Lengths and places inside a pre-token are 32-bit numbers.
-pub(super) fn check_length(pre_token: &[u8]) -> Result<()> {
+pub(crate) fn check_length(pre_token: &[u8]) -> Result<()> {
     if pre_token.len() >= u32::MAX as usize - 1 {
         return Err(Error::TooLarge(
             "a pre-token of over 4 GB can't be segmented".into(),

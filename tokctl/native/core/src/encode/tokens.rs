@@ -1,14 +1,14 @@
 //! A text to its tokens, each with its place.
 
-use super::encoder::{Encoder, Work};
+use super::encoder::{each_span, Call, Encoder};
+use super::parallel::TextPart;
 use super::segmenter::Segment;
-use super::spans::each_span;
-use super::text_parts::TextPart;
-use super::{AddedTokens, Interrupt, Matchers};
+use super::{AddedTokens, Matchers};
 use crate::error::Result;
 use crate::normalize::Edges;
 use crate::pretokenize::Splits;
 use crate::unicode::places;
+use crate::Interrupt;
 
 /// A token with its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,18 +77,18 @@ impl Encoder {
         interrupt: Interrupt,
     ) -> Result<Vec<Token>> {
         let mut out = Placed::default();
-        self.with_work(interrupt, matchers, |work| {
-            self.each_part(text, matchers, |part| self.place(part, work, &mut out))
-        })?;
+        let mut state = self.call_state();
+        let call = &mut state.call(interrupt, matchers);
+        self.each_part(text, matchers, |part| self.place(part, call, &mut out))?;
         Ok(out.tokens)
     }
 
     /// The tokens of a part of `text`, with their places in `text`.
-    pub(super) fn tokens_of(
+    pub(crate) fn tokens_of(
         &self,
         text: &[u8],
         part: &TextPart,
-        work: &mut Work,
+        call: &mut Call,
         out: &mut Vec<Token>,
     ) -> Result<()> {
         let mut placed = Placed {
@@ -98,7 +98,7 @@ impl Encoder {
         let range = (part.start, part.end);
         let result = match part.id {
             Some(id) => {
-                placed.added(id, range, work.matchers);
+                placed.added(id, range, call.matchers);
                 Ok(())
             }
             None => self.stretch_parts(text, range, part.edges, None, &mut |found| {
@@ -111,22 +111,22 @@ impl Encoder {
                     }
                     found => found,
                 };
-                self.place(found, work, &mut placed)
+                self.place(found, call, &mut placed)
             }),
         };
         *out = placed.tokens;
         result
     }
 
-    fn place(&self, part: Part, work: &mut Work, out: &mut Placed) -> Result<()> {
+    fn place(&self, part: Part, call: &mut Call, out: &mut Placed) -> Result<()> {
         match part {
             Part::Added { id, place, .. } => {
-                out.added(id, place, work.matchers);
+                out.added(id, place, call.matchers);
                 Ok(())
             }
             Part::Stretch(splits, origin) => {
                 let first = out.tokens.len();
-                self.each_range(&splits.text, &splits.ranges, work, |segments, from| {
+                self.each_range(&splits.text, &splits.ranges, call, |segments, from| {
                     out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
                     Ok(())
                 })?;

@@ -4,9 +4,9 @@ use super::boundaries::Boundaries;
 use super::ids::IdTables;
 use super::shares::{Share, Shares};
 use super::{add, measure, Measured, Options, Row};
-use crate::encode::shared_out::{in_order, Order};
-use crate::encode::{Encoder, Interrupt, Matchers};
+use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
+use crate::jobs::{Interrupt, Jobs, Worker};
 
 /// Bytes of all documents together, each as often as it counts, are fewer: so no sum of what is
 /// counted of them leaves 64 bits.
@@ -134,25 +134,25 @@ pub fn measure_documents(
         }
         let end = rest.iter().position(is_large).unwrap_or(rest.len());
         let (now, later) = rest.split_at(end);
-        let order = Order::new(&mut all);
-        in_order::<()>(now.len(), options.threads, interrupt, |jobs, interrupt| {
-            while let Some(number) = jobs.take() {
-                let made = group(
-                    encoder,
-                    documents,
-                    now[number],
-                    matchers,
-                    options,
-                    &tables,
-                    interrupt,
-                )?;
-                order.hand_over(number, made, |all, made| {
-                    all.take(made);
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        })?;
+        let jobs = Jobs {
+            count: now.len(),
+            threads: options.threads,
+        };
+        let work = |worker: &mut Worker<()>, number: usize| {
+            let (now, interrupt) = (now[number], worker.interrupt);
+            group(
+                encoder, documents, now, matchers, options, &tables, interrupt,
+            )
+        };
+        jobs.in_order(
+            interrupt,
+            || (),
+            work,
+            |_, made| {
+                all.take(made);
+                Ok(())
+            },
+        )?;
         rest = later;
     }
     all.ids = tables.finish();

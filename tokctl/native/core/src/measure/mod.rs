@@ -18,8 +18,9 @@ pub use round_trip::{exact_lines, line_counts};
 pub use words::Words;
 
 pub use crate::encode::CHUNK;
-use crate::encode::{Encoder, Interrupt, Matchers};
+use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
+use crate::jobs::Interrupt;
 use ids::IdTables;
 use shares::{Share, Shares};
 

@@ -5,10 +5,9 @@
 //! product of n and the next number. So every column sees the same resamples, whatever the
 //! threads do.
 
-use crate::encode::shared_out::in_order;
-use crate::encode::Interrupt;
 use crate::error::{Error, Result};
-use crate::split_mix::SplitMix64;
+use crate::jobs::{Interrupt, Jobs, Worker};
+use crate::random::SplitMix64;
 
 /// One count of every line.
 pub type Column = Vec<u32>;
@@ -32,21 +31,21 @@ pub fn resample(
     }
     let mut seeds = SplitMix64::new(seed);
     let seeds: Vec<u64> = (0..resamples).map(|_| seeds.next_u64()).collect();
-    let jobs: Vec<&[u64]> = seeds.chunks(TOGETHER).collect();
-    let made = in_order(jobs.len(), threads, interrupt, |queue, interrupt| {
-        let mut weights: Vec<Vec<u32>> = vec![vec![0; lines]; TOGETHER];
-        while let Some(number) = queue.take() {
-            let seeds = jobs[number];
-            for (&seed, weights) in seeds.iter().zip(&mut weights) {
-                if interrupt() {
-                    return Err(Error::Interrupted);
-                }
-                draw(seed, weights);
+    let groups: Vec<&[u64]> = seeds.chunks(TOGETHER).collect();
+    let count = groups.len();
+    let weights = || vec![vec![0; lines]; TOGETHER];
+    let work = |worker: &mut Worker<Vec<Vec<u32>>>, number: usize| {
+        let weights = &mut worker.state;
+        let seeds = groups[number];
+        for (&seed, weights) in seeds.iter().zip(&mut *weights) {
+            if (worker.interrupt)() {
+                return Err(Error::Interrupted);
             }
-            queue.done(number, weighted(columns, &weights[..seeds.len()]));
+            draw(seed, weights);
         }
-        Ok(())
-    })?;
+        Ok(weighted(columns, &weights[..seeds.len()]))
+    };
+    let made = Jobs { count, threads }.collect(interrupt, weights, work)?;
     Ok(made.concat())
 }
 

@@ -4,9 +4,9 @@ use memchr::memchr;
 
 use super::documents::Documents;
 use crate::decode::Decoder;
-use crate::encode::shared_out::in_order;
-use crate::encode::{Encoder, Interrupt, Matchers};
+use crate::encode::{Encoder, Matchers};
 use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs, Worker};
 use crate::model::NO_ID;
 
 /// Bytes of lines that a thread takes at a time.
@@ -24,24 +24,23 @@ pub fn exact_lines(
     interrupt: Interrupt,
 ) -> Result<Vec<bool>> {
     let groups = groups(documents);
-    let found = in_order(groups.len(), threads, interrupt, |jobs, interrupt| {
-        let mut decoded = Vec::new();
-        while let Some(number) = jobs.take() {
-            let lines: Vec<&[u8]> = groups[number].lines(documents).collect();
-            let flat = encoder.batch(&lines, 1, matchers, interrupt)?;
-            let mut exact = Vec::with_capacity(lines.len());
-            for (line, ids) in lines.iter().zip(flat.texts()) {
-                decoded.clear();
-                let has_ids = !ids.contains(&NO_ID);
-                if has_ids {
-                    decoder.decode_onto(ids, false, &mut decoded)?;
-                }
-                exact.push(has_ids && decoded == *line);
+    let count = groups.len();
+    let exact = |worker: &mut Worker<Vec<u8>>, number: usize| {
+        let decoded = &mut worker.state;
+        let lines: Vec<&[u8]> = groups[number].lines(documents).collect();
+        let flat = encoder.batch(&lines, 1, matchers, worker.interrupt)?;
+        let mut exact = Vec::with_capacity(lines.len());
+        for (line, ids) in lines.iter().zip(flat.texts()) {
+            decoded.clear();
+            let has_ids = !ids.contains(&NO_ID);
+            if has_ids {
+                decoder.decode_onto(ids, false, decoded)?;
             }
-            jobs.done(number, exact);
+            exact.push(has_ids && decoded == *line);
         }
-        Ok(())
-    })?;
+        Ok(exact)
+    };
+    let found = Jobs { count, threads }.collect(interrupt, Vec::new, exact)?;
     Ok(found.concat())
 }
 

@@ -180,7 +180,7 @@ fn lines_stand_there_as_often_as_their_document_counts() {
 
 #[test]
 fn resamples_are_those_of_the_definition() {
-    use crate::split_mix::SplitMix64;
+    use crate::random::SplitMix64;
     let column: Column = (0..2500).map(|line| line * line % 1009).collect();
     let ones: Column = vec![1; 2500];
     let found = resample(&[&column, &ones], 9, 7, 2, &|| false).unwrap();

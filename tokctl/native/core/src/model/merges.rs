@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::pair_ranks::{Asked, PairRanks, NOBODY};
+use super::pair_ranks::{PairRanks, PairSlot, NO_SYMBOL};
 use super::{Trie, NO_ID};
 use crate::error::Result;
 use crate::lock_free::Once;
@@ -33,8 +33,8 @@ pub struct Merges {
     tokens: Vec<u32>,
     /// What is added to a rank to get its token, where that is the same for all: no look-up.
     offset: Option<u32>,
-    /// See [`Self::can_be_asked`].
-    askable: bool,
+    /// See [`Self::can_prefetch`].
+    prefetchable: bool,
     /// The tokens of pairs of such a rank.
     shared: HashMap<u64, u32>,
     later: HashMap<u32, u32>,
@@ -142,8 +142,8 @@ impl Merges {
         let all = all.all(|(rank, &token)| token == rank.wrapping_add(offset));
         self.offset = (all && self.shared.is_empty()).then_some(offset);
         let mut tokens = self.tokens.iter().chain(self.shared.values());
-        self.askable =
-            self.first.all_small() && tokens.all(|&token| token < NOBODY || token == NO_ID);
+        self.prefetchable =
+            self.first.all_small() && tokens.all(|&token| token < NO_SYMBOL || token == NO_ID);
     }
 
     /// The rank that makes each token: the lowest, where several do.
@@ -160,7 +160,7 @@ impl Merges {
     /// So it is in what a training learns; what a user puts together may be otherwise.
     pub(crate) fn come_later(&self) -> bool {
         // Where ids are far apart, a list of them would be too long: nobody needs to know.
-        self.askable
+        self.prefetchable
             && *self.come_later.get_or_init(|| {
                 let most = self.tokens.iter().chain(self.shared.values());
                 let most = most.copied().filter(|&token| token != NO_ID).max();
@@ -205,22 +205,22 @@ impl Merges {
         self.first.get(left, right)
     }
 
-    /// May pairs be looked up by [`Self::asked`] and [`Self::told`]? Every token of a merge is
-    /// then less than [`NOBODY`].
-    pub(crate) fn can_be_asked(&self) -> bool {
-        self.askable
+    /// May pairs be looked up by [`Self::prefetch`] and [`Self::rank_at`]? Every token of a merge is
+    /// then less than [`NO_SYMBOL`].
+    pub(crate) fn can_prefetch(&self) -> bool {
+        self.prefetchable
     }
 
-    /// Asks the memory for a pair, whose rank [`Self::told`] says later.
+    /// Prefetches the cache line of a pair's rank, for [`Self::rank_at`].
     #[inline(always)]
-    pub(crate) fn asked(&self, left: u32, right: u32) -> Asked {
-        self.first.asked(left, right)
+    pub(crate) fn prefetch(&self, left: u32, right: u32) -> PairSlot {
+        self.first.prefetch(left, right)
     }
 
-    /// What [`Self::rank`] says of the pair that was asked for.
+    /// The rank of the pair that [`Self::prefetch`] was given; as [`Self::rank`].
     #[inline(always)]
-    pub(crate) fn told(&self, asked: Asked) -> u32 {
-        self.first.told(asked)
+    pub(crate) fn rank_at(&self, slot: PairSlot) -> u32 {
+        self.first.rank_at(slot)
     }
 
     /// The first rank of the pair that comes after `done`, or [`NO_RANK`].

@@ -16,7 +16,7 @@ pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
 pub use marker::Marker;
 pub use marker::Prepend;
 pub use merges::{Merge, Merges, NO_RANK};
-pub(crate) use pair_ranks::{Asked, NOBODY};
+pub(crate) use pair_ranks::{PairSlot, NO_SYMBOL};
 pub use ranks::Ranks;
 pub use stored::{Fault, Filling, Lists, MergeList, Stored};
 pub use strings::Strings;

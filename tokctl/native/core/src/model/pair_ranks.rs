@@ -19,7 +19,7 @@ const MOST: u32 = (1 << ID_BITS) - 2;
 
 /// Stands for a neighbour that is not there: a pair of it has no rank. (The number above it is
 /// left out, because a pair of that could look like an empty slot.)
-pub(crate) const NOBODY: u32 = MOST;
+pub(crate) const NO_SYMBOL: u32 = MOST;
 
 /// Slots that are looked at together.
 const BUCKET: usize = 2;
@@ -30,17 +30,17 @@ const DIRECT: usize = 288;
 /// A table that has fewer pairs than this is small enough as it is.
 const WORTH_DIRECT: usize = 1000;
 
-/// Where a pair is looked for: see [`PairRanks::asked`].
+/// Where a pair is looked for: see [`PairRanks::prefetch`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct PairSlot {
     /// The pair, packed, and its bucket.
     pair: u64,
     at: u32,
 }
 
-impl Asked {
+impl PairSlot {
     /// Of no pair.
-    pub const NOWHERE: Asked = Asked {
+    pub const NOWHERE: PairSlot = PairSlot {
         pair: (MOST as u64) << ID_BITS | MOST as u64,
         at: 0,
     };
@@ -154,26 +154,27 @@ impl PairRanks {
         self.large.is_empty()
     }
 
-    /// Where to look for a pair, asked for ahead. Either may be [`NOBODY`]; neither more.
+    /// Where the rank of a pair is looked up; its cache line is prefetched. Either may be
+    /// [`NO_SYMBOL`]; neither more.
     #[inline(always)]
-    pub fn asked(&self, left: u32, right: u32) -> Asked {
-        // All pairs of nobody are one, whose place is always near. By arithmetic, because a
-        // jump could not be foretold.
-        let both = u64::from(left == NOBODY || right == NOBODY).wrapping_sub(1);
-        let nobody = Asked::NOWHERE.pair;
-        let pair = nobody ^ (pair(left, right) ^ nobody) & both;
+    pub fn prefetch(&self, left: u32, right: u32) -> PairSlot {
+        // All pairs with NO_SYMBOL are one, whose line is always cached. Without a branch, which
+        // would be mispredicted.
+        let both = u64::from(left == NO_SYMBOL || right == NO_SYMBOL).wrapping_sub(1);
+        let none = PairSlot::NOWHERE.pair;
+        let pair = none ^ (pair(left, right) ^ none) & both;
         let at = self.bucket(pair);
         prefetch(&self.slots[at & (self.slots.len() - 1)]);
-        Asked {
+        PairSlot {
             pair,
             at: at as u32,
         }
     }
 
-    /// The rank of the pair that was asked for, if [`Self::all_small`].
+    /// The rank of the pair that [`Self::prefetch`] was given, if [`Self::all_small`].
     #[inline(always)]
-    pub fn told(&self, asked: Asked) -> u32 {
-        self.rank_in(asked.pair, asked.at as usize)
+    pub fn rank_at(&self, slot: PairSlot) -> u32 {
+        self.rank_in(slot.pair, slot.at as usize)
     }
 
     /// The rank of a pair, or [`NO_RANK`].

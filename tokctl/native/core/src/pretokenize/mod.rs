@@ -23,7 +23,7 @@ mod split;
 pub use behaviour::Behaviour;
 pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_cut};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use masks::{HasAvx2, Level};
+pub(crate) use masks::Level;
 pub use metaspace::Metaspace;
 pub use rewrite::Rewrite;
 pub use scanner::Scanner;

@@ -33,24 +33,23 @@
 //! Let u B be added to every score: then the best path, of k pieces, is the best behind any sum
 //! if it is better than any other by more than (2 k + 4) u B.
 
-use super::emit::UNKNOWN;
-use super::viterbi::MOST;
-use super::{character, Precision, Unigram};
+use super::viterbi::MAX_SUM;
+use super::{character, Precision, Unigram, UNKNOWN};
 
 /// 1 + 2^-10, and a little more for the rounding of what is computed with it.
 const SLACK: f64 = 1.0 + 1.0 / 1000.0;
 
-/// The most that the scores of a word may come to that is [`Clear::anywhere`].
+/// The most that the scores of a word may come to that is [`Margin::anywhere`].
 const SMALL: f64 = 500.0;
 /// Where a word that is clear anywhere begins at a sum up to this, none of its places is taken
 /// down.
-pub(super) const NEAR: f32 = (MOST - SMALL - 50.0) as f32;
+pub(crate) const NEAR: f32 = (MAX_SUM - SMALL - 50.0) as f32;
 
-/// What one step may move a sum by, of a word that is [`Clear::anywhere`].
-pub(super) const STEP: f64 = (MOST + SMALL) * SLACK * (f32::EPSILON as f64) / 2.0;
+/// What one step may move a sum by, of a word that is [`Margin::anywhere`].
+pub(crate) const STEP: f64 = (MAX_SUM + SMALL) * SLACK * (f32::EPSILON as f64) / 2.0;
 
 /// By how much the best segmentation of a word is the best.
-pub(super) struct Clear {
+pub(crate) struct Margin {
     gap: f64,
     /// How many pieces it has.
     pieces: usize,
@@ -61,7 +60,7 @@ pub(super) struct Clear {
 
 /// The best segmentation of a word, last piece first, and how it was found.
 #[derive(Default)]
-pub(super) struct Ways {
+pub(crate) struct BestPath {
     places: Vec<Place>,
     pub path: Vec<u32>,
 }
@@ -83,8 +82,8 @@ const NOWHERE: Place = Place {
 
 impl Unigram {
     /// The best segmentation of a short word, by the exact sums. `more` is added to every score.
-    pub(super) fn clear_best(&self, word: &[u8], more: f64, ways: &mut Ways) -> Clear {
-        let Ways { places, path } = ways;
+    pub(crate) fn best_with_margin(&self, word: &[u8], more: f64, best: &mut BestPath) -> Margin {
+        let BestPath { places, path } = best;
         places.clear();
         places.resize(word.len() + 1, NOWHERE);
         places[0].best = 0.0;
@@ -122,7 +121,7 @@ impl Unigram {
             at -= self.length(piece);
         }
         let Place { best, second, .. } = places[word.len()];
-        Clear {
+        Margin {
             gap: best - second,
             pieces: path.len(),
             characters: f64::from(characters),
@@ -131,7 +130,7 @@ impl Unigram {
     }
 }
 
-impl Clear {
+impl Margin {
     /// The gap less what its own sums may err by, `n` and `m`.
     fn parts(&self) -> (f64, f64, f64) {
         let (n, m) = (self.characters, self.highest);
@@ -139,15 +138,15 @@ impl Clear {
     }
 
     /// Is it what is found, in SentencePiece's arithmetic, whatever `S` is?
-    pub(super) fn anywhere(&self) -> bool {
+    pub(crate) fn anywhere(&self) -> bool {
         let (gap, n, m) = self.parts();
         n * m < SMALL && gap > (2.0 * self.pieces as f64 + 4.0) * STEP
     }
 
     /// What `|S|` must stay below for it to be what is found.
-    pub(super) fn limit(&self, precision: Precision) -> f64 {
+    pub(crate) fn limit(&self, precision: Precision) -> f64 {
         let (unit, most) = match precision {
-            Precision::Single => (f64::from(f32::EPSILON) / 2.0, MOST),
+            Precision::Single => (f64::from(f32::EPSILON) / 2.0, MAX_SUM),
             Precision::Double => (f64::EPSILON / 2.0, f64::MAX),
         };
         let (gap, n, m) = self.parts();

@@ -6,25 +6,20 @@
 //! its pieces' scores, walk the text character by character, and offer a character that
 //! is no piece as unknown, at 10 below the lowest score.
 
-mod agenda;
-mod emit;
-mod known;
-mod lattice;
 mod margin;
 mod nbest;
 mod sample;
-mod told;
+mod sentence;
 mod viterbi;
-mod words;
+mod word_cache;
 
-pub(super) use known::Word;
-pub(super) use words::Sentence;
-
-use super::parts::Cuts;
-use super::{check_length, Interrupt, Segment};
+use super::segmenter::{check_length, Segment};
+use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::model::{Trie, NO_ID};
-use crate::unicode;
+use crate::{unicode, Interrupt};
+pub(crate) use sentence::Sentence;
+pub(crate) use word_cache::CachedWord;
 
 /// How far an unknown character's score lies below the lowest score.
 const UNKNOWN_PENALTY: f64 = 10.0;
@@ -77,11 +72,11 @@ pub struct Unigram {
     byte_ids: Option<Box<[u32; 256]>>,
     fuse_unknown: bool,
     precision: Precision,
-    /// Can words be searched apart?
+    /// Can words be searched one by one?
     has_words: bool,
-    words: words::Pool,
+    words: sentence::Pool,
     /// And in SentencePiece's arithmetic.
-    told: Option<told::Told>,
+    id_scores: Option<sentence::IdScores>,
 }
 
 impl Precision {
@@ -145,12 +140,12 @@ impl Unigram {
         let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);
         let ids = all.iter().map(|piece| (piece.id, piece.score));
         let byte_ids = options.byte_ids.as_deref();
-        let told = (has_words && precision == Precision::Single)
-            .then(|| told::Told::new(ids, (unknown_id, unknown_score), byte_ids));
+        let id_scores = (has_words && precision == Precision::Single)
+            .then(|| sentence::IdScores::new(ids, (unknown_id, unknown_score), byte_ids));
         Ok(Unigram {
-            told,
+            id_scores,
             has_words,
-            words: words::Pool::default(),
+            words: sentence::Pool::default(),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
             first_user_defined,
@@ -172,7 +167,7 @@ impl Unigram {
         interrupt: Interrupt,
     ) -> Result<()> {
         match self.has_words {
-            true if Cuts::of(pre_token).next().is_some() => {
+            true if WordStarts::of(pre_token).next().is_some() => {
                 check_length(pre_token)?;
                 self.word_by_word(pre_token, out, interrupt)
             }
@@ -180,9 +175,9 @@ impl Unigram {
         }
     }
 
-    /// May [`words::Sentence::anywhere`] find any?
-    pub(super) fn has_words_anywhere(&self) -> bool {
-        self.told.is_some()
+    /// May [`Sentence::anywhere`] find any?
+    pub(crate) fn has_words_anywhere(&self) -> bool {
+        self.id_scores.is_some()
     }
 
     /// The score of a piece in a lattice.
@@ -220,4 +215,93 @@ fn characters(text: &[u8]) -> usize {
         count += 1;
     }
     count
+}
+
+/// Stands for the piece that an unknown character is; its length is added. No piece has
+/// so high a number.
+pub(crate) const UNKNOWN: u32 = u32::MAX - 8;
+
+/// Makes segments of the pieces of a path, first to last, and of what is unknown.
+pub(crate) struct Emitter<'e> {
+    model: &'e Unigram,
+    text: &'e [u8],
+    out: &'e mut Vec<Segment>,
+    /// Pieces up to here are taken; those from `written` on are unknown, and may go on.
+    taken: usize,
+    written: usize,
+}
+
+impl<'e> Emitter<'e> {
+    pub(crate) fn new(model: &'e Unigram, text: &'e [u8], out: &'e mut Vec<Segment>) -> Self {
+        Emitter {
+            model,
+            text,
+            out,
+            taken: 0,
+            written: 0,
+        }
+    }
+
+    /// Takes one piece and returns its length.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: u32) -> usize {
+        let piece = self.model.pieces.get(entry as usize);
+        // A piece of the text with the unknown token's id is unknown, too: Hugging Face
+        // fuses it with its neighbours.
+        let Some(piece) = piece.filter(|piece| piece.id != self.model.unknown_id) else {
+            let length = self.model.length(entry);
+            if !self.model.fuse_unknown {
+                self.finish();
+            }
+            self.taken += length;
+            return length;
+        };
+        if self.written < self.taken {
+            self.finish();
+        }
+        self.out.push(Segment {
+            id: piece.id,
+            length: piece.length,
+        });
+        self.taken += piece.length as usize;
+        self.written = self.taken;
+        piece.length as usize
+    }
+
+    #[inline]
+    pub(crate) fn length(&self, entry: u32) -> usize {
+        self.model.length(entry)
+    }
+
+    /// Writes the unknown stretch that is still open.
+    pub(crate) fn finish(&mut self) {
+        let stretch = &self.text[self.written..self.taken];
+        self.written = self.taken;
+        if stretch.is_empty() {
+            return;
+        }
+        let model = self.model;
+        let mut push = |id, length| self.out.push(Segment { id, length });
+        let known = match model.precision {
+            Precision::Double => model.trie.get(stretch),
+            Precision::Single => None,
+        };
+        let bytes = model.byte_ids.as_ref().filter(|_| known.is_none());
+        let bytes = bytes.map(|ids| stretch.iter().map(|&byte| ids[byte as usize]));
+        match bytes.filter(|ids| ids.clone().all(|id| id != NO_ID)) {
+            Some(ids) => ids.for_each(|id| push(id, 1)),
+            None => push(known.unwrap_or(model.unknown_id), stretch.len() as u32),
+        }
+    }
+}
+
+impl Unigram {
+    /// Bytes of a piece or of the unknown character that `entry` stands for.
+    #[inline]
+    pub(crate) fn length(&self, entry: u32) -> usize {
+        match self.pieces.get(entry as usize) {
+            Some(piece) => piece.length as usize,
+            None => (entry - UNKNOWN) as usize,
+        }
+    }
 }

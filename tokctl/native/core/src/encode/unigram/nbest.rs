@@ -2,26 +2,26 @@
 //! `Lattice::NBest`). The best sum from the start to a node is known exactly, so paths
 //! come out in the order of their scores.
 
-use super::agenda::{Agenda, Item};
-use super::emit::Emitter;
-use super::lattice::Lattice;
-use super::{check_length, Interrupt, Segment, Unigram};
+use super::{character, Emitter, Precision, Unigram, UNKNOWN};
+use crate::encode::segmenter::{check_length, Segment};
 use crate::error::{Error, Result};
+use crate::Interrupt;
 
 /// More are never given, as in SentencePiece.
 const MOST: usize = 1024;
 
-/// SentencePiece's bounds on memory: an agenda of so many items, or one for which so many
+/// SentencePiece's bounds on memory: a queue of so many items, or one for which so many
 /// hypotheses were made since the last time, is cut down to its best items (512, or 10
 /// for each result asked for). From then on results may be missing. After ten cuts or so
 /// many hypotheses in all, the best segmentation is all there is.
-const MOST_WAITING: usize = 10_000;
-const MOST_BETWEEN_CUTS: usize = 100_000;
+const MAX_WAITING: usize = 10_000;
+const MAX_BETWEEN_CUTS: usize = 100_000;
 const FEWEST_WAITING: usize = 512;
-const MOST_CUTS: u32 = 10;
-const MOST_HYPOTHESES: usize = 500_000;
+const MAX_CUTS: u32 = 10;
+const MAX_HYPOTHESES: usize = 500_000;
 
-const PATIENCE: usize = 1 << 12;
+/// Paths between two polls of the interrupt.
+const POLL_EVERY: usize = 1 << 12;
 
 /// In place of a node: before the first, behind the last. In place of `next`: nothing.
 const START: u32 = u32::MAX;
@@ -60,17 +60,17 @@ impl Unigram {
             next: NONE,
             sum: 0.0,
         }];
-        let mut agenda = Agenda::default();
-        agenda.push(Item {
+        let mut queue = PriorityQueue::default();
+        queue.push(Item {
             priority: 0.0,
             hypothesis: 0,
         });
         let kept = FEWEST_WAITING.min(n * 10);
-        let (mut most, mut made, mut cuts) = (MOST_BETWEEN_CUTS, 1usize, 0);
+        let (mut most, mut made, mut cuts) = (MAX_BETWEEN_CUTS, 1usize, 0);
         let mut steps = 0usize;
-        while let Some(top) = agenda.pop() {
+        while let Some(top) = queue.pop() {
             steps += 1;
-            if steps.is_multiple_of(PATIENCE) && interrupt() {
+            if steps.is_multiple_of(POLL_EVERY) && interrupt() {
                 return Err(Error::Interrupted);
             }
             let path = hypotheses[top.hypothesis as usize];
@@ -94,7 +94,7 @@ impl Unigram {
                     next: top.hypothesis,
                     sum: self.precision.round(score + path.sum),
                 });
-                agenda.push(Item {
+                queue.push(Item {
                     priority: self.precision.round(best + path.sum),
                     hypothesis,
                 });
@@ -107,17 +107,17 @@ impl Unigram {
                 add(number, node.score, node.best);
             }
             made += hypotheses.len() - before;
-            if made >= MOST_HYPOTHESES {
+            if made >= MAX_HYPOTHESES {
                 return Ok(vec![self.only(pre_token, &lattice)]);
             }
-            let full = agenda.len() > kept && hypotheses.len() >= most;
-            if full || agenda.len() >= MOST_WAITING {
-                if cuts == MOST_CUTS {
+            let full = queue.len() > kept && hypotheses.len() >= most;
+            if full || queue.len() >= MAX_WAITING {
+                if cuts == MAX_CUTS {
                     return Ok(vec![self.only(pre_token, &lattice)]);
                 }
                 cuts += 1;
-                shrink(&mut agenda, &mut hypotheses, kept);
-                most = hypotheses.len() + MOST_BETWEEN_CUTS;
+                shrink(&mut queue, &mut hypotheses, kept);
+                most = hypotheses.len() + MAX_BETWEEN_CUTS;
             }
         }
         Ok(results)
@@ -159,13 +159,13 @@ impl Unigram {
     }
 }
 
-/// Keeps the best of the agenda, and of the hypotheses those on their paths.
-fn shrink(agenda: &mut Agenda, hypotheses: &mut Vec<Hypothesis>, most: usize) {
-    let mut kept = Agenda::default();
+/// Keeps the best of the queue, and of the hypotheses those on their paths.
+fn shrink(queue: &mut PriorityQueue, hypotheses: &mut Vec<Hypothesis>, most: usize) {
+    let mut kept = PriorityQueue::default();
     let mut moved_to = vec![NONE; hypotheses.len()];
     let mut moved: Vec<Hypothesis> = Vec::new();
     for _ in 0..most {
-        let Some(item) = agenda.pop() else { break };
+        let Some(item) = queue.pop() else { break };
         // Each hypothesis is followed by what comes behind it, until a path that is there.
         let mut at = item.hypothesis;
         while at != NONE && moved_to[at as usize] == NONE {
@@ -183,6 +183,214 @@ fn shrink(agenda: &mut Agenda, hypotheses: &mut Vec<Hypothesis>, most: usize) {
             hypothesis.next = moved_to[hypothesis.next as usize];
         }
     }
-    *agenda = kept;
+    *queue = kept;
     *hypotheses = moved;
+}
+
+/// A piece at its place.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    pub entry: u32,
+    pub start: u32,
+    pub score: f64,
+    /// The best sum from the start of the text to the end of this piece.
+    pub best: f64,
+}
+
+/// All pieces that a text can be made of.
+struct Lattice {
+    /// By end, then by start.
+    nodes: Vec<Node>,
+    /// `nodes[ends[e]..ends[e + 1]]` end at the place `e`.
+    ends: Vec<u32>,
+}
+
+/// Nodes between two polls of the interrupt.
+const POLL_NODES: usize = 1 << 18;
+
+impl Lattice {
+    pub(crate) fn new(model: &Unigram, text: &[u8], interrupt: Interrupt) -> Result<Self> {
+        let mut found: Vec<(u32, Node)> = Vec::new();
+        let mut best = vec![f64::NEG_INFINITY; text.len() + 1];
+        best[0] = 0.0;
+        let (mut at, mut polled) = (0, 0);
+        while at < text.len() {
+            if found.len() - polled >= POLL_NODES {
+                polled = found.len();
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                if polled >= u32::MAX as usize - 2 * POLL_NODES {
+                    let message = "a pre-token is too long for all its pieces to be listed";
+                    return Err(Error::TooLarge(message.into()));
+                }
+            }
+            let before = best[at];
+            let mut add = |length: usize, entry: u32, score: f64| {
+                let sum = model.precision.round(before + score);
+                let end = at + length;
+                best[end] = best[end].max(sum);
+                let node = Node {
+                    entry,
+                    start: at as u32,
+                    score,
+                    best: sum,
+                };
+                found.push((end as u32, node));
+            };
+            let length = character(text, at);
+            let mut is_piece = false;
+            model.trie.walk(&text[at..], |found, entry| {
+                add(found, entry, model.lattice_score(entry));
+                is_piece |= found == length;
+            });
+            if !is_piece {
+                add(length, UNKNOWN + length as u32, model.unknown_score);
+            }
+            at += length;
+        }
+        Ok(Lattice::sorted(&found, text.len()))
+    }
+
+    /// Sorts by end, keeping the order of starts: a counting sort.
+    fn sorted(found: &[(u32, Node)], length: usize) -> Self {
+        let mut ends = vec![0u32; length + 2];
+        for &(end, _) in found {
+            ends[end as usize + 1] += 1;
+        }
+        for at in 1..ends.len() {
+            ends[at] += ends[at - 1];
+        }
+        let mut next = ends.clone();
+        let mut nodes: Vec<Node> = found.iter().map(|&(_, node)| node).collect();
+        for &(end, node) in found {
+            let slot = &mut next[end as usize];
+            nodes[*slot as usize] = node;
+            *slot += 1;
+        }
+        Lattice { nodes, ends }
+    }
+
+    pub(crate) fn node(&self, number: u32) -> &Node {
+        &self.nodes[number as usize]
+    }
+
+    /// Numbers of the nodes that end at `at`.
+    pub(crate) fn ending_at(&self, at: usize) -> std::ops::Range<u32> {
+        self.ends[at]..self.ends[at + 1]
+    }
+
+    /// The best path, last node first, and its score. Of equal ones, that whose last node
+    /// starts first, and so on.
+    pub(crate) fn best(&self, precision: Precision) -> (Vec<u32>, f64) {
+        let (mut path, mut score) = (Vec::new(), None);
+        // The end of the text is a node without a score.
+        let (mut at, mut ahead) = (self.ends.len() - 2, 0.0);
+        while at > 0 {
+            let mut best: Option<(u32, f64)> = None;
+            for number in self.ending_at(at) {
+                let sum = precision.round(self.node(number).best + ahead);
+                if best.is_none_or(|(_, before)| sum > before) {
+                    best = Some((number, sum));
+                }
+            }
+            let Some((number, sum)) = best else { break };
+            score.get_or_insert(sum);
+            path.push(number);
+            let node = self.node(number);
+            (at, ahead) = (node.start as usize, node.score);
+        }
+        (path, score.unwrap_or(0.0))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    pub priority: f64,
+    pub hypothesis: u32,
+}
+
+/// A binary heap, highest priority first.
+///
+/// Which of equal priorities comes first is part of the result, so this heap is written
+/// out rather than borrowed: it moves its items as the one under SentencePiece does
+/// (`std::priority_queue` of GNU's library). Taking the first lets the hole sink to the
+/// bottom along the greater children, the right one of equals; then the last item rises
+/// from there.
+#[derive(Default)]
+struct PriorityQueue(Vec<Item>);
+
+impl PriorityQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn push(&mut self, item: Item) {
+        self.0.push(item);
+        self.rise(self.0.len() - 1, item);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Item> {
+        let last = self.0.pop()?;
+        let Some(&first) = self.0.first() else {
+            return Some(last);
+        };
+        let items = &mut self.0;
+        let mut hole = 0;
+        loop {
+            let (left, right) = (2 * hole + 1, 2 * hole + 2);
+            let child = match (items.get(left), items.get(right)) {
+                (Some(l), Some(r)) if r.priority < l.priority => left,
+                (Some(_), Some(_)) => right,
+                (Some(_), None) => left,
+                (None, _) => break,
+            };
+            items[hole] = items[child];
+            hole = child;
+        }
+        self.rise(hole, last);
+        Some(first)
+    }
+
+    fn rise(&mut self, mut hole: usize, item: Item) {
+        while hole > 0 {
+            let parent = (hole - 1) / 2;
+            if self.0[parent].priority >= item.priority {
+                break;
+            }
+            self.0[hole] = self.0[parent];
+            hole = parent;
+        }
+        self.0[hole] = item;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_come_out_by_priority() {
+        let mut queue = PriorityQueue::default();
+        let mut state = 7u32;
+        for hypothesis in 0..500 {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            let priority = f64::from(state >> 26);
+            queue.push(Item {
+                priority,
+                hypothesis,
+            });
+        }
+        let mut seen = [false; 500];
+        let mut before = f64::INFINITY;
+        while let Some(item) = queue.pop() {
+            assert!(item.priority <= before);
+            before = item.priority;
+            assert!(!std::mem::replace(
+                &mut seen[item.hypothesis as usize],
+                true
+            ));
+        }
+        assert_eq!(seen, [true; 500]);
+    }
 }

@@ -1,14 +1,15 @@
 //! A segmentation drawn at random: subword regularization (Kudo 2018).
 
-use super::emit::{Emitter, UNKNOWN};
-use super::{character, check_length, Interrupt, Segment, Unigram};
+use super::{character, Emitter, Unigram, UNKNOWN};
+use crate::encode::segmenter::{check_length, Segment};
 use crate::encode::Rng;
 use crate::error::{Error, Result};
+use crate::Interrupt;
 
 /// SentencePiece refuses to draw from more.
 const MOST: i64 = 512;
 
-const PATIENCE: usize = 1 << 20;
+const POLL_EVERY: usize = 1 << 20;
 
 impl Unigram {
     /// Draws a segmentation with a probability in proportion to exp(`alpha` x score): from
@@ -56,20 +57,20 @@ impl Unigram {
         interrupt: Interrupt,
     ) -> Result<Vec<Segment>> {
         let sums = self.sums(text, alpha, interrupt)?;
-        let mut ways = Vec::new();
+        let mut choices = Vec::new();
         let mut segments = Vec::new();
         let mut emitter = Emitter::new(self, text, &mut segments);
         let mut at = 0;
         while at < text.len() {
-            self.ways(text, at, alpha, &sums, &mut ways);
-            let chosen = rng.choose(&weights(ways.iter().map(|way| way.1)));
-            at += emitter.push(ways[chosen].0);
+            self.choices(text, at, alpha, &sums, &mut choices);
+            let chosen = rng.choose(&weights(choices.iter().map(|choice| choice.1)));
+            at += emitter.push(choices[chosen].0);
         }
         emitter.finish();
         Ok(segments)
     }
 
-    /// The logarithms of the summed weights of all ways from each place to the end; NaN inside
+    /// The logarithms of the summed weights of all segmentations from each place to the end; NaN inside
     /// characters, where no piece may end.
     fn sums(&self, text: &[u8], alpha: f64, interrupt: Interrupt) -> Result<Vec<f64>> {
         let mut sums = vec![f64::NAN; text.len() + 1];
@@ -79,18 +80,21 @@ impl Unigram {
             at += character(text, at);
         }
         sums[at] = 0.0;
-        let mut ways = Vec::new();
+        let mut choices = Vec::new();
         let mut work = 0;
         for at in (0..text.len()).rev() {
             if sums[at].is_nan() {
                 continue;
             }
-            work += self.ways(text, at, alpha, &sums, &mut ways);
-            let most = ways.iter().map(|way| way.1).fold(f64::MIN, f64::max);
-            let sum: f64 = ways.iter().map(|way| (way.1 - most).exp()).sum();
+            work += self.choices(text, at, alpha, &sums, &mut choices);
+            let most = choices
+                .iter()
+                .map(|choice| choice.1)
+                .fold(f64::MIN, f64::max);
+            let sum: f64 = choices.iter().map(|choice| (choice.1 - most).exp()).sum();
             // Kept a number even if the scores are absurd.
             sums[at] = (most + sum.ln()).clamp(f64::MIN, f64::MAX);
-            if work >= PATIENCE {
+            if work >= POLL_EVERY {
                 work = 0;
                 if interrupt() {
                     return Err(Error::Interrupted);
@@ -101,28 +105,28 @@ impl Unigram {
     }
 
     /// Collects each piece that starts at `at`, with the logarithm of the weight of all
-    /// ways that start with it. Returns how many bytes were looked at.
-    fn ways(
+    /// segmentations that start with it. Returns how many bytes were looked at.
+    fn choices(
         &self,
         text: &[u8],
         at: usize,
         alpha: f64,
         sums: &[f64],
-        ways: &mut Vec<(u32, f64)>,
+        choices: &mut Vec<(u32, f64)>,
     ) -> usize {
-        ways.clear();
+        choices.clear();
         let length = character(text, at);
         let mut is_piece = false;
         let looked_at = self.trie.walk(&text[at..], |found, entry| {
             let after = sums[at + found];
             if !after.is_nan() {
-                ways.push((entry, alpha * self.lattice_score(entry) + after));
+                choices.push((entry, alpha * self.lattice_score(entry) + after));
                 is_piece |= found == length;
             }
         });
         if !is_piece {
             let weight = alpha * self.unknown_score + sums[at + length];
-            ways.push((UNKNOWN + length as u32, weight));
+            choices.push((UNKNOWN + length as u32, weight));
         }
         looked_at
     }

@@ -6,20 +6,21 @@
 //! over. Every segmentation passes through it, so what lies before it can be written out,
 //! and a long text takes little memory.
 //!
-//! Sums start from any number, so that a sentence can be searched word by word (see `words`).
+//! Sums start from any number, so that a sentence can be searched word by word (see `sentence`).
 
 use std::cell::Cell;
 
-use super::emit::{Emitter, UNKNOWN};
-use super::{character, check_length, Interrupt, Precision, Segment, Unigram};
+use super::{character, Emitter, Precision, Unigram, UNKNOWN};
+use crate::encode::segmenter::{check_length, Segment};
 use crate::error::{Error, Result};
+use crate::Interrupt;
 
 /// Cuts are looked for after so many bytes.
 const CHUNK: usize = 1 << 12;
-/// Bytes looked at between two questions whether to go on.
-const PATIENCE: usize = 1 << 20;
+/// Bytes looked at between two polls of the interrupt.
+const POLL_EVERY: usize = 1 << 20;
 /// Where SentencePiece starts sums afresh, lest 32 bits get too coarse.
-pub(super) const MOST: f64 = 100_000.0;
+pub(crate) const MAX_SUM: f64 = 100_000.0;
 /// A thread keeps scratch of up to so many places.
 const KEPT: usize = 1 << 17;
 
@@ -39,7 +40,7 @@ thread_local! {
 
 impl Unigram {
     /// Appends the best segmentation and returns its score.
-    pub(in crate::encode) fn best(
+    pub(crate) fn best(
         &self,
         text: &[u8],
         out: &mut Vec<Segment>,
@@ -51,7 +52,7 @@ impl Unigram {
 
     /// The same for a text that stands behind another one, whose best sum is `before`: the sum
     /// goes on from there. Returns it, and what it was taken down by on the way.
-    pub(super) fn best_from(
+    pub(crate) fn best_from(
         &self,
         before: f64,
         text: &[u8],
@@ -102,7 +103,7 @@ impl Unigram {
                 }
             }
             let mut before = std::mem::replace(&mut sums[at & mask], f64::NAN);
-            if SINGLE && before.abs() > MOST {
+            if SINGLE && before.abs() > MAX_SUM {
                 // Sums so large are taken down, those that wait farther on as well.
                 for later in at + 1..=end {
                     let sum = &mut sums[later & mask];
@@ -136,7 +137,7 @@ impl Unigram {
                 sums[inside & mask] = f64::NAN;
             }
             at += length;
-            if work >= PATIENCE {
+            if work >= POLL_EVERY {
                 work = 0;
                 if interrupt() {
                     return Err(Error::Interrupted);

@@ -28,8 +28,6 @@ mod wide;
 mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
-#[cfg(target_arch = "x86_64")]
-pub use x86::HasAvx2;
 
 pub use algebra::{ahead, first_bytes, follow, Carry, Groups};
 pub use block::{AsciiClasses, Block, View};

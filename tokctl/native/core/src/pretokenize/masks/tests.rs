@@ -3,7 +3,7 @@
 use super::{split_at_level, AsciiClasses, Level, Pattern};
 use super::{Bert, Cl100k, Gpt2, O200k, Whitespace, WordRuns};
 use crate::pretokenize::scalar::{bert, cl100k, gpt2, gpt2_words, o200k, whitespace, word_runs};
-use crate::split_mix::SplitMix64;
+use crate::random::SplitMix64;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
 /// What the patterns turn on: contractions, white space of every kind and length, numbers

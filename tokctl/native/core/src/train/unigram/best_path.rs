@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::corpus::Corpus;
-use super::jobs::{in_order, Stop};
 use super::lattice::Lattice;
 use super::pieces::{Pieces, EQUAL};
 use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs};
 
 /// A step of the best path to a place: the piece, and its length. No piece is that long.
 type Step = (u32, u8);
@@ -24,20 +24,22 @@ pub fn usage(
     progress: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<u64>> {
     let mut sum = vec![0u64; pieces.len()];
-    let work = |job: usize, stop: &Stop| {
+    let work = |job: usize, stop: Interrupt| {
         let mut used = vec![0u64; pieces.len()];
         let mut path = Path::default();
         for segment in &corpus.segments[blocks[job].clone()] {
             let range = segment.start as usize..segment.end as usize;
             path.find(corpus, lattice, &pieces.scores, range, false, stop);
             path.pieces().for_each(|id| used[id] += segment.count);
-            if stop.asked() {
+            if stop() {
                 break;
             }
         }
         used
     };
-    in_order(blocks.len(), threads, progress, work, |used| {
+    let count = blocks.len();
+    let jobs = Jobs { count, threads };
+    jobs.in_order_reporting(progress, work, |used: Vec<u64>| {
         for (sum, count) in sum.iter_mut().zip(used) {
             *sum += count;
         }
@@ -63,7 +65,7 @@ impl Path {
         scores: &[f64],
         range: Range<usize>,
         split: bool,
-        stop: &Stop,
+        stop: Interrupt,
     ) -> f64 {
         let length = range.len();
         self.scores.clear();
@@ -72,7 +74,7 @@ impl Path {
         self.steps.clear();
         self.steps.resize(length + 1, (0, 1));
         for (index, at) in range.enumerate() {
-            if index % LOOK == LOOK - 1 && stop.asked() {
+            if index % LOOK == LOOK - 1 && stop() {
                 break;
             }
             let here = self.scores[index];

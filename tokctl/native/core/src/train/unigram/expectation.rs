@@ -5,10 +5,10 @@
 //! float holds is done again with scaled numbers.
 
 use super::corpus::Corpus;
-use super::jobs::{in_order, Stop};
 use super::lattice::Lattice;
 use super::scaled;
 use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs};
 
 /// Segments less probable than this are done with scaled numbers: then a path lost to
 /// underflow, below 1e-307, would have had no share worth counting.
@@ -46,14 +46,14 @@ pub fn expect(
         counts: vec![0.0; model.probabilities.len()],
         objective: 0.0,
     };
-    let work = |job: usize, stop: &Stop| {
+    let work = |job: usize, stop: Interrupt| {
         let mut counts = vec![0.0; model.probabilities.len()];
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         let (mut log_likelihood, mut looked) = (0.0, 0);
         for segment in &model.corpus.segments[blocks[job].clone()] {
             if segment.end - looked > LOOK {
                 looked = segment.end;
-                if stop.asked() {
+                if stop() {
                     break;
                 }
             }
@@ -76,7 +76,9 @@ pub fn expect(
         (counts, log_likelihood)
     };
     let mut log_likelihood = 0.0;
-    in_order(blocks.len(), threads, progress, work, |(counts, block)| {
+    let count = blocks.len();
+    let jobs = Jobs { count, threads };
+    jobs.in_order_reporting(progress, work, |(counts, block)| {
         for (sum, count) in sum.counts.iter_mut().zip(counts) {
             *sum += count;
         }

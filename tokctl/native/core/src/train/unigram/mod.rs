@@ -14,7 +14,6 @@ mod best_path;
 mod corpus;
 mod expectation;
 mod finish;
-mod jobs;
 mod lattice;
 mod options;
 mod pieces;

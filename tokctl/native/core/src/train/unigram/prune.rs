@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::best_path::{usage, Path};
 use super::corpus::Corpus;
-use super::jobs::{in_order, Stop};
 use super::lattice::Lattice;
 use super::pieces::{Pieces, EQUAL};
 use super::Dropped;
 use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs};
 
 /// Shares of the pieces that threads take.
 const SHARE: usize = 4096;
@@ -86,7 +86,7 @@ fn losses(
 ) -> Result<Vec<f64>> {
     let others = pieces.len() - pieces.characters;
     let tokens = used.iter().sum::<u64>() as f64;
-    let loss = |id: usize, path: &mut Path, stop: &Stop| {
+    let loss = |id: usize, path: &mut Path, stop: Interrupt| {
         let frequency = used[id] as f64;
         if used[id] == 0 {
             return f64::NEG_INFINITY;
@@ -106,7 +106,7 @@ fn losses(
             .sum();
         frequency / corpus.pre_tokens as f64 * (with - without)
     };
-    let work = |job: usize, stop: &Stop| {
+    let work = |job: usize, stop: Interrupt| {
         let mut path = Path::default();
         let share = job * SHARE..others.min((job + 1) * SHARE);
         share
@@ -114,7 +114,8 @@ fn losses(
             .collect::<Vec<_>>()
     };
     let mut losses = Vec::with_capacity(others);
-    let jobs = others.div_ceil(SHARE);
-    in_order(jobs, threads, progress, work, |share| losses.extend(share))?;
+    let count = others.div_ceil(SHARE);
+    let jobs = Jobs { count, threads };
+    jobs.in_order_reporting(progress, work, |share| losses.extend(share))?;
     Ok(losses)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::expectation::Model;
-use super::jobs::Stop;
+use crate::jobs::Interrupt;
 
 /// 2^256 and its inverse: multiplying by them is exact.
 const UP: f64 = f64::from_bits((1023 + 256) << 52);
@@ -63,7 +63,7 @@ pub fn forward_backward(
     range: Range<usize>,
     count: f64,
     counts: &mut [f64],
-    stop: &Stop,
+    stop: Interrupt,
 ) -> f64 {
     const ONE: Scaled = Scaled {
         mantissa: 1.0,
@@ -72,7 +72,7 @@ pub fn forward_backward(
     let mut forward = vec![ZERO; range.len() + 1];
     forward[0] = ONE;
     for (index, at) in range.clone().enumerate() {
-        if index % REACH == 0 && stop.asked() {
+        if index % REACH == 0 && stop() {
             return 0.0;
         }
         forward[index].normalize();
@@ -88,7 +88,7 @@ pub fn forward_backward(
     let mut backward = [ZERO; REACH];
     backward[range.len() % REACH] = ONE;
     for (index, at) in range.enumerate().rev() {
-        if index % REACH == 0 && stop.asked() {
+        if index % REACH == 0 && stop() {
             return 0.0;
         }
         let before = forward[index];
@@ -146,7 +146,7 @@ mod tests {
         let plain = expect(&model, &blocks(&corpus.segments), 1, &mut || true).unwrap();
         let mut scaled = vec![0.0; pieces.len()];
         let range = 0..corpus.codes.len() - 1;
-        let log = forward_backward(&model, range, 3.0, &mut scaled, &Stop::default());
+        let log = forward_backward(&model, range, 3.0, &mut scaled, &|| false);
         assert!((log + plain.objective).abs() < 1e-9);
         for (one, other) in plain.counts.iter().zip(&scaled) {
             assert!((one - other).abs() <= 1e-12 * one.max(1.0), "{one} {other}");

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use super::corpus::{Corpus, END};
-use super::jobs::{in_order, Stop};
 use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs};
 
 /// Buckets of suffixes are sorted one by one; about so many bits choose the bucket.
 const BUCKET_BITS: u32 = 16;
@@ -38,12 +38,13 @@ impl Suffixes {
         let (mut order, ends) = packing.distribute();
         let mut shared = vec![0; order.len()];
         let shares = share_out(&mut order, &mut shared, &ends);
-        let sort = |job: usize, stop: &Stop| {
+        let sort = |job: usize, stop: Interrupt| {
             if let Some(share) = shares[job].lock().ok().and_then(|mut slot| slot.take()) {
                 packing.sort(share, stop);
             }
         };
-        in_order(shares.len(), threads, progress, sort, |()| {})?;
+        let count = shares.len();
+        Jobs { count, threads }.in_order_reporting(progress, sort, |()| {})?;
         drop(shares);
         for &first in &ends {
             if (1..order.len()).contains(&first) {
@@ -148,7 +149,7 @@ impl<'c> Packing<'c> {
         (order, ends)
     }
 
-    fn sort(&self, share: Share, stop: &Stop) {
+    fn sort(&self, share: Share, stop: Interrupt) {
         let Share {
             order,
             shared,
@@ -163,7 +164,7 @@ impl<'c> Packing<'c> {
                 let width = self.width.min(self.depth - depth);
                 let last = depth + width == self.depth;
                 for run in runs.drain(..) {
-                    if stop.asked() {
+                    if stop() {
                         return;
                     }
                     let places = &mut order[run.clone()];

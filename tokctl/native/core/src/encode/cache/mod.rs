@@ -1,0 +1,138 @@
+//! Words repeat: the ids and the segments of pre-tokens, cached in bounded memory, and memory that
+//! is used again.
+//!
+//! Short pre-tokens, which nearly all are, are packed into two machine words and lie beside their
+//! ids in one cache line. A table starts small, because one that fits the processor's cache
+//! is much faster, and grows with use; when it may grow no more, new pre-tokens take the
+//! place of others. The hash has the process's own seeds, and only a few slots are probed, so
+//! that no text makes a look-up slow.
+
+mod buffers;
+mod long;
+mod segments;
+mod short;
+
+use crate::packed::{Key, Seeds};
+use crate::prefetch::prefetch;
+pub use buffers::{BufferPool, Ids};
+pub(crate) use segments::SegmentCache;
+pub(crate) use short::INLINE;
+
+/// 64 KB at first, at most 64 MB.
+const SHORT: short::Limits = short::Limits {
+    first: 1 << 10,
+    most: 1 << 20,
+    elsewhere: 1 << 22,
+};
+
+const LONG: long::Limits = long::Limits {
+    first: 1 << 10,
+    most: 1 << 18,
+    records: 1 << 24,
+};
+
+#[derive(Debug)]
+pub(crate) struct IdsCache {
+    seeds: Seeds,
+    short: short::Table,
+    long: long::Table,
+}
+
+/// What a cache holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Pre-tokens.
+    pub entries: usize,
+    pub bytes: usize,
+}
+
+impl Default for IdsCache {
+    fn default() -> Self {
+        IdsCache {
+            seeds: Seeds::default(),
+            short: short::Table::new(SHORT),
+            long: long::Table::new(LONG),
+        }
+    }
+}
+
+/// Hashes keys, and prefetches the cache lines of their slots. Held by value in a loop over many
+/// keys, it stays in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct PrefetchingHasher<'c> {
+    seeds: Seeds,
+    short: &'c [short::Bucket],
+    long: &'c [long::Slot],
+}
+
+impl PrefetchingHasher<'_> {
+    /// The hash of a key, whose slot is prefetched.
+    #[inline(always)]
+    pub fn hash(self, key: Key) -> u64 {
+        let hash = self.seeds.hash(key);
+        prefetch(short::slot_of(self.short, hash));
+        hash
+    }
+
+    /// The same of a text of over 15 bytes.
+    #[inline]
+    pub fn hash_long(self, text: &[u8]) -> u64 {
+        let hash = self.seeds.hash_long(text);
+        prefetch(short::slot_of(self.long, hash));
+        hash
+    }
+}
+
+impl IdsCache {
+    pub fn stats(&self) -> CacheStats {
+        CacheStats {
+            entries: self.short.entries() + self.long.entries(),
+            bytes: self.short.bytes() + self.long.bytes(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn hasher(&self) -> PrefetchingHasher<'_> {
+        PrefetchingHasher {
+            seeds: self.seeds,
+            short: self.short.buckets(),
+            long: self.long.slots(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn hash(&self, key: Key) -> u64 {
+        self.seeds.hash(key)
+    }
+
+    pub fn hash_long(&self, text: &[u8]) -> u64 {
+        self.seeds.hash_long(text)
+    }
+
+    /// See [`short::Table::append_first_hits`].
+    #[inline]
+    pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
+        self.short.append_first_hits(keys, hashes, out)
+    }
+
+    pub fn ids_of_key(&self, key: Key, hash: u64) -> Option<&[u32]> {
+        self.short.find(key, hash).map(|slot| self.short.ids(slot))
+    }
+
+    pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
+        self.short.insert(key, hash, ids, self.seeds);
+    }
+
+    /// Appends the ids of a text of over 15 bytes; false where they are not known.
+    pub fn append_long(&self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
+        let found = self.long.find(text, hash);
+        if let Some(bytes) = found {
+            out.extend(long::ids(bytes));
+        }
+        found.is_some()
+    }
+
+    pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
+        self.long.insert(text, hash, ids, self.seeds);
+    }
+}

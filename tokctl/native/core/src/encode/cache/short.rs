@@ -1,0 +1,350 @@
+//! The ids of short pre-tokens: open addressing in buckets of one cache line.
+
+use std::hint::select_unpredictable;
+use std::mem::MaybeUninit;
+
+use crate::large_pages;
+use crate::packed::{Key, Seeds};
+
+/// Ids that lie beside their key.
+pub(crate) const INLINE: usize = 4;
+
+/// How many ids there are, in the highest four bits of the key's upper word.
+const COUNT_AT: u32 = 60;
+/// Stands there when the ids lie elsewhere: `ids` are then their place and their number.
+const ELSEWHERE: u64 = 15;
+
+/// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Slot {
+    low: u64,
+    high: u64,
+    pub ids: [u32; INLINE],
+}
+
+impl Slot {
+    /// Is this the slot of `key`?
+    #[inline(always)]
+    fn is_of(&self, key: Key) -> bool {
+        (self.low ^ key.low) | (self.high ^ key.high) << (64 - COUNT_AT) == 0
+    }
+
+    fn is_empty(&self) -> bool {
+        self.high == 0
+    }
+
+    /// The number of ids, if they are all here.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        (self.high >> COUNT_AT) as usize
+    }
+
+    fn key(&self) -> Key {
+        Key {
+            low: self.low,
+            high: self.high << (64 - COUNT_AT) >> (64 - COUNT_AT),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Bucket([Slot; 2]);
+
+/// How large a table may become.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Buckets at first and at most, powers of two.
+    pub first: usize,
+    pub most: usize,
+    /// Ids that lie elsewhere, at most.
+    pub elsewhere: usize,
+}
+
+/// Buckets that are probed before a pre-token counts as new.
+const PROBES: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    buckets: Vec<Bucket>,
+    entries: usize,
+    elsewhere: Vec<u32>,
+    limits: Limits,
+}
+
+/// Where a hash leads to, among a power of two of places.
+#[inline(always)]
+pub(crate) fn slot_of<T>(places: &[T], hash: u64) -> &T {
+    &places[hash as usize & (places.len() - 1)]
+}
+
+fn buckets(count: usize) -> Vec<Bucket> {
+    let mut buckets = Vec::with_capacity(count);
+    large_pages::ask(buckets.spare_capacity_mut());
+    buckets.resize(count, Bucket::default());
+    buckets
+}
+
+impl Table {
+    pub fn new(limits: Limits) -> Self {
+        Table {
+            buckets: buckets(limits.first),
+            entries: 0,
+            elsewhere: Vec::new(),
+            limits,
+        }
+    }
+
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>() + self.elsewhere.capacity() * 4
+    }
+
+    /// The bucket that a hash leads to.
+    #[inline(always)]
+    fn first_bucket(&self, hash: u64) -> &Bucket {
+        slot_of(&self.buckets, hash)
+    }
+
+    pub fn buckets(&self) -> &[Bucket] {
+        &self.buckets
+    }
+
+    /// The slot of `key` in its first bucket.
+    #[inline(always)]
+    pub fn find_first(&self, key: Key, hash: u64) -> Option<&Slot> {
+        let Bucket([first, second]) = self.first_bucket(hash);
+        // A branch on which of the two it is would be mispredicted every other time.
+        let slot = select_unpredictable(first.is_of(key), first, second);
+        slot.is_of(key).then_some(slot)
+    }
+
+    /// Appends the ids of one key after the other, and returns of how many keys. It stops where a
+    /// key isn't in its first bucket, or has more than four ids, or there is no room for four.
+    #[inline(always)]
+    pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
+        let mut found = 0;
+        let fours = keys.iter().zip(hashes).map_while(|(&key, &hash)| {
+            let slot = self.find_first(key, hash)?;
+            let count = slot.count();
+            (count <= INLINE).then(|| {
+                found += 1;
+                (&slot.ids, count)
+            })
+        });
+        append_inline(out, fours);
+        found
+    }
+
+    pub fn find(&self, key: Key, hash: u64) -> Option<&Slot> {
+        for step in 0..PROBES as u64 {
+            let hash = hash.wrapping_add(step);
+            if let Some(slot) = self.find_first(key, hash) {
+                return Some(slot);
+            }
+            // It would have been put here: nothing is ever taken out.
+            if self.first_bucket(hash).0[1].is_empty() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The ids of a slot, wherever they are.
+    pub fn ids<'s>(&'s self, slot: &'s Slot) -> &'s [u32] {
+        match slot.high >> COUNT_AT {
+            ELSEWHERE => {
+                let [start, count, ..] = slot.ids;
+                &self.elsewhere[start as usize..][..count as usize]
+            }
+            count => &slot.ids[..count as usize],
+        }
+    }
+
+    /// Adds a key that is not here. `seeds` are those that it was hashed with.
+    pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
+        if self.elsewhere.len() + ids.len() > self.limits.elsewhere {
+            self.buckets.fill(Bucket::default());
+            self.elsewhere.clear();
+            self.entries = 0;
+        }
+        let mut slot = Slot {
+            low: key.low,
+            high: key.high,
+            ids: [0; INLINE],
+        };
+        if let Some(inline) = slot.ids.get_mut(..ids.len()) {
+            inline.copy_from_slice(ids);
+            slot.high |= (ids.len() as u64) << COUNT_AT;
+        } else {
+            slot.ids[0] = self.elsewhere.len() as u32;
+            slot.ids[1] = ids.len() as u32;
+            slot.high |= ELSEWHERE << COUNT_AT;
+            self.elsewhere.extend_from_slice(ids);
+        }
+        // Fuller, a key stands too often outside its first bucket.
+        let full = self.entries * 2 >= self.buckets.len() * 3;
+        if full && self.buckets.len() < self.limits.most {
+            self.grow(seeds);
+        }
+        self.place(slot, hash);
+    }
+
+    /// Puts a slot into the first free place; where there is none, in place of another.
+    fn place(&mut self, slot: Slot, hash: u64) {
+        let mask = self.buckets.len() - 1;
+        for step in 0..PROBES {
+            let Bucket(slots) = &mut self.buckets[(hash as usize).wrapping_add(step) & mask];
+            if let Some(free) = slots.iter_mut().find(|slot| slot.is_empty()) {
+                *free = slot;
+                self.entries += 1;
+                return;
+            }
+        }
+        let Bucket(slots) = &mut self.buckets[hash as usize & mask];
+        slots[(hash >> 63) as usize] = slot;
+    }
+
+    /// To four times the size while it is small, then to twice: new memory costs more than what
+    /// is done with it.
+    fn grow(&mut self, seeds: Seeds) {
+        let length = self.buckets.len();
+        let factor = if length < 1 << 16 { 4 } else { 2 };
+        let larger = (length * factor).min(self.limits.most);
+        let old = std::mem::replace(&mut self.buckets, buckets(larger));
+        self.entries = 0;
+        for slot in old.iter().flat_map(|Bucket(slots)| slots) {
+            if !slot.is_empty() {
+                self.place(*slot, seeds.hash(slot.key()));
+            }
+        }
+    }
+}
+
+/// Appends the first ids of each four, as many as the number beside it says: all four are copied,
+/// which is quicker than a branch on their number. It takes no further four from the iterator when
+/// there is no room for one.
+#[allow(unsafe_code)]
+#[inline(always)]
+fn append_inline<'i>(
+    out: &mut Vec<u32>,
+    mut fours: impl Iterator<Item = (&'i [u32; INLINE], usize)>,
+) {
+    let (length, mut filled) = (out.len(), 0);
+    let spare = out.spare_capacity_mut();
+    while let Some(place) = spare.get_mut(filled..filled + INLINE) {
+        let Some((ids, count)) = fours.next() else {
+            break;
+        };
+        // Those that do not count are overwritten by the next four.
+        place.copy_from_slice(&ids.map(MaybeUninit::new));
+        filled += count.min(INLINE);
+    }
+    // SAFETY: `filled` only goes over ids just written, which lie in the spare capacity.
+    unsafe { out.set_len(length + filled) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limits = Limits {
+        first: 2,
+        most: 1 << 12,
+        elsewhere: 1 << 16,
+    };
+
+    fn word(number: u32) -> Key {
+        Key::of(format!("{number:x}").as_bytes())
+    }
+
+    fn found(table: &Table, key: Key, hash: u64) -> Option<Vec<u32>> {
+        table.find(key, hash).map(|slot| table.ids(slot).to_vec())
+    }
+
+    /// As many ids as the number says, none to some that lie elsewhere.
+    fn ids(number: u32) -> Vec<u32> {
+        (0..number % 9).map(|at| number ^ at).collect()
+    }
+
+    #[test]
+    fn growing_loses_next_to_nothing() {
+        // Seeds that stay the same: how many are lost depends on them.
+        let (seeds, mut table) = (
+            Seeds([0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344]),
+            Table::new(SMALL),
+        );
+        for number in 0..4000 {
+            let key = word(number);
+            assert_eq!(found(&table, key, seeds.hash(key)), None);
+            table.insert(key, seeds.hash(key), &ids(number), seeds);
+        }
+        let mut kept = 0;
+        for number in 0..4000 {
+            let key = word(number);
+            if let Some(found) = found(&table, key, seeds.hash(key)) {
+                assert_eq!(found, ids(number));
+                kept += 1;
+            }
+        }
+        // A few could lose their place where many hashes lie close together.
+        assert!(kept >= 3960 && kept == table.entries(), "{kept}");
+    }
+
+    #[test]
+    fn of_equal_hashes_some_are_kept_and_none_is_mistaken() {
+        let (seeds, mut table) = (Seeds::default(), Table::new(Limits { most: 2, ..SMALL }));
+        for number in 0..1000 {
+            table.insert(word(number), 1, &ids(number), seeds);
+            assert!(table.entries() <= 4);
+            // The one put in last is there.
+            assert_eq!(found(&table, word(number), 1), Some(ids(number)));
+        }
+        let kept: Vec<_> = (0..1000)
+            .filter_map(|number| found(&table, word(number), 1).map(|found| (number, found)))
+            .collect();
+        assert_eq!(kept.len(), 4);
+        assert!(kept.iter().all(|(number, found)| *found == ids(*number)));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let limits = Limits {
+            elsewhere: 100,
+            most: 8,
+            ..SMALL
+        };
+        let (seeds, mut table) = (Seeds::default(), Table::new(limits));
+        for number in 0..10_000 {
+            let key = word(number);
+            table.insert(key, seeds.hash(key), &ids(number), seeds);
+            assert_eq!(found(&table, key, seeds.hash(key)), Some(ids(number)));
+        }
+        assert!(table.entries() <= 16 && table.elsewhere.len() <= 100);
+        assert!(table.bytes() <= 8 * 64 + 200 * 4, "{}", table.bytes());
+    }
+
+    #[test]
+    fn what_does_not_count_is_left_out_and_too_little_room_stops() {
+        let fours = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]];
+        let counts = [2, 0, 9];
+        for (room, expected) in [
+            (4, &[0][..]),
+            (5, &[0, 1, 2]),
+            (6, &[0, 1, 2]),
+            (7, &[0, 1, 2, 9, 10, 11, 12]),
+            (100, &[0, 1, 2, 9, 10, 11, 12]),
+        ] {
+            let mut out = Vec::with_capacity(room);
+            out.push(0);
+            append_inline(&mut out, fours.iter().zip(counts));
+            assert!(out.capacity() != room || out == expected, "{room}: {out:?}");
+        }
+        let mut out = Vec::new();
+        append_inline(&mut out, fours.iter().zip(counts));
+        assert!(out.is_empty());
+    }
+}

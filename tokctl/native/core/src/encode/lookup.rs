@@ -1,0 +1,408 @@
+//! From pre-tokens to ids, in batches.
+//!
+//! A scanner calls back with one pre-token after the other. They are gathered as keys with their
+//! hashes, and the cache lines of their slots are prefetched. Then the whole batch is looked up in a
+//! row, so that many cache misses are under way at the same time.
+
+use std::ops::RangeInclusive;
+
+use super::cache::{IdsCache, PrefetchingHasher, INLINE};
+use super::encoder::Encoder;
+use super::merging::{DeferredMerges, Merging};
+use super::segmenter::{check_length, Segment, Segmenter};
+use super::word_starts::WordStarts;
+use crate::error::{Error, Result};
+use crate::large_pages::reserve_projected;
+use crate::model::ByteAlphabet;
+use crate::packed::{Key, LONGEST};
+use crate::pretokenize::Metaspace;
+use crate::Interrupt;
+
+/// Stands among the ids where a line ends; no token has such an id.
+pub(crate) const LINE_END: u32 = u32::MAX - 1;
+
+/// Pre-tokens of a batch.
+pub(crate) const BATCH: usize = 256;
+
+/// Batches between two polls of the interrupt.
+pub(crate) const POLL_EVERY: usize = 64;
+
+/// Lengths of pre-tokens over 15 bytes that are cached.
+pub(crate) const CACHED: RangeInclusive<usize> = LONGEST + 1..=128;
+
+/// The cache and the working memory of a call, kept for the next one.
+#[derive(Debug)]
+pub(crate) struct LookupState {
+    pub cache: IdsCache,
+    pub batch: Box<KeyBatch>,
+    /// A word as it is rewritten.
+    pub rewritten: Vec<u8>,
+    pub scratch: Vec<Segment>,
+    pub deferred: DeferredMerges,
+}
+
+/// Pre-tokens that are not looked up yet.
+#[derive(Debug)]
+pub(crate) struct KeyBatch {
+    /// Start and end in the text.
+    pub places: [(usize, usize); BATCH],
+    /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
+    pub keys: [Key; BATCH],
+    pub hashes: [u64; BATCH],
+}
+
+impl KeyBatch {
+    /// Fills in the hashes of so many keys, and prefetches their slots.
+    #[inline]
+    pub fn make_hashes(&mut self, count: usize, hasher: PrefetchingHasher) {
+        for (hash, &key) in self.hashes.iter_mut().zip(&self.keys[..count]) {
+            *hash = hasher.hash(key);
+        }
+    }
+
+    /// Appends the ids of the keys from `*at` on, up to the first that is not found at once; then
+    /// `*at` is behind that one, which is returned with its hash.
+    #[inline(always)]
+    pub fn append_hits(
+        &self,
+        at: &mut usize,
+        count: usize,
+        cache: &IdsCache,
+        out: &mut Vec<u32>,
+    ) -> Option<(Key, u64)> {
+        let (keys, hashes) = (&self.keys[*at..count], &self.hashes[*at..count]);
+        let found = cache.append_first_hits(keys, hashes, out);
+        *at += found + 1;
+        Some((*keys.get(found)?, hashes[found]))
+    }
+}
+
+impl Default for LookupState {
+    fn default() -> Self {
+        LookupState {
+            cache: IdsCache::default(),
+            batch: Box::new(KeyBatch {
+                places: [(0, 0); BATCH],
+                keys: [Key::default(); BATCH],
+                hashes: [0; BATCH],
+            }),
+            rewritten: Vec::new(),
+            scratch: Vec::new(),
+            deferred: DeferredMerges::default(),
+        }
+    }
+}
+
+/// Takes the pre-tokens of one text, in order. After a failure it does nothing.
+pub(crate) struct PreTokenLookup<'b> {
+    segmenter: &'b Segmenter,
+    text: &'b [u8],
+    /// How a pre-token is rewritten before it is segmented.
+    words: Option<Metaspace<'b>>,
+    cache: &'b mut IdsCache,
+    batch: &'b mut KeyBatch,
+    count: usize,
+    rewritten: &'b mut Vec<u8>,
+    scratch: &'b mut Vec<Segment>,
+    /// None where new pre-tokens are segmented as they come.
+    merging: Option<(&'b Merging, &'b ByteAlphabet)>,
+    deferred: &'b mut DeferredMerges,
+    out: &'b mut Vec<u32>,
+    /// How many ids were there before.
+    first: usize,
+    interrupt: Interrupt<'b>,
+    batches: usize,
+    result: Result<()>,
+}
+
+/// Counts apart from the look-up that it gathers for: moved into a scanner's loop, the number stays
+/// in a register.
+pub(crate) struct Places<'p, 'b> {
+    lookup: &'p mut PreTokenLookup<'b>,
+    count: usize,
+}
+
+impl Places<'_, '_> {
+    /// The next pre-token, `text[start..end]`.
+    #[inline(always)]
+    pub fn push(&mut self, start: usize, end: usize) {
+        self.lookup.batch.places[self.count % BATCH] = (start, end);
+        self.count += 1;
+        if self.count == BATCH {
+            self.lookup.count = BATCH;
+            self.lookup.look_up();
+            self.count = 0;
+        }
+    }
+
+    /// [`LINE_END`] comes next.
+    pub fn end_line(&mut self) {
+        // An empty pre-token, in no text.
+        self.push(usize::MAX, usize::MAX);
+    }
+}
+
+impl Drop for Places<'_, '_> {
+    fn drop(&mut self) {
+        self.lookup.count = self.count;
+    }
+}
+
+impl<'b> PreTokenLookup<'b> {
+    pub fn new(
+        encoder: &'b Encoder,
+        text: &'b [u8],
+        words: Option<Metaspace<'b>>,
+        state: &'b mut LookupState,
+        out: &'b mut Vec<u32>,
+        interrupt: Interrupt<'b>,
+    ) -> Self {
+        let merging = match &encoder.segmenter {
+            Segmenter::Merges(merging) if words.is_none() => Some(merging),
+            _ => None,
+        };
+        // A call that failed may have left some.
+        state.deferred.clear();
+        PreTokenLookup {
+            merging: merging.and_then(|merging| Some((merging, merging.plain_alphabet()?))),
+            deferred: &mut state.deferred,
+            segmenter: &encoder.segmenter,
+            text,
+            words,
+            cache: &mut state.cache,
+            batch: &mut state.batch,
+            count: 0,
+            rewritten: &mut state.rewritten,
+            scratch: &mut state.scratch,
+            first: out.len(),
+            out,
+            interrupt,
+            batches: 0,
+            result: Ok(()),
+        }
+    }
+
+    /// Takes pre-tokens as ranges of the text. Not where words are rewritten.
+    pub fn places(&mut self) -> Places<'_, 'b> {
+        Places {
+            count: self.count,
+            lookup: self,
+        }
+    }
+
+    /// The next word that is rewritten, which need not lie in the text.
+    pub fn push_word(&mut self, word: &[u8]) {
+        if (1..=LONGEST).contains(&word.len()) {
+            self.batch.keys[self.count % BATCH] = Key::of(word);
+            self.count += 1;
+            if self.count == BATCH {
+                self.look_up();
+            }
+            return;
+        }
+        self.look_up();
+        if self.result.is_ok() {
+            let hash = match CACHED.contains(&word.len()) {
+                true => self.cache.hash_long(word),
+                false => 0,
+            };
+            self.result = self.append_long(word, hash);
+        }
+    }
+
+    /// Appends the ids of the batch.
+    #[inline(never)]
+    fn look_up(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        if self.result.is_err() {
+            return;
+        }
+        self.batches += 1;
+        if self.batches.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
+            self.result = Err(Error::Interrupted);
+            return;
+        }
+        match self.words {
+            None => self.make_keys(count),
+            Some(_) => self.batch.make_hashes(count, self.cache.hasher()),
+        }
+        if self.out.capacity() - self.out.len() < count * INLINE {
+            let done = match self.words {
+                None => self.done(count),
+                Some(_) => 0,
+            };
+            let rest = self.text.len().saturating_sub(done);
+            let ids = self.out.len() - self.first + count;
+            reserve_projected(self.out, count * INLINE, (done, rest), ids);
+        }
+        self.result = self.append_all(count);
+    }
+
+    /// So many bytes of the text lie before the end of the batch.
+    fn done(&self, count: usize) -> usize {
+        let mut ends = self.batch.places[..count].iter().rev();
+        ends.find(|place| place.0 != usize::MAX)
+            .map_or(0, |place| place.1)
+    }
+
+    /// The keys of places, and their hashes.
+    fn make_keys(&mut self, count: usize) {
+        let KeyBatch {
+            places,
+            keys,
+            hashes,
+        } = &mut *self.batch;
+        let (text, hasher) = (self.text, self.cache.hasher());
+        let made = keys.iter_mut().zip(hashes).zip(&places[..count]);
+        for ((key, hash), &(start, end)) in made {
+            let length = end - start;
+            if (1..=LONGEST).contains(&length) {
+                *key = Key::of_range(text, start, end);
+                *hash = hasher.hash(*key);
+            } else {
+                *key = Key::of_place(start, length);
+                *hash = match CACHED.contains(&length) {
+                    true => hasher.hash_long(&text[start..end]),
+                    false => 0,
+                };
+            }
+        }
+    }
+
+    fn append_all(&mut self, count: usize) -> Result<()> {
+        let mut at = 0;
+        while at < count {
+            let missed = (self.batch).append_hits(&mut at, count, self.cache, self.out);
+            if let Some((key, hash)) = missed {
+                self.append_missed(key, hash)?;
+            }
+        }
+        if self.deferred.is_due(self.out.len()) {
+            self.resolve();
+        }
+        Ok(())
+    }
+
+    /// One that is not in its first bucket, or has many ids, or is long.
+    #[inline(never)]
+    fn append_missed(&mut self, key: Key, hash: u64) -> Result<()> {
+        match key.place() {
+            None => self.append_key(key, hash),
+            Some(place) if place.start == usize::MAX => {
+                self.out.push(LINE_END);
+                Ok(())
+            }
+            Some(place) => {
+                let text = self.text;
+                let word = &text[place];
+                if !CACHED.contains(&word.len()) {
+                    return self.append_by_words(word);
+                }
+                if self.cache.append_long(word, hash, self.out) || self.defer(word, key, hash) {
+                    return Ok(());
+                }
+                self.append_new_long(word, hash)
+            }
+        }
+    }
+
+    /// Defers a new pre-token; false where that does not pay.
+    fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> bool {
+        let Some((merging, alphabet)) = self.merging else {
+            return false;
+        };
+        if self.deferred.is_full() {
+            self.resolve();
+        }
+        let at = self.out.len();
+        self.deferred.add(merging, alphabet, word, (key, hash), at)
+    }
+
+    /// Puts in the ids of all that were deferred.
+    fn resolve(&mut self) {
+        if let (Some((merging, _)), false) = (self.merging, self.deferred.is_empty()) {
+            self.deferred
+                .resolve(merging, self.text, self.cache, self.out);
+        }
+    }
+
+    fn append_key(&mut self, key: Key, hash: u64) -> Result<()> {
+        if let Some(ids) = self.cache.ids_of_key(key, hash) {
+            self.out.extend_from_slice(ids);
+            return Ok(());
+        }
+        let (text, length) = key.text();
+        if self.defer(&text[..length], key, hash) {
+            return Ok(());
+        }
+        let first = self.out.len();
+        self.segment(&text[..length])?;
+        self.cache.insert_key(key, hash, &self.out[first..]);
+        Ok(())
+    }
+
+    /// One of over 15 bytes, or of none.
+    fn append_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
+        if !CACHED.contains(&word.len()) {
+            return self.append_by_words(word);
+        }
+        if self.cache.append_long(word, hash, self.out) {
+            return Ok(());
+        }
+        self.append_new_long(word, hash)
+    }
+
+    fn append_new_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
+        let first = self.out.len();
+        self.segment(word)?;
+        self.cache.insert_long(word, hash, &self.out[first..]);
+        Ok(())
+    }
+
+    /// One that is too long to be cached; its words, where it has any, may not be.
+    fn append_by_words(&mut self, text: &[u8]) -> Result<()> {
+        match self.segmenter {
+            Segmenter::Merges(merging) if merging.by_words => {}
+            _ => return self.segment(text),
+        }
+        check_length(text)?;
+        let mut done = 0usize;
+        WordStarts::of(text).parts(|part| {
+            done += 1;
+            if done.is_multiple_of(POLL_EVERY * BATCH) && (self.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            match part.len() {
+                1..=LONGEST => {
+                    let key = Key::of(part);
+                    self.append_key(key, self.cache.hash(key))
+                }
+                length if CACHED.contains(&length) => {
+                    self.append_long(part, self.cache.hash_long(part))
+                }
+                _ => self.segment(part),
+            }
+        })
+    }
+
+    fn segment(&mut self, word: &[u8]) -> Result<()> {
+        let word = match self.words {
+            None => word,
+            Some(words) => {
+                words.rewritten(word, self.rewritten);
+                &*self.rewritten
+            }
+        };
+        self.segmenter
+            .ids(word, self.scratch, self.out, self.interrupt)
+    }
+
+    /// Looks up what is left, and returns the first failure if there was one.
+    pub fn finish(mut self) -> Result<()> {
+        self.look_up();
+        if self.result.is_ok() {
+            self.resolve();
+        }
+        self.result
+    }
+}

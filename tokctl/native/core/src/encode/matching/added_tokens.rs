@@ -1,0 +1,215 @@
+//! Added tokens, special ones among them: found in the text before anything else.
+//!
+//! Hugging Face's `AddedVocabulary::find_matches`: leftmost first, longest first; what a
+//! match takes is gone, even if the match is then refused. tokctl's caller keeps two sets,
+//! for raw text and for normalized text.
+
+use hashbrown::HashSet;
+
+use super::automaton::LongestStarts;
+use crate::error::{Error, Result};
+use crate::unicode::{self, Classes, WordCharacters, SPACE};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddedToken {
+    pub text: Vec<u8>,
+    pub id: u32,
+    /// Only where no word character (`\w`) stands before or after.
+    pub single_word: bool,
+    /// The white space before it, or after it, belongs to it.
+    pub strip_left: bool,
+    pub strip_right: bool,
+}
+
+/// Finds added tokens in text, in linear time however many there are.
+pub struct AddedTokens {
+    strings: LongestStarts,
+    tokens: Vec<AddedToken>,
+    words: WordCharacters,
+    classes: Classes,
+}
+
+impl AddedTokens {
+    /// Of tokens with the same text the first counts; empty ones are never found.
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        let texts: Vec<&[u8]> = tokens.iter().map(|token| token.text.as_slice()).collect();
+        let strings = LongestStarts::new(&texts)
+            .ok_or_else(|| Error::TooLarge("over 4 GB of added tokens".into()))?;
+        Ok(AddedTokens {
+            strings,
+            tokens,
+            words: WordCharacters::get(),
+            classes: Classes::get(),
+        })
+    }
+
+    /// Start, end and id of every added token in `text`, in order.
+    ///
+    /// As in Hugging Face's, a token that starts with white space is found in white space
+    /// that the token before it has stripped; the two then overlap.
+    pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, u32)> + 't {
+        // Where the token before ended, and where the white space last stripped did.
+        let (mut before, mut stripped) = (0, 0);
+        self.strings.find(text).filter_map(move |found| {
+            let (mut start, mut end, number) = found;
+            let token = &self.tokens[number as usize];
+            if token.single_word && !self.is_alone(text, start, end) {
+                return None;
+            }
+            if token.strip_left {
+                start = self
+                    .space_before(text, before.min(start), start)
+                    .max(before);
+            }
+            if token.strip_right {
+                // White space that was walked through before is not walked through again.
+                let from = match stripped > end {
+                    true => stripped,
+                    false => end,
+                };
+                end = self.space_after(text, from);
+                stripped = end;
+            }
+            // All of it is stripped already. (Where less than nothing is left, Hugging Face
+            // stops with a panic.)
+            if start >= end {
+                return None;
+            }
+            before = end;
+            Some((start, end, token.id))
+        })
+    }
+
+    fn is_alone(&self, text: &[u8], start: usize, end: usize) -> bool {
+        let is_word = |character: Option<(u32, usize)>| {
+            character.is_some_and(|(code, _)| self.words.has(code))
+        };
+        let after = (end < text.len())
+            .then(|| unicode::decode(text, end))
+            .flatten();
+        !is_word(unicode::decode_before(text, start)) && !is_word(after)
+    }
+
+    /// Where the white space that ends at `end` begins, `lowest` at the lowest.
+    fn space_before(&self, text: &[u8], lowest: usize, mut end: usize) -> usize {
+        while end > lowest {
+            match unicode::decode_before(text, end) {
+                Some((code, length)) if self.classes.of(code) & SPACE != 0 => end -= length,
+                _ => break,
+            }
+        }
+        end
+    }
+
+    fn space_after(&self, text: &[u8], mut at: usize) -> usize {
+        while at < text.len() {
+            match self.classes.at(text, at) {
+                (class, length) if class & SPACE != 0 => at += length,
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+/// Added tokens, those that are found in the text as given and those that are found in
+/// the normalized text.
+pub struct Matchers {
+    raw: Option<AddedTokens>,
+    normalized: Option<AddedTokens>,
+    special: HashSet<u32>,
+}
+
+impl Matchers {
+    /// `normalized` are spelled as in the normalized text; empty ones are never found.
+    /// `special` are the ids of special tokens, which are no pre-tokens.
+    pub fn new(
+        raw: Vec<AddedToken>,
+        normalized: Vec<AddedToken>,
+        special: impl Iterator<Item = u32>,
+    ) -> Result<Self> {
+        let matcher = |tokens: Vec<AddedToken>| match tokens.is_empty() {
+            true => Ok(None),
+            false => AddedTokens::new(tokens).map(Some),
+        };
+        Ok(Matchers {
+            raw: matcher(raw)?,
+            normalized: matcher(normalized)?,
+            special: special.collect(),
+        })
+    }
+
+    pub fn raw(&self) -> Option<&AddedTokens> {
+        self.raw.as_ref()
+    }
+
+    pub fn normalized(&self) -> Option<&AddedTokens> {
+        self.normalized.as_ref()
+    }
+
+    pub fn is_special(&self, id: u32) -> bool {
+        self.special.contains(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(texts: &[&str], set: impl Fn(&mut AddedToken)) -> AddedTokens {
+        let token = |(id, text): (u32, &&str)| {
+            let mut token = AddedToken {
+                text: text.as_bytes().to_vec(),
+                id,
+                ..AddedToken::default()
+            };
+            set(&mut token);
+            token
+        };
+        AddedTokens::new((0..).zip(texts).map(token).collect()).unwrap()
+    }
+
+    fn found(tokens: &AddedTokens, text: &str) -> Vec<(usize, usize, u32)> {
+        tokens.find(text.as_bytes()).collect()
+    }
+
+    #[test]
+    fn the_longest_of_the_leftmost() {
+        let plain = tokens(&["ab", "abc", "bcd", "", "ab"], |_| {});
+        assert_eq!(found(&plain, "xabcdab"), [(1, 4, 1), (5, 7, 0)]);
+        assert_eq!(found(&tokens(&[], |_| {}), "ab"), []);
+    }
+
+    #[test]
+    fn single_words_stand_alone() {
+        let words = tokens(&["ab", "ab!c"], |token| token.single_word = true);
+        assert_eq!(
+            found(&words, "ab xab abé ab-ab"),
+            [(0, 2, 0), (12, 14, 0), (15, 17, 0)]
+        );
+        // What the longer one takes is gone, though it is refused.
+        assert_eq!(found(&words, "ab!cd"), []);
+        assert_eq!(found(&words, "ab!"), [(0, 2, 0)]);
+    }
+
+    #[test]
+    fn white_space_is_taken_along() {
+        let both = tokens(&["a"], |token| {
+            (token.strip_left, token.strip_right) = (true, true)
+        });
+        assert_eq!(found(&both, "x \u{3000}a  a\tb"), [(1, 8, 0), (8, 10, 0)]);
+        assert_eq!(found(&both, " a "), [(0, 3, 0)]);
+        // No white space: half of a character, a byte that is none.
+        let bytes: Vec<_> = both.find(b"\x80\x80a\xE3\x80").collect();
+        assert_eq!(bytes, [(2, 3, 0)]);
+    }
+
+    #[test]
+    fn tokens_that_are_white_space_take_linear_time() {
+        let text = " ".repeat(1_000_000);
+        let right = tokens(&[" "], |token| token.strip_right = true);
+        assert_eq!(found(&right, &text).len(), text.len());
+        let left = tokens(&[" "], |token| token.strip_left = true);
+        assert_eq!(found(&left, &text).len(), text.len());
+    }
+}

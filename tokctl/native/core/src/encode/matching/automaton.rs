@@ -1,0 +1,393 @@
+//! The longest of many strings at every place of a text, in linear time.
+//!
+//! An automaton of Aho & Corasick (1975) finds, at each place, the longest string that
+//! *ends* there. Built from the strings backwards and run over the text backwards, it finds
+//! the longest that *starts* there, which is what leftmost-longest matching asks for. (Run
+//! forwards, such a matcher has to read on for a longer match and go back when there is
+//! none: with `a` and `aaa…b` that is as many steps per byte as the longest string has.)
+
+use memchr::{memrchr, memrchr2, memrchr3};
+
+const NONE: u32 = u32::MAX;
+
+/// So many states have a row of 256; a row is 1 kB.
+const ROWS: usize = 1024;
+
+/// One state; what a step needs of it lies together.
+#[derive(Clone, Copy)]
+struct State {
+    /// Its children are neighbours: the first one, how many, and the byte to the first.
+    child: u32,
+    children: u16,
+    byte: u8,
+    /// The state of its longest proper suffix that is a state.
+    suffix: u32,
+    /// The number of the longest string that it ends with.
+    string: u32,
+}
+
+/// States are numbered breadth first, the root is 0.
+pub struct LongestStarts {
+    states: Vec<State>,
+    /// By state: the byte that leads to it.
+    bytes: Vec<u8>,
+    /// Of the first states, those nearest to the root: where each byte leads.
+    rows: Vec<[u32; 256]>,
+    /// The last bytes of the strings, if they are three at most.
+    lasts: Vec<u8>,
+    lengths: Vec<u32>,
+    longest: usize,
+}
+
+impl LongestStarts {
+    /// `strings` in any order; of equal ones the first counts, empty ones never match.
+    /// None where there are 2^32 states or more.
+    pub fn new(strings: &[&[u8]]) -> Option<Self> {
+        let total = strings
+            .iter()
+            .map(|string| string.len() as u64)
+            .sum::<u64>();
+        if total >= u64::from(NONE) || strings.len() as u64 >= u64::from(NONE) {
+            return None;
+        }
+        let sorted = Sorted::new(strings);
+        let mut automaton = LongestStarts {
+            states: Vec::new(),
+            bytes: vec![0],
+            rows: Vec::new(),
+            lasts: Vec::new(),
+            lengths: strings.iter().map(|string| string.len() as u32).collect(),
+            longest: strings.iter().map(|string| string.len()).max().unwrap_or(0),
+        };
+        automaton.grow(&sorted);
+        automaton.link();
+        let root = automaton.states[0];
+        let from = root.child as usize;
+        automaton.lasts = automaton.bytes[from..from + usize::from(root.children)].to_vec();
+        Some(automaton)
+    }
+
+    /// The trie, level by level: a state is a range of the sorted strings.
+    fn grow(&mut self, sorted: &Sorted) {
+        let mut level = vec![(0, sorted.numbers.len())];
+        let mut depth = 0;
+        while !level.is_empty() {
+            let mut below = Vec::new();
+            for (mut from, to) in level {
+                // The string that ends here is the first of its range.
+                let ends = from < to && sorted.get(from).len() == depth;
+                let child = self.bytes.len();
+                let string = match ends {
+                    true => sorted.numbers[from],
+                    false => NONE,
+                };
+                from += usize::from(ends);
+                while from < to {
+                    let byte = sorted.get(from)[depth];
+                    let same = (from..to).take_while(|&at| sorted.get(at)[depth] == byte);
+                    let end = from + same.count();
+                    self.bytes.push(byte);
+                    below.push((from, end));
+                    from = end;
+                }
+                self.states.push(State {
+                    child: child as u32,
+                    children: (self.bytes.len() - child) as u16,
+                    byte: self.bytes.get(child).copied().unwrap_or(0),
+                    suffix: 0,
+                    string,
+                });
+            }
+            level = below;
+            depth += 1;
+        }
+    }
+
+    /// Breadth first: a state's suffix is nearer to the root than the state.
+    fn link(&mut self) {
+        for number in 0..self.states.len() {
+            let state = self.states[number];
+            let children = state.child..state.child + u32::from(state.children);
+            for child in children.clone() {
+                let suffix = match number {
+                    0 => 0,
+                    _ => self.next(state.suffix, self.bytes[child as usize]),
+                };
+                let longest = self.states[suffix as usize].string;
+                let child = &mut self.states[child as usize];
+                child.suffix = suffix;
+                if child.string == NONE {
+                    child.string = longest;
+                }
+            }
+            if number < ROWS {
+                let mut row = match number {
+                    0 => [0; 256],
+                    _ => self.rows[state.suffix as usize],
+                };
+                for child in children {
+                    row[usize::from(self.bytes[child as usize])] = child;
+                }
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// The state after `byte`: that of the longest suffix of what was read.
+    #[inline]
+    fn next(&self, mut number: u32, byte: u8) -> u32 {
+        loop {
+            if let Some(row) = self.rows.get(number as usize) {
+                return row[usize::from(byte)];
+            }
+            let state = &self.states[number as usize];
+            match state.children {
+                0 => {}
+                1 if state.byte == byte => return state.child,
+                1 => {}
+                children => {
+                    let from = state.child as usize;
+                    let labels = &self.bytes[from..from + usize::from(children)];
+                    if let Some(at) = position(labels, byte) {
+                        return (from + at) as u32;
+                    }
+                }
+            }
+            number = state.suffix;
+        }
+    }
+
+    /// The end of the longest part of `text` that may end in a string's last byte.
+    fn last_byte(&self, text: &[u8]) -> usize {
+        let at = match self.lasts[..] {
+            [] => None,
+            [a] => memrchr(a, text),
+            [a, b] => memrchr2(a, b, text),
+            [a, b, c] => memrchr3(a, b, c, text),
+            _ => return text.len(),
+        };
+        at.map_or(0, |at| at + 1)
+    }
+
+    /// Leftmost first, longest first, without overlap: start, end and number of each match.
+    pub fn find<'t>(&'t self, text: &'t [u8]) -> Matches<'t> {
+        Matches {
+            automaton: self,
+            text,
+            starts: Vec::new(),
+            scanned: 0,
+            at: 0,
+        }
+    }
+
+    /// Bytes of the longest string.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Bytes of a string.
+    pub(crate) fn length(&self, number: u32) -> usize {
+        self.lengths[number as usize] as usize
+    }
+
+    /// Every place in `from..to` where a string starts, with the longest there; last first.
+    pub(crate) fn starts(
+        &self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+        found: &mut Vec<(usize, u32)>,
+    ) {
+        let mut state = 0;
+        let mut at = text.len().min(to.saturating_add(self.longest));
+        while at > from {
+            if state == 0 {
+                at = from + self.last_byte(&text[from..at]);
+                if at == from {
+                    break;
+                }
+            }
+            at -= 1;
+            state = self.next(state, text[at]);
+            let string = self.states[state as usize].string;
+            if string != NONE && at < to {
+                found.push((at, string));
+            }
+        }
+    }
+}
+
+/// Strings backwards, in order, end to end.
+struct Sorted {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    numbers: Vec<u32>,
+}
+
+impl Sorted {
+    fn new(strings: &[&[u8]]) -> Self {
+        // Most pairs differ in the last eight bytes.
+        let key = |string: &[u8]| {
+            let last = string.iter().rev().copied().chain(std::iter::repeat(0));
+            last.take(8).fold(0, |key, byte| key << 8 | u64::from(byte))
+        };
+        let backwards = |number: u32| strings[number as usize].iter().rev();
+        let mut order: Vec<(u64, u32)> = (0..).zip(strings).map(|(n, s)| (key(s), n)).collect();
+        order.sort_unstable_by(|a, b| {
+            let whole = || backwards(a.1).cmp(backwards(b.1));
+            a.0.cmp(&b.0).then_with(whole).then(a.1.cmp(&b.1))
+        });
+        let text = |entry: &(u64, u32)| strings[entry.1 as usize];
+        order.dedup_by(|later, first| text(later) == text(first));
+        order.retain(|entry| !text(entry).is_empty());
+        let mut sorted = Sorted {
+            bytes: Vec::new(),
+            ends: vec![0],
+            numbers: order.iter().map(|entry| entry.1).collect(),
+        };
+        for entry in &order {
+            sorted.bytes.extend(text(entry).iter().rev());
+            sorted.ends.push(sorted.bytes.len());
+        }
+        sorted
+    }
+
+    fn get(&self, at: usize) -> &[u8] {
+        &self.bytes[self.ends[at]..self.ends[at + 1]]
+    }
+}
+
+/// Few children are the rule, and many are rare: halving, then one by one.
+#[inline]
+fn position(mut sorted: &[u8], byte: u8) -> Option<usize> {
+    let mut skipped = 0;
+    while sorted.len() > 8 {
+        let middle = sorted.len() / 2;
+        if sorted[middle] <= byte {
+            skipped += middle;
+            sorted = &sorted[middle..];
+        } else {
+            sorted = &sorted[..middle];
+        }
+    }
+    let at = sorted.iter().position(|&label| label == byte)?;
+    Some(skipped + at)
+}
+
+/// So much text is scanned at once, and more where strings are longer.
+pub(crate) const BLOCK: usize = 1 << 16;
+
+pub struct Matches<'t> {
+    automaton: &'t LongestStarts,
+    text: &'t [u8],
+    /// The block's places that are yet to come, last first.
+    starts: Vec<(usize, u32)>,
+    scanned: usize,
+    at: usize,
+}
+
+impl Iterator for Matches<'_> {
+    type Item = (usize, usize, u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            while let Some((start, number)) = self.starts.pop() {
+                if start >= self.at {
+                    self.at = start + self.automaton.lengths[number as usize] as usize;
+                    return Some((start, self.at, number));
+                }
+            }
+            // A match may have reached into the next block.
+            let from = self.scanned.max(self.at);
+            if from >= self.text.len() || self.automaton.longest == 0 {
+                return None;
+            }
+            // What is scanned twice, the longest string behind each block, is at most a quarter.
+            let block = BLOCK.max(self.automaton.longest.saturating_mul(4));
+            self.scanned = self.text.len().min(from.saturating_add(block));
+            self.automaton
+                .starts(self.text, from, self.scanned, &mut self.starts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By trying every string at every place.
+    fn slow(strings: &[&[u8]], text: &[u8]) -> Vec<(usize, usize, u32)> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let starts = |number: &usize| {
+                !strings[*number].is_empty() && text[at..].starts_with(strings[*number])
+            };
+            // Of equal lengths `max_by_key` takes the last, so backwards.
+            let numbers = (0..strings.len()).rev().filter(starts);
+            match numbers.max_by_key(|&number| strings[number].len()) {
+                Some(number) => {
+                    let end = at + strings[number].len();
+                    found.push((at, end, number as u32));
+                    at = end;
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn matches_are_those_of_the_slow_search() {
+        let mut seed = 3u64;
+        let mut below = |end: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (seed >> 33) % end
+        };
+        for _ in 0..3000 {
+            let letters = 1 + below(3);
+            let mut word = |longest: u64| -> Vec<u8> {
+                (0..below(longest))
+                    .map(|_| b'a' + below(letters) as u8)
+                    .collect()
+            };
+            let strings: Vec<Vec<u8>> = (0..12).map(|_| word(7)).collect();
+            let text = word(40);
+            let strings: Vec<&[u8]> = strings.iter().map(Vec::as_slice).collect();
+            let automaton = LongestStarts::new(&strings).unwrap();
+            let found: Vec<_> = automaton.find(&text).collect();
+            assert_eq!(found, slow(&strings, &text), "{strings:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn every_byte_can_follow_every_byte() {
+        let pairs: Vec<[u8; 2]> = (0..=u16::MAX).map(u16::to_be_bytes).collect();
+        let strings: Vec<&[u8]> = pairs.iter().map(|pair| pair.as_slice()).collect();
+        let automaton = LongestStarts::new(&strings).unwrap();
+        let text: Vec<u8> = pairs.concat();
+        assert!(automaton.find(&text).map(|found| found.2).eq(0..=65_535));
+    }
+
+    #[test]
+    fn blocks_do_not_show() {
+        let long = vec![b'x'; 70_000];
+        let strings: [&[u8]; 3] = [b"xy", &long, b"yx"];
+        let automaton = LongestStarts::new(&strings).unwrap();
+        let text = [&b"y"[..], &long, b"yx", &long[..69_999], b"y", &long, &long].concat();
+        let numbers: Vec<u32> = automaton.find(&text).map(|found| found.2).collect();
+        assert_eq!(numbers, [2, 0, 1, 2, 1]);
+        let pairs = [b"xy".repeat(BLOCK), b"z".to_vec()].concat();
+        assert_eq!(automaton.find(&pairs).count(), BLOCK);
+    }
+
+    #[test]
+    fn long_near_misses_take_linear_time() {
+        let near = [vec![b'a'; 20_000], b"b".to_vec()].concat();
+        let strings: [&[u8]; 2] = [b"a", &near];
+        let automaton = LongestStarts::new(&strings).unwrap();
+        // 2 * 10^10 steps if every place were followed to its end.
+        let text = vec![b'a'; 1_000_000];
+        assert_eq!(automaton.find(&text).count(), text.len());
+    }
+}

@@ -1,0 +1,277 @@
+//! WordPiece encoding: the longest token first, from left to right (BERT).
+
+use super::automaton::{LongestStarts, BLOCK};
+use crate::encode::Segment;
+use crate::error::{Error, Result};
+use crate::lock_free::Once;
+use crate::model::{Trie, NO_ID};
+use crate::{unicode, Interrupt};
+
+/// What becomes of a word with an unmatchable rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// The whole word is one unknown token, as in BERT.
+    Word,
+    /// Only the character that can't be matched is; matching goes on after it.
+    Character,
+}
+
+/// Tokens between two polls of the interrupt.
+const POLL_EVERY: usize = 1 << 16;
+/// A trie may take so many steps for each byte of a word, and so many more; then the automaton takes
+/// over.
+const STEPS_PER_BYTE: usize = 8;
+const MORE_STEPS: usize = 1 << 14;
+/// Words of at most so many characters, as BERT's, are left to the trie.
+const SHORT: usize = 256;
+
+pub struct LongestMatch {
+    start: Trie,
+    inside: Trie,
+    /// The same as `inside`, where words can be long enough to need it.
+    automaton: Option<LazyAutomaton>,
+    unknown: Unknown,
+    unknown_id: u32,
+    /// Words of more characters are unknown as a whole.
+    max_characters: usize,
+}
+
+impl LongestMatch {
+    /// `tokens` are the ordinary tokens, without the special ones, with their ids.
+    /// A token that starts with `prefix` goes on inside a word; at the start of a word
+    /// every token matches the text that it spells, as in BERT.
+    pub fn new<'t>(
+        tokens: impl Iterator<Item = (&'t [u8], u32)>,
+        prefix: &[u8],
+        unknown: Unknown,
+        unknown_id: Option<u32>,
+        max_characters: Option<usize>,
+    ) -> Result<Self> {
+        let tokens: Vec<(&[u8], u32)> = tokens.collect();
+        let inside = tokens
+            .iter()
+            .filter_map(|&(token, id)| Some((token.strip_prefix(prefix)?, id)));
+        let mut automaton = None;
+        if max_characters.is_none_or(|most| most > SHORT) {
+            let automaton: &mut LazyAutomaton = automaton.get_or_insert_default();
+            inside
+                .clone()
+                .for_each(|(text, id)| automaton.add(text, id));
+        }
+        Ok(LongestMatch {
+            start: Trie::build(tokens.iter().copied())?,
+            inside: Trie::build(inside)?,
+            automaton,
+            unknown,
+            unknown_id: unknown_id.unwrap_or(NO_ID),
+            max_characters: max_characters.unwrap_or(usize::MAX),
+        })
+    }
+
+    /// Appends the tokens of a word.
+    pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>, interrupt: Interrupt) -> Result<()> {
+        let first = out.len();
+        let whole = Segment {
+            id: self.unknown_id,
+            length: word.len() as u32,
+        };
+        if word.len() > self.max_characters && characters(word) > self.max_characters {
+            out.push(whole);
+            return Ok(());
+        }
+        let (mut at, mut walked, mut done) = (0, 0, 0usize);
+        let mut matches = None;
+        while at < word.len() {
+            done += 1;
+            if done.is_multiple_of(POLL_EVERY) && interrupt() {
+                return Err(Error::Interrupted);
+            }
+            if walked > MORE_STEPS.saturating_add(STEPS_PER_BYTE * at) && matches.is_none() {
+                matches = self.automaton.as_ref().and_then(|all| all.of(word, at));
+            }
+            let found = match &mut matches {
+                Some(matches) => matches.longest(at),
+                None => {
+                    let trie = if at == 0 { &self.start } else { &self.inside };
+                    let (found, steps) = trie.longest_counted(&word[at..]);
+                    walked += steps;
+                    found
+                }
+            };
+            let (id, length) = match found {
+                Some(found) => found,
+                None if self.unknown == Unknown::Character => {
+                    let length = unicode::decode(word, at).map_or(1, |(_, length)| length);
+                    (self.unknown_id, length)
+                }
+                None => {
+                    out.truncate(first);
+                    out.push(whole);
+                    return Ok(());
+                }
+            };
+            out.push(Segment {
+                id,
+                length: length as u32,
+            });
+            at += length;
+        }
+        Ok(())
+    }
+}
+
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
+}
+
+/// The longest token at each place of a long word, in linear time: strings with their ids, and the
+/// automaton that finds them.
+///
+/// A trie looks at every byte as often as the longest token has bytes, if tokens go on for long and
+/// then don't match. Words that turn out so are finished with the automaton of [`LongestStarts`],
+/// which is made when the first one comes.
+#[derive(Default)]
+struct LazyAutomaton {
+    text: Vec<u8>,
+    /// Where each string ends in `text`, and its id.
+    strings: Vec<(usize, u32)>,
+    automaton: Once<Option<LongestStarts>>,
+}
+
+impl LazyAutomaton {
+    pub fn add(&mut self, string: &[u8], id: u32) {
+        self.text.extend_from_slice(string);
+        self.strings.push((self.text.len(), id));
+    }
+
+    /// None if there are too many strings for an automaton.
+    pub fn of<'p>(&'p self, text: &'p [u8], from: usize) -> Option<Matches<'p>> {
+        let make = || {
+            let starts = std::iter::once(0).chain(self.strings.iter().map(|string| string.0));
+            let strings = starts.zip(&self.strings);
+            let mut strings: Vec<&[u8]> = strings
+                .map(|(start, &(end, _))| &self.text[start..end])
+                .collect();
+            // Of equal ones the first counts there, and the last in a trie.
+            strings.reverse();
+            LongestStarts::new(&strings)
+        };
+        Some(Matches {
+            strings: self,
+            automaton: self.automaton.get_or_init(make).as_ref()?,
+            text,
+            scanned: from,
+            found: Vec::new(),
+        })
+    }
+}
+
+struct Matches<'p> {
+    strings: &'p LazyAutomaton,
+    automaton: &'p LongestStarts,
+    text: &'p [u8],
+    scanned: usize,
+    /// Places up to `scanned` where a string starts, last first.
+    found: Vec<(usize, u32)>,
+}
+
+impl Matches<'_> {
+    /// Id and length of the longest string at a place that lies behind those of earlier calls.
+    pub fn longest(&mut self, at: usize) -> Option<(u32, usize)> {
+        if at >= self.scanned {
+            let block = BLOCK.max(self.automaton.longest().saturating_mul(4));
+            self.scanned = self.text.len().min(at.saturating_add(block));
+            self.found.clear();
+            self.automaton
+                .starts(self.text, at, self.scanned, &mut self.found);
+        }
+        while self.found.last().is_some_and(|found| found.0 < at) {
+            self.found.pop();
+        }
+        let &(place, number) = self.found.last()?;
+        let strings = &self.strings.strings;
+        let (_, id) = strings[strings.len() - 1 - number as usize];
+        (place == at).then(|| (id, self.automaton.length(number)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By trying every length, longest first.
+    fn slow(tokens: &[(Vec<u8>, u32)], word: &[u8], unknown: Unknown) -> Vec<(u32, u32)> {
+        let (mut at, mut found) = (0, Vec::new());
+        while at < word.len() {
+            let id = |length: usize| {
+                let part = [
+                    if at > 0 { &b"##"[..] } else { b"" },
+                    &word[at..at + length],
+                ]
+                .concat();
+                tokens.iter().rev().find(|token| token.0 == part)
+            };
+            let best = (1..=word.len() - at)
+                .rev()
+                .find_map(|length| Some((id(length)?.1, length)));
+            let (id, length) = match best {
+                Some(best) => best,
+                None if unknown == Unknown::Word => return vec![(99, word.len() as u32)],
+                None => (99, unicode::decode(word, at).map_or(1, |found| found.1)),
+            };
+            found.push((id, length as u32));
+            at += length;
+        }
+        found
+    }
+
+    #[test]
+    fn the_automaton_takes_over_and_nothing_changes() {
+        let mut state = 5u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize % end
+        };
+        for round in 0..40 {
+            let unknown = [Unknown::Word, Unknown::Character][round % 2];
+            let mut tokens = vec![
+                (b"##".to_vec(), 0),
+                (b"a".to_vec(), 1),
+                (b"##a".to_vec(), 2),
+            ];
+            let long = 30 + below(40);
+            // Long near misses, so that the trie looks at much for one byte.
+            tokens.push(([&b"##"[..], &vec![b'a'; long], b"b"].concat(), 3));
+            for id in 4..12 {
+                let mut text = match below(2) {
+                    0 => b"##".to_vec(),
+                    _ => Vec::new(),
+                };
+                text.extend((0..1 + below(4)).map(|_| b"aab\xC3\xA9"[below(5)]));
+                tokens.push((text, id));
+            }
+            let mut word = vec![b'a'; 600 + below(200)];
+            word.extend((0..30).map(|_| b"aaab\xC3\xA9"[below(6)]));
+            word.extend(vec![b'a'; below(60)]);
+            let given = tokens.iter().map(|(text, id)| (&text[..], *id));
+            let model = LongestMatch::new(given, b"##", unknown, Some(99), None).unwrap();
+            let mut out = Vec::new();
+            model.segment(&word, &mut out, &|| false).unwrap();
+            let found: Vec<_> = out.iter().map(|s| (s.id, s.length)).collect();
+            assert_eq!(found, slow(&tokens, &word, unknown), "{round}");
+        }
+    }
+
+    #[test]
+    fn long_near_misses_take_linear_time() {
+        let near = [&b"##"[..], &[b'a'; 20_000], b"b"].concat();
+        let tokens: [(&[u8], u32); 3] = [(b"a", 1), (b"##a", 2), (&near, 3)];
+        let tokens = tokens.into_iter();
+        let model = LongestMatch::new(tokens, b"##", Unknown::Word, None, None).unwrap();
+        // 2 * 10^10 steps if every place were followed to its end.
+        let mut out = Vec::new();
+        let word = vec![b'a'; 1_000_000];
+        model.segment(&word, &mut out, &|| false).unwrap();
+        assert_eq!(out.len(), word.len());
+    }
+}

@@ -1,0 +1,502 @@
+//! Merging by rank for a pre-token of many symbols.
+//!
+//! Symbols are nodes of a linked list, each with the rank of the pair that begins there, and
+//! the next merge comes out of a queue. The queue holds outdated entries as well: one counts
+//! if its rank is that of its node.
+//!
+//! A heap takes O(log n) per merge and jumps about. Where the merges that a merge makes
+//! possible all come later ([`Merges::come_later`]), whole ranks can be done at once, each from
+//! the left to the right: a list per rank, and a set of bits to find the next one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use crate::encode::Segment;
+use crate::error::{Error, Result};
+use crate::model::{Merges, NO_RANK};
+use crate::Interrupt;
+
+const NONE: u32 = u32::MAX;
+
+/// A list per rank pays where a pre-token has one symbol in so many ranks.
+const RANKS_PER_SYMBOL: usize = 32;
+
+/// Merges between two polls of the interrupt.
+const POLL_EVERY: usize = 1 << 16;
+
+struct Node {
+    id: u32,
+    /// Of the pair that begins here; [`NO_RANK`] also where the symbol is gone.
+    rank: u32,
+    before: u32,
+    after: u32,
+}
+
+/// The rank of a pair, kept for when the next one is the same: long pre-tokens repeat themselves.
+struct Ranks<'m> {
+    merges: &'m Merges,
+    pair: (u32, u32),
+    rank: u32,
+}
+
+impl<'m> Ranks<'m> {
+    fn of(merges: &'m Merges) -> Self {
+        Ranks {
+            merges,
+            pair: (NONE, NONE),
+            rank: NO_RANK,
+        }
+    }
+
+    #[inline(always)]
+    fn rank(&mut self, left: u32, right: u32) -> u32 {
+        if self.pair != (left, right) {
+            self.pair = (left, right);
+            self.rank = self.merges.rank(left, right);
+        }
+        self.rank
+    }
+}
+
+struct Nodes<'m> {
+    merges: &'m Merges,
+    nodes: Vec<Node>,
+    /// Of pairs with what stands before a merged symbol, and behind it.
+    before: Ranks<'m>,
+    after: Ranks<'m>,
+}
+
+/// A token, and how many symbols it was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Token {
+    pub segment: Segment,
+    pub symbols: u32,
+}
+
+/// Merges the symbols from the place `first` on.
+fn merge_at_once(
+    merges: &Merges,
+    out: &mut Vec<Segment>,
+    first: usize,
+    interrupt: Interrupt,
+) -> Result<()> {
+    let nodes = merged(merges, &out[first..], interrupt)?;
+    let mut to = first;
+    nodes.each(|id, symbols| {
+        let length = out[first..][symbols].iter().map(|one| one.length).sum();
+        out[to] = Segment { id, length };
+        to += 1;
+    });
+    out.truncate(to);
+    Ok(())
+}
+
+/// What merging makes of symbols.
+fn tokens(merges: &Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Vec<Token>> {
+    let nodes = merged(merges, symbols, interrupt)?;
+    let mut tokens = Vec::new();
+    nodes.each(|id, range| {
+        let count = range.len() as u32;
+        let length = symbols[range].iter().map(|one| one.length).sum();
+        tokens.push(Token {
+            segment: Segment { id, length },
+            symbols: count,
+        });
+    });
+    Ok(tokens)
+}
+
+fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Nodes<'m>> {
+    let check = || match interrupt() {
+        true => Err(Error::Interrupted),
+        false => Ok(()),
+    };
+    check()?;
+    let mut nodes = Nodes::of(merges, symbols);
+    check()?;
+    let pays = nodes.nodes.len() >= merges.len() / RANKS_PER_SYMBOL;
+    match pays && merges.come_later() {
+        true => nodes.merge_ranks(check)?,
+        false => nodes.merge_heap(check)?,
+    }
+    check()?;
+    Ok(nodes)
+}
+
+impl<'m> Nodes<'m> {
+    /// There are fewer than 2^32: [`super::Segmenter::segment`] sees to that.
+    fn of(merges: &'m Merges, symbols: &[Segment]) -> Self {
+        let mut ranks = Ranks::of(merges);
+        let mut nodes: Vec<Node> = (0u32..)
+            .zip(symbols.windows(2))
+            .map(|(at, two)| Node {
+                id: two[0].id,
+                rank: ranks.rank(two[0].id, two[1].id),
+                before: at.wrapping_sub(1),
+                after: at + 1,
+            })
+            .collect();
+        nodes.extend(symbols.last().map(|last| Node {
+            id: last.id,
+            rank: NO_RANK,
+            before: (symbols.len() as u32 - 1).wrapping_sub(1),
+            after: NONE,
+        }));
+        Nodes {
+            merges,
+            nodes,
+            before: Ranks::of(merges),
+            after: Ranks::of(merges),
+        }
+    }
+
+    /// Makes the merge at a place, if it is still of this rank, and calls `push(rank, place)`
+    /// for the pairs that come of it.
+    #[inline(always)]
+    fn merge_at(&mut self, rank: u32, at: u32, mut push: impl FnMut(u32, u32)) {
+        let node = &self.nodes[at as usize];
+        if node.rank != rank {
+            return;
+        }
+        let (before, left, gone) = (node.before, node.id, node.after);
+        let right = &mut self.nodes[gone as usize];
+        right.rank = NO_RANK;
+        let (after, right) = (right.after, right.id);
+        let id = self.merges.token(rank, left, right);
+        let mut next = NO_RANK;
+        if after != NONE {
+            let node = &mut self.nodes[after as usize];
+            node.before = at;
+            next = self.after.rank(id, node.id);
+        }
+        let node = &mut self.nodes[at as usize];
+        (node.id, node.rank, node.after) = (id, next, after);
+        if before != NONE {
+            let node = &mut self.nodes[before as usize];
+            node.rank = self.before.rank(node.id, id);
+            if node.rank != NO_RANK {
+                push(node.rank, before);
+            }
+        }
+        if next != NO_RANK {
+            push(next, at);
+        }
+    }
+
+    fn merge_heap(&mut self, check: impl Fn() -> Result<()>) -> Result<()> {
+        let entry = |rank: u32, at: u32| Reverse(u64::from(rank) << 32 | u64::from(at));
+        let candidates: Vec<_> = (0u32..)
+            .zip(&self.nodes)
+            .filter(|(_, node)| node.rank != NO_RANK)
+            .map(|(at, node)| entry(node.rank, at))
+            .collect();
+        let mut heap: BinaryHeap<_> = candidates.into();
+        let mut steps = 0usize;
+        while let Some(Reverse(candidate)) = heap.pop() {
+            steps += 1;
+            if steps.is_multiple_of(POLL_EVERY) {
+                check()?;
+            }
+            let (rank, at) = ((candidate >> 32) as u32, candidate as u32);
+            self.merge_at(rank, at, |rank, at| heap.push(entry(rank, at)));
+        }
+        Ok(())
+    }
+
+    /// Whole ranks at once.
+    fn merge_ranks(&mut self, check: impl Fn() -> Result<()>) -> Result<()> {
+        let mut queue = RankQueue::new(self.merges.len(), self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate().rev() {
+            if node.rank != NO_RANK {
+                queue.push(node.rank, at as u32);
+            }
+        }
+        let (mut places, mut steps) = (Vec::new(), 0);
+        while let Some(rank) = queue.pop(&mut places) {
+            if !places.is_sorted() {
+                places.sort_unstable();
+            }
+            for &at in &places {
+                steps += 1;
+                if steps % POLL_EVERY == 0 {
+                    check()?;
+                }
+                self.merge_at(rank, at, |rank, at| queue.push(rank, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `token` with the id of each token and the range of its symbols.
+    fn each(&self, mut token: impl FnMut(u32, Range<usize>)) {
+        let mut at = 0;
+        while let Some(node) = self.nodes.get(at) {
+            let end = match node.after {
+                NONE => self.nodes.len(),
+                after => after as usize,
+            };
+            token(node.id, at..end);
+            at = end;
+        }
+    }
+}
+
+/// A list of places per rank, and which of the lists are not empty.
+struct RankQueue {
+    /// By rank: its last entry.
+    last: Vec<u32>,
+    /// (place, the entry before)
+    entries: Vec<(u32, u32)>,
+    /// An entry that is free leads to another one.
+    free: u32,
+    /// A bit per rank, then a bit per word of these, and so on up to one word.
+    levels: Vec<Vec<u64>>,
+}
+
+impl RankQueue {
+    fn new(ranks: usize, places: usize) -> Self {
+        let mut levels = Vec::new();
+        let mut words = ranks;
+        while words > 1 || levels.is_empty() {
+            words = words.div_ceil(64).max(1);
+            levels.push(vec![0; words]);
+        }
+        RankQueue {
+            last: vec![NONE; ranks],
+            entries: Vec::with_capacity(places),
+            free: NONE,
+            levels,
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, rank: u32, place: u32) {
+        let last = &mut self.last[rank as usize];
+        if *last == NONE {
+            let mut number = rank as usize;
+            for level in &mut self.levels {
+                let word = &mut level[number / 64];
+                let known = *word != 0;
+                *word |= 1 << (number % 64);
+                if known {
+                    break;
+                }
+                number /= 64;
+            }
+        }
+        let entry = (place, *last);
+        match self.free {
+            NONE => {
+                *last = self.entries.len() as u32;
+                self.entries.push(entry);
+            }
+            free => {
+                *last = free;
+                self.free = self.entries[free as usize].1;
+                self.entries[free as usize] = entry;
+            }
+        }
+    }
+
+    /// The lowest rank, and its places.
+    fn pop(&mut self, places: &mut Vec<u32>) -> Option<u32> {
+        if self.levels.last()?[0] == 0 {
+            return None;
+        }
+        let mut rank = 0;
+        for level in self.levels.iter().rev() {
+            rank = rank * 64 + level[rank].trailing_zeros() as usize;
+        }
+        let mut number = rank;
+        for level in &mut self.levels {
+            let word = &mut level[number / 64];
+            *word &= !(1 << (number % 64));
+            if *word != 0 {
+                break;
+            }
+            number /= 64;
+        }
+        places.clear();
+        let mut at = std::mem::replace(&mut self.last[rank], NONE);
+        while at != NONE {
+            let (place, before) = self.entries[at as usize];
+            places.push(place);
+            self.entries[at as usize].1 = self.free;
+            self.free = at;
+            at = before;
+        }
+        Some(rank as u32)
+    }
+}
+
+/// Symbols of a window: their nodes and the queue fit the nearest cache.
+const WINDOW: usize = 4096;
+
+/// Tokens on each side of a border that are merged again, at most.
+const BORDER: usize = 64;
+
+/// Merges the symbols from the place `first` on, window by window where they are very many.
+///
+/// The lowest rank comes first wherever it stands, so merging the whole at once jumps about in
+/// memory. But what lies apart does not meet: **a row of tokens is what merging makes of its symbols
+/// if each two neighbours in it are what merging makes of theirs.** For suppose that merging makes
+/// something else of the row, and look at the first merge that crosses a border between two of its
+/// tokens. Before it all merges were inside tokens, and inside these two they were those that the
+/// two alone would see, in the same order, since the lowest rank that is leftmost among all is so
+/// among some. So the two alone would see that merge, too.
+///
+/// Windows are therefore merged one after the other. Where the tokens at a border don't fit, what
+/// is around it is merged again, twice as much each time; where that does not end soon, as in
+/// the repetition of one letter, the whole is merged at once.
+pub(crate) fn merge(
+    merges: &Merges,
+    out: &mut Vec<Segment>,
+    first: usize,
+    interrupt: Interrupt,
+) -> Result<()> {
+    merge_windows(merges, out, first, (WINDOW, BORDER), interrupt)
+}
+
+fn merge_windows(
+    merges: &Merges,
+    out: &mut Vec<Segment>,
+    first: usize,
+    (window, around): (usize, usize),
+    interrupt: Interrupt,
+) -> Result<()> {
+    if out.len() - first < 2 * window {
+        return merge_at_once(merges, out, first, interrupt);
+    }
+    let symbols = &out[first..];
+    let mut row = Row {
+        merges,
+        symbols,
+        tokens: Vec::new(),
+        end: 0,
+        interrupt,
+    };
+    while row.end < symbols.len() {
+        let to = symbols.len().min(row.end + window);
+        let next = row.merged(row.end, to)?;
+        if !row.append(&next, around)? {
+            return merge_at_once(merges, out, first, interrupt);
+        }
+    }
+    let tokens = row.tokens;
+    out.truncate(first);
+    out.extend(tokens.iter().map(|token| token.segment));
+    Ok(())
+}
+
+/// What merging makes of the symbols before `end`.
+struct Row<'r> {
+    merges: &'r Merges,
+    symbols: &'r [Segment],
+    tokens: Vec<Token>,
+    end: usize,
+    interrupt: Interrupt<'r>,
+}
+
+impl Row<'_> {
+    /// What merging makes of some symbols alone.
+    fn merged(&self, from: usize, to: usize) -> Result<Vec<Token>> {
+        match from < to {
+            true => tokens(self.merges, &self.symbols[from..to], self.interrupt),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// Does merging leave two tokens apart that meet at this place?
+    fn fit(&self, place: usize, left: Option<&Token>, right: Option<&Token>) -> Result<bool> {
+        let (Some(left), Some(right)) = (left, right) else {
+            return Ok(true);
+        };
+        let two = self.merged(place - count([left]), place + count([right]))?;
+        Ok(two == [*left, *right])
+    }
+
+    /// Appends the tokens of the next symbols; false where they fit nowhere near the border.
+    fn append(&mut self, next: &[Token], most: usize) -> Result<bool> {
+        let mut around = 0;
+        while around <= most {
+            let kept = self.tokens.len() - around.min(self.tokens.len());
+            let taken = around.min(next.len());
+            let from = self.end - count(&self.tokens[kept..]);
+            let to = self.end + count(&next[..taken]);
+            let between = self.merged(from, to)?;
+            let left = self.tokens[..kept].last();
+            let right = next.get(taken);
+            let fits = match (between.first(), between.last()) {
+                (Some(first), Some(last)) => {
+                    self.fit(from, left, Some(first))? && self.fit(to, Some(last), right)?
+                }
+                _ => self.fit(from, left, right)?,
+            };
+            if fits {
+                self.end += count(next);
+                self.tokens.truncate(kept);
+                self.tokens.extend(between);
+                self.tokens.extend(&next[taken..]);
+                return Ok(true);
+            }
+            around = (2 * around).max(1);
+        }
+        Ok(false)
+    }
+}
+
+/// Symbols of tokens.
+fn count<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> usize {
+    tokens.into_iter().map(|token| token.symbols as usize).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    /// Merges of what there is so far: letters from 97 on, and tokens from 256 on.
+    fn merges(below: &mut impl FnMut(u32) -> u32, some_exist: bool) -> Merges {
+        let mut merges = Vec::new();
+        for step in 0..below(40) {
+            let mut symbol = || match below(3 + step) {
+                letter @ ..3 => letter + 97,
+                token => token + 253,
+            };
+            let (left, right, known) = (symbol(), symbol(), symbol());
+            let token = match some_exist && step % 5 == 4 {
+                true => known,
+                false => 256 + step,
+            };
+            merges.push((left, right, token));
+        }
+        Merges::new(merges.into_iter())
+    }
+
+    #[test]
+    fn windows_leave_no_trace() {
+        let mut numbers = SplitMix64::new(11);
+        let mut below = |most: u32| (numbers.next_u64() % u64::from(most)) as u32;
+        for round in 0..600 {
+            let merges = merges(&mut below, round % 2 == 0);
+            let letters = 1 + round % 3;
+            let length = 1 + below(300);
+            let symbols: Vec<Segment> = (0..length)
+                .map(|_| Segment {
+                    id: 97 + below(letters),
+                    length: 1 + below(3),
+                })
+                .collect();
+            let mut expected = symbols.clone();
+            merge_at_once(&merges, &mut expected, 1, &|| false).unwrap();
+            for window in [1, 2, 7, 16, 64] {
+                for around in [0, 1, 4, 64] {
+                    let (mut out, how) = (symbols.clone(), (window, around));
+                    merge_windows(&merges, &mut out, 1, how, &|| false).unwrap();
+                    assert!(out == expected, "{round} {window} {around}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Segmenting by merges.
+//!
+//! Lowest rank first, leftmost first. Short pre-tokens are scanned for the best pair;
+//! longer ones keep a heap over a linked list, so that nothing is quadratic: a
+//! pre-token of n symbols takes O(n log n).
+
+mod deferred;
+mod long;
+mod short;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::segmenter::{check_length, Segment};
+use super::Words;
+use crate::error::{Error, Result};
+use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
+use crate::Interrupt;
+pub(crate) use deferred::DeferredMerges;
+
+/// Up to this many symbols the scan beats the heap.
+const SHORT: usize = 24;
+
+const NONE: u32 = u32::MAX;
+
+/// What happens to a pair that becomes mergeable only after its rank has passed. It
+/// matters only where a merge made a token that existed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOrder {
+    /// It is merged at once: the usual rule of BPE encoders.
+    ByRank,
+    /// It stays: the merges are replayed as they were learned.
+    Replay,
+}
+
+pub struct Merging {
+    pub alphabet: Alphabet,
+    pub merges: Merges,
+    pub order: MergeOrder,
+    /// Stands for a symbol without an id; None leaves [`NO_ID`] in the output.
+    pub unknown: Option<u32>,
+    /// Unknown symbols in a row are one.
+    pub fuse_unknown: bool,
+    /// Tokens of the 256 bytes, which a symbol without an id becomes; [`NO_ID`] where a
+    /// byte has none.
+    pub byte_ids: Option<Box<[u32; 256]>>,
+    /// Pre-tokens that are looked up here are one token, whatever the merges would make
+    /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
+    pub whole: Option<Words>,
+    /// Long pre-tokens can be segmented part by part; see [`super::parts`].
+    pub by_words: bool,
+}
+
+struct Node {
+    id: u32,
+    length: u32,
+    before: u32,
+    after: u32,
+}
+
+impl Merging {
+    pub fn segment(
+        &self,
+        pre_token: &[u8],
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        if let Some(id) = self.whole.as_ref().and_then(|whole| whole.id(pre_token)) {
+            let length = pre_token.len() as u32;
+            out.push(Segment { id, length });
+            return Ok(());
+        }
+        let first = out.len();
+        self.initial(pre_token, self.unknown, out);
+        if out.len() - first > SHORT && self.order == MergeOrder::ByRank {
+            return long::merge(&self.merges, out, first, interrupt);
+        }
+        self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt)
+    }
+
+    /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
+    /// and the ranks of the merges that were made, in order.
+    pub fn replay(
+        &self,
+        pre_token: &[u8],
+        steps: u32,
+        interrupt: Interrupt,
+    ) -> Result<(Vec<Segment>, Vec<u32>)> {
+        let (mut segments, mut ranks) = (Vec::new(), Vec::new());
+        self.initial(pre_token, None, &mut segments);
+        self.merge(
+            0,
+            steps,
+            &mut segments,
+            |rank, _, _| ranks.push(rank),
+            interrupt,
+        )?;
+        Ok((segments, ranks))
+    }
+
+    /// The merges that are ever made, as (left, right, token) in the order of their ranks: of
+    /// each token the one that its own text ends with. Tokens that their own text does not
+    /// become are not listed: no text makes them by merging.
+    ///
+    /// Wherever a token is made, no merge before has crossed its ends. The merges inside it
+    /// were each the best there was, so they are those that its text alone would see: the
+    /// last of them is always of the same pair. Where no two tokens share a rank, these
+    /// merges alone do what all merges, or all ranks, do.
+    pub fn made(
+        &self,
+        tokens: &[(Vec<u8>, u32)],
+        interrupt: Interrupt,
+    ) -> Result<Vec<(u32, u32, u32)>> {
+        let mut found: Vec<(u32, (u32, u32, u32))> = Vec::new();
+        let mut parts = Vec::new();
+        for (text, id) in tokens {
+            parts.clear();
+            check_length(text)?;
+            let mut last = None;
+            let done = |rank, left, right| last = Some((rank, (left, right, *id)));
+            self.initial(text, None, &mut parts);
+            self.merge(0, NO_RANK, &mut parts, done, interrupt)?;
+            if let ([whole], Some(merge)) = (&parts[..], last) {
+                if whole.id == *id {
+                    found.push(merge);
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found.into_iter().map(|(_, merge)| merge).collect())
+    }
+
+    /// Appends the symbols that a pre-token starts as.
+    fn initial(&self, pre_token: &[u8], unknown: Option<u32>, out: &mut Vec<Segment>) {
+        let first = out.len();
+        self.alphabet
+            .symbols(pre_token, |id, length| out.push(Segment { id, length }));
+        // Before the merges: the tokens of bytes, and the unknown token, may merge.
+        if (unknown.is_some() || self.byte_ids.is_some())
+            && out[first..].iter().any(|symbol| symbol.id == NO_ID)
+        {
+            self.resolve_unknown(pre_token, unknown, out, first);
+        }
+    }
+
+    /// Makes the merges of rank below `limit` among the symbols from the place `first` on, and
+    /// calls `done` for each: rank, left, right.
+    fn merge(
+        &self,
+        first: usize,
+        limit: u32,
+        out: &mut Vec<Segment>,
+        done: impl FnMut(u32, u32, u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        if out.len() - first <= SHORT {
+            self.merge_by_scan(out, first, limit, done);
+            Ok(())
+        } else {
+            self.merge_by_heap(out, first, limit, done, interrupt)
+        }
+    }
+
+    fn rank_after(&self, left: u32, right: u32, done: u32) -> u32 {
+        match self.order {
+            MergeOrder::Replay => self.merges.rank_after(left, right, done),
+            MergeOrder::ByRank => self.merges.rank(left, right),
+        }
+    }
+
+    /// By repeated scans for the best pair.
+    fn merge_by_scan(
+        &self,
+        out: &mut Vec<Segment>,
+        first: usize,
+        limit: u32,
+        mut done: impl FnMut(u32, u32, u32),
+    ) {
+        let mut all_ranks = [NO_RANK; SHORT];
+        let mut pairs = (out.len() - first).saturating_sub(1);
+        for (rank, two) in all_ranks.iter_mut().zip(out[first..].windows(2)) {
+            *rank = self.merges.rank(two[0].id, two[1].id);
+        }
+        loop {
+            let ranks = &mut all_ranks[..pairs];
+            let best = ranks.iter().enumerate().min_by_key(|(_, &rank)| rank);
+            let Some((at, &rank)) = best.filter(|(_, &rank)| rank < limit) else {
+                return;
+            };
+            let left = first + at;
+            let right = out.remove(left + 1);
+            done(rank, out[left].id, right.id);
+            out[left].id = self.merges.token(rank, out[left].id, right.id);
+            out[left].length += right.length;
+            ranks.copy_within(at + 1.., at);
+            pairs -= 1;
+            if at > 0 {
+                ranks[at - 1] = self.rank_after(out[left - 1].id, out[left].id, rank);
+            }
+            if at < pairs {
+                ranks[at] = self.rank_after(out[left].id, out[left + 1].id, rank);
+            }
+        }
+    }
+
+    /// With a heap of candidates over a linked list.
+    fn merge_by_heap(
+        &self,
+        out: &mut Vec<Segment>,
+        first: usize,
+        limit: u32,
+        mut done: impl FnMut(u32, u32, u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let check = || match interrupt() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        };
+        check()?;
+        let mut nodes = linked(out.drain(first..));
+        check()?;
+        let candidates: Vec<Reverse<(u32, u32)>> = (0u32..)
+            .zip(nodes.windows(2))
+            .map(|(at, two)| Reverse((self.merges.rank(two[0].id, two[1].id), at)))
+            .filter(|Reverse((rank, _))| *rank < limit)
+            .collect();
+        check()?;
+        let mut heap: BinaryHeap<_> = candidates.into();
+        let mut steps = 0usize;
+        while let Some(Reverse((rank, at))) = heap.pop() {
+            steps += 1;
+            if steps.is_multiple_of(1 << 16) && interrupt() {
+                return Err(Error::Interrupted);
+            }
+            let node = &nodes[at as usize];
+            if node.after == NONE {
+                continue;
+            }
+            let right = &nodes[node.after as usize];
+            // An outdated entry: the pair is gone, and the one that stands there now has
+            // an entry of its own. (Of several ranks of one pair, the next one counts.)
+            let present = match self.merges.rank(node.id, right.id) {
+                passed if passed < rank => self.rank_after(node.id, right.id, rank - 1),
+                present => present,
+            };
+            if present != rank {
+                continue;
+            }
+            done(rank, node.id, right.id);
+            let (before, gone, after) = (node.before, node.after, right.after);
+            let length = right.length;
+            let token = self.merges.token(rank, node.id, right.id);
+            let node = &mut nodes[at as usize];
+            node.id = token;
+            node.length += length;
+            node.after = after;
+            nodes[gone as usize].after = NONE;
+            if after != NONE {
+                nodes[after as usize].before = at;
+            }
+            for (left, right) in [(before, at), (at, after)] {
+                if left != NONE && right != NONE {
+                    let (l, r) = (nodes[left as usize].id, nodes[right as usize].id);
+                    let next = self.rank_after(l, r, rank);
+                    if next < limit {
+                        heap.push(Reverse((next, left)));
+                    }
+                }
+            }
+        }
+        check()?;
+        let mut at = 0;
+        while at != NONE {
+            let node = &nodes[at as usize];
+            out.push(Segment {
+                id: node.id,
+                length: node.length,
+            });
+            at = node.after;
+        }
+        Ok(())
+    }
+}
+
+/// Segments in a row, as nodes that know their neighbours. There are fewer than 2^32:
+/// [`super::Segmenter::segment`] sees to that.
+fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<Node> {
+    let last = segments.len() as u32 - 1;
+    (0u32..)
+        .zip(segments)
+        .map(|(at, segment)| Node {
+            id: segment.id,
+            length: segment.length,
+            before: at.checked_sub(1).unwrap_or(NONE),
+            after: if at == last { NONE } else { at + 1 },
+        })
+        .collect()
+}
+
+impl Merging {
+    /// Rewrites the symbols of `pre_token`, `out[first..]`, that have no id: to bytes or to the
+    /// unknown token.
+    ///
+    /// As Hugging Face's `models/bpe` does it, to the letter: where all bytes of a symbol have
+    /// tokens it becomes these; otherwise it is unknown. An unknown symbol is held back until
+    /// the next symbol with an id of its own, or the next unknown one that it isn't fused
+    /// with: where only some bytes have tokens, it comes out behind those in between.
+    fn resolve_unknown(
+        &self,
+        pre_token: &[u8],
+        unknown: Option<u32>,
+        out: &mut Vec<Segment>,
+        first: usize,
+    ) {
+        let symbols = out.split_off(first);
+        let mut held: Option<Segment> = None;
+        let mut at = 0;
+        for symbol in symbols {
+            let end = at + symbol.length as usize;
+            if symbol.id != NO_ID {
+                out.extend(held.take());
+                out.push(symbol);
+            } else if !self.fall_back_to_bytes(pre_token, at..end, out) {
+                match (&mut held, unknown) {
+                    (Some(held), _) if self.fuse_unknown => held.length += symbol.length,
+                    (_, Some(id)) => out.extend(held.replace(Segment { id, ..symbol })),
+                    (_, None) => out.push(symbol),
+                }
+            }
+            at = end;
+        }
+        out.extend(held);
+    }
+
+    /// Appends the tokens of the bytes of one symbol, if all have one. The bytes of a marker
+    /// fused to it have tokens, too, which cover nothing.
+    fn fall_back_to_bytes(
+        &self,
+        pre_token: &[u8],
+        place: std::ops::Range<usize>,
+        out: &mut Vec<Segment>,
+    ) -> bool {
+        let Some(ids) = &self.byte_ids else {
+            return false;
+        };
+        if place.is_empty() {
+            return false;
+        }
+        let (before, after) = self.alphabet.fused(&place, pre_token.len());
+        let first = out.len();
+        for (bytes, length) in [(before, 0), (&pre_token[place], 1), (after, 0)] {
+            out.extend(bytes.iter().map(|&byte| Segment {
+                id: ids[byte as usize],
+                length,
+            }));
+        }
+        let complete = out[first..].iter().all(|segment| segment.id != NO_ID);
+        if !complete {
+            out.truncate(first);
+        }
+        complete
+    }
+}

@@ -1,0 +1,448 @@
+//! Merging by rank for pre-tokens of up to 64 bytes, where merges of byte tokens are all that the
+//! model does to them.
+//!
+//! Each merge looks up the ranks of two pairs, in a table that is larger than the nearest cache, and
+//! the next merge needs both. So several pre-tokens are merged interleaved: while the cache lines
+//! of one are on their way, the others go on.
+
+use super::{MergeOrder, Merging};
+use crate::model::{Alphabet, ByteAlphabet, Merges, PairSlot, NO_RANK, NO_SYMBOL};
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::Level;
+
+/// The most bytes of a pre-token: a set of places is a word of 64 bits. Most pre-tokens have 16
+/// bytes at most, and take less time in a smaller row.
+pub(crate) const MEDIUM: usize = 64;
+pub(crate) const SMALL: usize = 16;
+
+/// Candidates that are compared at once.
+const LANES: usize = 8;
+
+/// A pair that may merge: its rank, and the place where it begins in the low bits, so that the
+/// least of them all is of the lowest rank, and of equal ranks the leftmost. Signed numbers,
+/// because every processor compares many of these at once.
+type Candidate = i32;
+const PLACE_BITS: u32 = MEDIUM.ilog2();
+const NEVER: Candidate = Candidate::MAX;
+
+/// As many ranks as leave every candidate less than the one that stands for none.
+pub(crate) const MAX_RANKS: usize = NEVER as usize >> PLACE_BITS;
+
+#[inline(always)]
+fn candidate(rank: u32, at: usize) -> Candidate {
+    match rank {
+        NO_RANK => NEVER,
+        rank => (rank << PLACE_BITS) as Candidate | at as Candidate,
+    }
+}
+
+#[inline(always)]
+fn least(candidates: &[Candidate]) -> Candidate {
+    let mut least = [NEVER; LANES];
+    for some in candidates.chunks_exact(LANES) {
+        for (least, &one) in least.iter_mut().zip(some) {
+            *least = (*least).min(one);
+        }
+    }
+    least.into_iter().fold(NEVER, Candidate::min)
+}
+
+/// The symbols of a pre-token. Each stays at the place where it begins, and a bit for each place says
+/// that a symbol is there: a merge moves nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct SymbolRow<const N: usize> {
+    ids: [u32; N],
+    candidates: [Candidate; N],
+    there: u64,
+    /// The last merge's place and the one before it, and the pairs that it made there.
+    at: usize,
+    before: usize,
+    pairs: [PairSlot; 2],
+}
+
+impl<const N: usize> SymbolRow<N> {
+    pub const EMPTY: Self = SymbolRow {
+        ids: [0; N],
+        candidates: [NEVER; N],
+        there: 0,
+        at: 0,
+        before: 0,
+        pairs: [PairSlot::NOWHERE; 2],
+    };
+
+    /// Begins with a pre-token of 1 to `N` bytes; false if it has a byte without an id.
+    #[inline(always)]
+    pub fn begin(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) -> bool {
+        let count = pre_token.len();
+        let mut any_unknown = false;
+        for (id, &byte) in self.ids.iter_mut().zip(pre_token) {
+            *id = alphabet.id(byte);
+            any_unknown |= *id >= NO_SYMBOL;
+        }
+        if any_unknown {
+            return false;
+        }
+        self.candidates = [NEVER; N];
+        let pairs = self.ids[..count].windows(2).enumerate();
+        for (to, (at, two)) in self.candidates.iter_mut().zip(pairs) {
+            *to = candidate(merges.rank(two[0], two[1]), at);
+        }
+        self.there = u64::MAX >> (MEDIUM - count);
+        true
+    }
+
+    /// Makes the first merge and prefetches the ranks of the pairs that it makes; false if there
+    /// is none.
+    #[inline(always)]
+    pub fn merge_first(&mut self, merges: &Merges) -> bool {
+        self.merge(merges, least(&self.candidates))
+    }
+
+    /// Reads the ranks that were prefetched, and makes the next merge.
+    #[inline(always)]
+    pub fn merge_next(&mut self, merges: &Merges) -> bool {
+        let (at, before) = (self.at, self.before);
+        let [with_last, with_next] = self.pairs;
+        let before_it = candidate(merges.rank_at(with_last), before);
+        let its_own = candidate(merges.rank_at(with_next), at);
+        // These two are compared from where they are: a processor waits when it is to load
+        // many at once and has just stored one of them.
+        let best = least(&self.candidates).min(before_it).min(its_own);
+        self.candidates[before % N] = before_it;
+        self.candidates[at % N] = its_own;
+        self.merge(merges, best)
+    }
+
+    #[inline(always)]
+    fn merge(&mut self, merges: &Merges, best: Candidate) -> bool {
+        if best == NEVER {
+            return false;
+        }
+        let (rank, at) = (best as u32 >> PLACE_BITS, best as usize % MEDIUM % N);
+        let behind = self.there & (u64::MAX << at) << 1;
+        let right = behind.trailing_zeros() as usize % N;
+        let id = merges.token(rank, self.ids[at], self.ids[right]);
+        self.ids[at] = id;
+        self.there &= !(1 << right);
+        // What is read where there is nobody does not matter.
+        let behind = behind & behind.wrapping_sub(1);
+        let next = self.ids[behind.trailing_zeros() as usize % N];
+        let next = if behind == 0 { NO_SYMBOL } else { next };
+        let ahead = self.there & ((1 << at) - 1);
+        let before = (63 ^ ahead.leading_zeros()) as usize % N;
+        let last = self.ids[before];
+        // With nothing before it, what is written there is of a pair that has no rank.
+        let (before, last) = match ahead == 0 {
+            true => (right, NO_SYMBOL),
+            false => (before, last),
+        };
+        for place in [before, at, right] {
+            self.candidates[place] = NEVER;
+        }
+        (self.at, self.before) = (at, before);
+        self.pairs = [merges.prefetch(last, id), merges.prefetch(id, next)];
+        true
+    }
+
+    /// Appends the ids of what is there.
+    #[inline(always)]
+    pub fn append(&self, out: &mut Vec<u32>) {
+        let mut there = self.there;
+        while there != 0 {
+            out.push(self.ids[there.trailing_zeros() as usize % N]);
+            there &= there - 1;
+        }
+    }
+}
+
+impl Merging {
+    /// The alphabet, if merges by rank of byte tokens are all that this does to a short pre-token.
+    pub(crate) fn plain_alphabet(&self) -> Option<&ByteAlphabet> {
+        let Alphabet::Bytes(alphabet) = &self.alphabet else {
+            return None;
+        };
+        let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
+        (self.order == MergeOrder::ByRank && fits).then_some(alphabet)
+    }
+
+    /// Appends the ids of a pre-token: those of [`Self::segment`]. False, and nothing is
+    /// appended, where it has too many bytes or the model asks for more than merges by rank.
+    pub(crate) fn short_ids(&self, pre_token: &[u8], out: &mut Vec<u32>) -> bool {
+        let Some(alphabet) = self.plain_alphabet() else {
+            return false;
+        };
+        if let Some(id) = self.whole.as_ref().and_then(|whole| whole.id(pre_token)) {
+            out.push(id);
+            return true;
+        }
+        match pre_token.len() {
+            0 => false,
+            length if length <= SMALL => self.merge_alone::<SMALL>(alphabet, pre_token, out),
+            length if length <= MEDIUM => self.merge_alone::<MEDIUM>(alphabet, pre_token, out),
+            _ => false,
+        }
+    }
+
+    fn merge_alone<const N: usize>(
+        &self,
+        alphabet: &ByteAlphabet,
+        pre_token: &[u8],
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let mut row = SymbolRow::<N>::EMPTY;
+        if !row.begin(alphabet, &self.merges, pre_token) {
+            return false;
+        }
+        let mut merged = row.merge_first(&self.merges);
+        while merged {
+            merged = row.merge_next(&self.merges);
+        }
+        row.append(out);
+        true
+    }
+}
+
+/// Pre-tokens that are merged interleaved.
+#[derive(Debug)]
+pub(crate) struct Interleaved<const N: usize> {
+    words: Vec<SymbolRow<N>>,
+    /// Those that are not done.
+    waiting: Vec<u32>,
+    count: usize,
+}
+
+impl<const N: usize> Default for Interleaved<N> {
+    fn default() -> Self {
+        Interleaved {
+            words: Vec::new(),
+            waiting: Vec::new(),
+            count: 0,
+        }
+    }
+}
+
+impl<const N: usize> Interleaved<N> {
+    /// Takes a pre-token of 1 to `N` bytes and returns its number; None if it has a byte
+    /// without an id.
+    pub fn add(
+        &mut self,
+        alphabet: &ByteAlphabet,
+        merges: &Merges,
+        pre_token: &[u8],
+    ) -> Option<usize> {
+        let number = self.count;
+        if number == self.words.len() {
+            self.words.push(SymbolRow::EMPTY);
+        }
+        let known = self.words[number].begin(alphabet, merges, pre_token);
+        self.count += usize::from(known);
+        known.then_some(number)
+    }
+
+    /// Makes all merges of all.
+    #[allow(unsafe_code)]
+    pub fn merge(&mut self, merges: &Merges) {
+        #[cfg(target_arch = "x86_64")]
+        if Level::get().avx2().is_some() {
+            // SAFETY: a value of `HasAvx2` is made only where all features of `merge_avx2` were
+            // found.
+            return unsafe { merge_avx2(self, merges) };
+        }
+        self.merge_all(merges);
+    }
+
+    #[inline(always)]
+    fn merge_all(&mut self, merges: &Merges) {
+        let Interleaved {
+            words,
+            waiting,
+            count,
+        } = self;
+        waiting.clear();
+        for (number, word) in (0u32..).zip(&mut words[..*count]) {
+            if word.merge_first(merges) {
+                waiting.push(number);
+            }
+        }
+        while !waiting.is_empty() {
+            let mut kept = 0;
+            for at in 0..waiting.len() {
+                let number = waiting[at];
+                let word = &mut words[number as usize];
+                // Written in any case: a branch would be mispredicted.
+                waiting[kept] = number;
+                kept += usize::from(word.merge_next(merges));
+            }
+            waiting.truncate(kept);
+        }
+    }
+
+    /// Appends the ids of a pre-token that is done.
+    pub fn append(&self, number: usize, out: &mut Vec<u32>) {
+        self.words[number].append(out);
+    }
+
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+}
+
+/// The same, compiled for AVX2, which finds the best of sixteen candidates at once.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn merge_avx2<const N: usize>(rows: &mut Interleaved<N>, merges: &Merges) {
+    rows.merge_all(merges);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::merging::long;
+    use crate::encode::{Segment, Segmenter};
+    use crate::model::{NO_ID, NO_RANK};
+    use crate::random::SplitMix64;
+
+    /// The ids by the general way.
+    fn by_segments(merging: &Merging, text: &[u8]) -> Vec<u32> {
+        let mut out = Vec::new();
+        merging.segment(text, &mut out, &|| false).unwrap();
+        out.iter().map(|segment| segment.id).collect()
+    }
+
+    /// By the queue of [`long`].
+    fn by_queue(merging: &Merging, text: &[u8]) -> Vec<u32> {
+        let symbol = |&byte: &u8| Segment {
+            id: byte.into(),
+            length: 1,
+        };
+        let mut out = vec![symbol(&b'.')];
+        out.extend(text.iter().map(symbol));
+        long::merge(&merging.merges, &mut out, 1, &|| false).unwrap();
+        let length: u32 = out[1..].iter().map(|segment| segment.length).sum();
+        assert_eq!(length as usize, text.len());
+        out[1..].iter().map(|segment| segment.id).collect()
+    }
+
+    /// By scans, as merging is defined.
+    fn by_scans(merging: &Merging, text: &[u8]) -> Vec<u32> {
+        let mut ids: Vec<u32> = text.iter().map(|&byte| byte.into()).collect();
+        loop {
+            let ranks = ids
+                .windows(2)
+                .map(|two| merging.merges.rank(two[0], two[1]));
+            match (0..).zip(ranks).min_by_key(|&(_, rank)| rank) {
+                Some((at, rank)) if rank != NO_RANK => {
+                    let right = ids.remove(at + 1);
+                    ids[at] = merging.merges.token(rank, ids[at], right);
+                }
+                _ => return ids,
+            }
+        }
+    }
+
+    #[test]
+    fn few_bytes_merge_as_many_do() {
+        let mut in_order = 0;
+        let mut numbers = SplitMix64::new(7);
+        let mut below = |most: u64| (numbers.next_u64() % most) as u32;
+        for round in 0..400 {
+            // Merges of what there is so far; some make a token that exists.
+            let mut merges = Vec::new();
+            for step in 0..below(30) {
+                let symbol = |number: u32| match number < 3 {
+                    true => number + 97,
+                    false => number + 253,
+                };
+                let (left, right) = (
+                    symbol(below(3 + u64::from(step))),
+                    symbol(below(3 + u64::from(step))),
+                );
+                let token = if round % 2 == 0 && below(8) == 0 {
+                    symbol(below(3))
+                } else {
+                    256 + step
+                };
+                merges.push((left, right, token));
+            }
+            let merging = Merging {
+                alphabet: Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into())),
+                merges: Merges::new(merges.into_iter()),
+                order: MergeOrder::ByRank,
+                unknown: None,
+                fuse_unknown: false,
+                byte_ids: None,
+                whole: None,
+                by_words: false,
+            };
+            for length in (1..=66).step_by(1 + round % 5) {
+                let text: Vec<u8> = (0..length).map(|_| b'a' + below(3) as u8).collect();
+                let mut ids = vec![5];
+                assert_eq!(merging.short_ids(&text, &mut ids), length <= MEDIUM);
+                let expected = by_scans(&merging, &text);
+                assert_eq!(by_segments(&merging, &text), expected);
+                assert_eq!(by_queue(&merging, &text), expected);
+                if length <= MEDIUM {
+                    assert_eq!(ids[1..], expected);
+                }
+            }
+            in_order += u32::from(merging.merges.come_later());
+            let mut ids = Vec::new();
+            assert!(!merging.short_ids(b"az", &mut ids) && ids.is_empty());
+            let segmenter = Segmenter::Merges(merging);
+            let mut scratch = Vec::new();
+            segmenter
+                .ids(b"az", &mut scratch, &mut ids, &|| false)
+                .unwrap();
+            assert_eq!(ids, [97, NO_ID]);
+        }
+        // Both queues were there.
+        assert!((100..300).contains(&in_order), "{in_order}");
+    }
+
+    #[test]
+    fn pre_tokens_take_turns() {
+        let merges = [
+            (97, 97, 256),
+            (256, 98, 257),
+            (98, 97, 258),
+            (257, 258, 259),
+            (256, 256, 260),
+        ];
+        let merges = Merges::new(merges.into_iter());
+        let alphabet = Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into()));
+        let Alphabet::Bytes(alphabet) = alphabet else {
+            unreachable!()
+        };
+        let mut interleaved = Interleaved::<SMALL>::default();
+        for round in 0..3 {
+            interleaved.clear();
+            let words: Vec<Vec<u8>> = (0..40u32)
+                .map(|number| {
+                    (0..1 + number % 16)
+                        .map(|at| b'a' + (number >> (at % 6) & 1) as u8)
+                        .collect()
+                })
+                .collect();
+            assert_eq!(interleaved.add(&alphabet, &merges, b"az"), None);
+            for (number, word) in words.iter().enumerate() {
+                assert_eq!(interleaved.add(&alphabet, &merges, word), Some(number));
+            }
+            match round {
+                0 => interleaved.merge_all(&merges),
+                _ => interleaved.merge(&merges),
+            }
+            for (number, word) in words.iter().enumerate() {
+                let mut alone = SymbolRow::<SMALL>::EMPTY;
+                assert!(alone.begin(&alphabet, &merges, word));
+                let mut merged = alone.merge_first(&merges);
+                while merged {
+                    merged = alone.merge_next(&merges);
+                }
+                let (mut ids, mut expected) = (Vec::new(), Vec::new());
+                interleaved.append(number, &mut ids);
+                alone.append(&mut expected);
+                assert_eq!(ids, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! One text that comes in blocks: encoded as far as it is there.
+
+use super::sinks::{Pushed, Sink};
+use crate::encode::encoder::{Call, CallState};
+use crate::encode::lookup::{PreTokenLookup, LINE_END};
+use crate::encode::{Encoder, Matchers};
+use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs, Worker};
+use crate::lock_free::PoolGuard;
+use crate::pretokenize::{cut_into_pieces, last_cut};
+
+/// Where a text may be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cuts {
+    /// Behind every line feed: each line is a text of its own.
+    Lines,
+    /// Where the pre-tokenizer may be cut; only without normalizers and added tokens.
+    Pieces,
+    /// Nowhere: it comes as one block.
+    Nowhere,
+}
+
+/// Bytes of text that are encoded at a time, few enough for their ids to stay in the processor's
+/// cache until they are in the sink.
+const SHARE: usize = 64 * 1024;
+
+/// A text with a character that has no id.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MissingId {
+    /// The line that it starts in, from 0 at the start of what came in blocks.
+    pub line: u64,
+    pub text: Vec<u8>,
+}
+
+/// What [`BlockEncoder::feed`] encodes with.
+pub struct Context<'e> {
+    pub encoder: &'e Encoder,
+    pub matchers: Option<&'e Matchers>,
+    pub threads: usize,
+    pub interrupt: Interrupt<'e>,
+}
+
+/// A text between two of its blocks.
+#[derive(Debug)]
+pub struct BlockEncoder {
+    cuts: Cuts,
+    /// Text that may go on in the next block.
+    waiting: Vec<u8>,
+    ids: Vec<u32>,
+    /// Lines that have ended.
+    lines: u64,
+}
+
+impl BlockEncoder {
+    pub fn new(cuts: Cuts) -> Self {
+        BlockEncoder {
+            cuts,
+            waiting: Vec::new(),
+            ids: Vec::new(),
+            lines: 0,
+        }
+    }
+
+    /// Bytes that were taken and not yet encoded.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes the next block, and gives `sink` the ids of what it completes. With `last` the text
+    /// ends, and another one may begin. Returns the first text that has a character without an
+    /// id; then nothing of the block counts.
+    pub fn feed<S: Sink>(
+        &mut self,
+        context: &Context,
+        mut block: &[u8],
+        last: bool,
+        sink: &mut S,
+    ) -> Result<Option<MissingId>> {
+        let mut missing = None;
+        if !self.waiting.is_empty() {
+            let taken = self.complete(context.encoder, block);
+            block = &block[taken.unwrap_or(block.len())..];
+            if taken.is_some() || last {
+                let text = std::mem::take(&mut self.waiting);
+                missing = self.encode(context, &text, sink)?;
+                self.waiting = text;
+                self.waiting.clear();
+            }
+        }
+        let end = match last {
+            true => block.len(),
+            false => self.last_end(context.encoder, block),
+        };
+        if missing.is_none() {
+            missing = self.encode(context, &block[..end], sink)?;
+        }
+        self.waiting.extend_from_slice(&block[end..]);
+        if last {
+            self.lines = 0;
+            if missing.is_none() {
+                sink.end_text();
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Appends the start of `block` to the text that waits, up to the first place where it may be
+    /// cut, and returns how much that is. None where there is no such place: then all of it.
+    fn complete(&mut self, encoder: &Encoder, block: &[u8]) -> Option<usize> {
+        let taken = match self.cuts {
+            Cuts::Lines => memchr::memchr(b'\n', block).map(|at| at + 1),
+            Cuts::Pieces => {
+                let before = self.waiting.len();
+                let (mut taken, mut window) = (0, 256);
+                while taken < block.len() {
+                    let to = block.len().min(taken + window);
+                    let searched = self.waiting.len();
+                    self.waiting.extend_from_slice(&block[taken..to]);
+                    if let Some(cut) = last_cut(&encoder.pre_tokenizer, &self.waiting, searched) {
+                        self.waiting.truncate(cut);
+                        return Some(cut - before);
+                    }
+                    (taken, window) = (to, 2 * window);
+                }
+                return None;
+            }
+            Cuts::Nowhere => None,
+        };
+        self.waiting
+            .extend_from_slice(&block[..taken.unwrap_or(block.len())]);
+        taken
+    }
+
+    /// The last place where `block` may be cut; 0 where there is none.
+    fn last_end(&self, encoder: &Encoder, block: &[u8]) -> usize {
+        match self.cuts {
+            Cuts::Lines => memchr::memrchr(b'\n', block).map_or(0, |at| at + 1),
+            Cuts::Pieces => last_cut(&encoder.pre_tokenizer, block, 1).unwrap_or(0),
+            Cuts::Nowhere => 0,
+        }
+    }
+
+    /// Encodes text that is a text of its own as it stands.
+    fn encode<S: Sink>(
+        &mut self,
+        context: &Context,
+        text: &[u8],
+        sink: &mut S,
+    ) -> Result<Option<MissingId>> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let shares = self.shares(context.encoder, text);
+        let missing = match context.threads < 2 || shares.len() < 2 {
+            true => self.push_shares(context, &shares, sink)?,
+            false => self.push_by_threads(context, &shares, sink)?,
+        };
+        let Some((number, lines)) = missing else {
+            self.lines += line_feeds(text);
+            return Ok(None);
+        };
+        let before: u64 = shares[..number].iter().map(|share| line_feeds(share)).sum();
+        let share = shares[number];
+        let line = match self.cuts {
+            Cuts::Lines => share.split(|&byte| byte == b'\n').nth(lines as usize),
+            _ => None,
+        };
+        Ok(Some(MissingId {
+            line: self.lines + before + lines,
+            text: line.unwrap_or(share).to_vec(),
+        }))
+    }
+
+    /// The first share with a character that has no id, and how many of its lines end before it.
+    fn push_shares<S: Sink>(
+        &mut self,
+        context: &Context,
+        shares: &[&[u8]],
+        sink: &mut S,
+    ) -> Result<Option<(usize, u64)>> {
+        let mut state = context.encoder.call_state();
+        let call = &mut state.call(context.interrupt, context.matchers);
+        for (number, share) in shares.iter().enumerate() {
+            self.ids.clear();
+            context.ids(share, self.cuts, call, &mut self.ids)?;
+            if let Pushed::MissingId(lines) = sink.push(&mut self.ids, share)? {
+                return Ok(Some((number, lines)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same. Each thread fills a sink of its own for every share.
+    fn push_by_threads<S: Sink>(
+        &self,
+        context: &Context,
+        shares: &[&[u8]],
+        sink: &mut S,
+    ) -> Result<Option<(usize, u64)>> {
+        let (cuts, matchers) = (self.cuts, context.matchers);
+        let jobs = Jobs {
+            count: shares.len(),
+            threads: context.threads,
+        };
+        let state = || (context.encoder.call_state(), Vec::new());
+        let empty = sink.for_share();
+        let work = |worker: &mut Worker<(PoolGuard<CallState>, Vec<u32>)>, number: usize| {
+            let (state, ids) = &mut worker.state;
+            let call = &mut state.call(worker.interrupt, matchers);
+            ids.clear();
+            context.ids(shares[number], cuts, call, ids)?;
+            let mut part = empty.clone();
+            let pushed = part.push(ids, shares[number])?;
+            Ok((number, part, pushed))
+        };
+        let mut missing = None;
+        jobs.in_order(
+            context.interrupt,
+            state,
+            work,
+            |_, (number, part, pushed)| {
+                match (missing, pushed) {
+                    (Some(_), _) => {}
+                    (None, Pushed::MissingId(lines)) => missing = Some((number, lines)),
+                    (None, Pushed::All) => sink.append(part),
+                }
+                Ok(())
+            },
+        )?;
+        Ok(missing)
+    }
+
+    /// The text in shares of like size, each a text, or lines, of its own.
+    fn shares<'t>(&self, encoder: &Encoder, text: &'t [u8]) -> Vec<&'t [u8]> {
+        let ends = match self.cuts {
+            Cuts::Lines => line_ends(text, SHARE),
+            Cuts::Pieces => cut_into_pieces(&encoder.pre_tokenizer, text, SHARE),
+            Cuts::Nowhere => vec![text.len()],
+        };
+        let mut start = 0;
+        let share = |end| &text[std::mem::replace(&mut start, end)..end];
+        ends.into_iter().map(share).collect()
+    }
+}
+
+impl Context<'_> {
+    /// Appends the ids of a share.
+    fn ids(&self, share: &[u8], cuts: Cuts, call: &mut Call, ids: &mut Vec<u32>) -> Result<()> {
+        match cuts {
+            Cuts::Lines => self.encoder.line_ids(share, call, ids),
+            Cuts::Pieces => self.encoder.ids_with(share, call, ids),
+            Cuts::Nowhere if self.threads < 2 => self.encoder.ids_with(share, call, ids),
+            Cuts::Nowhere => {
+                let (threads, matchers) = (self.threads, self.matchers);
+                self.encoder
+                    .ids_threaded(share, threads, matchers, ids, self.interrupt)
+            }
+        }
+    }
+}
+
+/// Where shares of whole lines end, of at least `size` bytes each but the last.
+fn line_ends(text: &[u8], size: usize) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let from = text.len().min(start + size - 1);
+        let end = memchr::memchr(b'\n', &text[from..]).map(|at| from + at + 1);
+        start = end.unwrap_or(text.len());
+        ends.push(start);
+    }
+    ends
+}
+
+fn line_feeds(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+impl Encoder {
+    /// Appends the ids of every line of `block`; behind those of a line, [`LINE_END`] stands for
+    /// its line feed.
+    pub(crate) fn line_ids(&self, block: &[u8], call: &mut Call, out: &mut Vec<u32>) -> Result<()> {
+        if self.takes_lines_together(call.matchers) {
+            let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
+            let mut lookup = PreTokenLookup::new(self, block, None, state, out, interrupt);
+            let (mut places, mut result) = (lookup.places(), Ok(()));
+            for (line, start, ended) in lines(block) {
+                let split = self.pre_tokenizer.split(line, |from, to| {
+                    places.push(start + from, start + to);
+                });
+                if ended {
+                    places.end_line();
+                }
+                if split.is_err() {
+                    result = split;
+                    break;
+                }
+            }
+            drop(places);
+            return result.and(lookup.finish());
+        }
+        for (line, _, ended) in lines(block) {
+            self.ids_with(line, call, out)?;
+            if ended {
+                out.push(LINE_END);
+            }
+        }
+        Ok(())
+    }
+
+    /// Are pre-tokens ranges of the text as given, so that those of many lines can be looked up together?
+    fn takes_lines_together(&self, matchers: Option<&Matchers>) -> bool {
+        let found = matchers.is_some_and(|all| all.raw().is_some() || all.normalized().is_some());
+        let splitting = &self.pre_tokenizer;
+        let rewrites = splitting.metaspace().is_some() || splitting.rewrites();
+        !found && self.normalizers.is_empty() && !rewrites && self.fused().is_none()
+    }
+}
+
+/// Each line without its line feed, where it starts, and whether it has a line feed.
+fn lines(block: &[u8]) -> impl Iterator<Item = (&[u8], usize, bool)> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = block.get(start..).filter(|rest| !rest.is_empty())?;
+        let end = memchr::memchr(b'\n', rest);
+        let line = (&rest[..end.unwrap_or(rest.len())], start, end.is_some());
+        start += line.0.len() + 1;
+        Some(line)
+    })
+}

@@ -1,0 +1,533 @@
+//! Where ids go: text in decimal, packed numbers, arrays.
+
+use crate::encode::lookup::LINE_END;
+use crate::encode::RaggedIds;
+use crate::error::{Error, Result};
+use crate::model::NO_ID;
+
+/// Takes the ids of documents, share by share.
+pub trait Sink: Clone + Send + Sync {
+    /// An empty sink for a share of the text that another thread encodes.
+    fn for_share(&self) -> Self;
+
+    /// Appends the ids of `share`, in which [`LINE_END`] stands where a line ends. A share of lines
+    /// ends with a line feed, or where the text does: then its last line has ended, too. Nothing
+    /// is to be done with the ids afterwards.
+    fn push(&mut self, ids: &mut Vec<u32>, share: &[u8]) -> Result<Pushed>;
+
+    /// Appends what a sink of [`Self::for_share`] was filled with.
+    fn append(&mut self, share: Self);
+
+    /// The text ends here, and another one may begin.
+    fn end_text(&mut self);
+}
+
+/// What became of ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    All,
+    /// A token has no id; so many lines end before it.
+    MissingId(u64),
+}
+
+/// Ids as an array, document by document.
+#[derive(Debug, Clone)]
+pub struct IdSink {
+    /// Is each line a document?
+    lines: bool,
+    /// Stands behind the ids of each document.
+    separator: Option<u32>,
+    ids: Vec<u32>,
+    /// For each document that has ended: where its ids do.
+    ends: Vec<usize>,
+}
+
+impl IdSink {
+    pub fn new(lines: bool, separator: Option<u32>) -> Self {
+        IdSink {
+            lines,
+            separator,
+            ids: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Takes documents that were encoded already.
+    pub fn add(&mut self, mut documents: RaggedIds) {
+        if self.ids.capacity() == 0 && self.ends.is_empty() && documents.ends.len() == 1 {
+            // A long text's ids stay where they are.
+            self.ids = std::mem::take(documents.ids.as_mut_vec());
+            return self.end_document();
+        }
+        for ids in documents.texts() {
+            self.ids.extend_from_slice(ids);
+            self.end_document();
+        }
+    }
+
+    fn end_document(&mut self) {
+        self.ids.extend(self.separator);
+        self.ends.push(self.ids.len());
+    }
+
+    /// Documents that have ended.
+    pub fn documents(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The ids of the documents that have ended, and where those of each do.
+    pub fn take(&mut self) -> RaggedIds {
+        let ends = std::mem::take(&mut self.ends);
+        let rest = self.ids.split_off(ends.last().copied().unwrap_or_default());
+        let mut ids = std::mem::replace(&mut self.ids, rest);
+        if ids.capacity() / 2 > ids.len() {
+            ids.shrink_to_fit();
+        }
+        RaggedIds {
+            ids: ids.into(),
+            ends,
+        }
+    }
+}
+
+impl Sink for IdSink {
+    fn for_share(&self) -> Self {
+        IdSink::new(self.lines, self.separator)
+    }
+
+    fn push(&mut self, ids: &mut Vec<u32>, share: &[u8]) -> Result<Pushed> {
+        if ids.contains(&NO_ID) {
+            return Ok(missing_id(ids));
+        }
+        if self.lines {
+            for line in lines(ids, share) {
+                self.ids.extend_from_slice(line);
+                self.end_document();
+            }
+        } else {
+            self.ids.extend_from_slice(ids);
+        }
+        Ok(Pushed::All)
+    }
+
+    fn append(&mut self, share: Self) {
+        let before = self.ids.len();
+        self.ids.extend_from_slice(&share.ids);
+        self.ends.extend(share.ends.iter().map(|end| before + end));
+    }
+
+    fn end_text(&mut self) {
+        if !self.lines {
+            self.end_document();
+        }
+    }
+}
+
+/// How ids are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// In decimal, a space between; a line feed where a line ends.
+    Decimal,
+    /// As little-endian numbers of 16 bits.
+    Packed16,
+    /// As little-endian numbers of 32 bits.
+    Packed32,
+    /// Not at all: they are only counted.
+    Counted,
+}
+
+/// Ids as bytes.
+#[derive(Debug, Clone)]
+pub struct ByteSink {
+    form: Form,
+    lines: bool,
+    /// Stands behind the ids of each line, or document.
+    last_id: Option<u32>,
+    /// Has an id been written that the next one follows?
+    joined: bool,
+    pub bytes: Vec<u8>,
+    /// How many ids are in `bytes`, those of `last_id` among them.
+    pub tokens: u64,
+    /// Of lines and documents in a packed form: how many ids stand before the end of each.
+    pub ends: Vec<u64>,
+}
+
+impl ByteSink {
+    /// With `lines`, each line of a text is a document of its own.
+    pub fn new(form: Form, lines: bool, last_id: Option<u32>) -> Self {
+        ByteSink {
+            form,
+            lines,
+            last_id,
+            joined: false,
+            bytes: Vec::new(),
+            tokens: 0,
+            ends: Vec::new(),
+        }
+    }
+
+    /// Forgets what was written. Its memory is there for what comes next.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.tokens = 0;
+        self.ends.clear();
+    }
+
+    /// Appends whole documents; in decimal, each is a line. Returns the first one with a character
+    /// that has no id; then nothing is appended.
+    pub fn push_documents(&mut self, documents: &RaggedIds) -> Result<Option<usize>> {
+        if let Some(number) = documents.first_with(NO_ID) {
+            return Ok(Some(number));
+        }
+        let width = match self.form {
+            Form::Packed16 => 2,
+            Form::Packed32 => 4,
+            Form::Decimal => 5,
+            Form::Counted => 0,
+        };
+        let ids = documents.ids.len() + documents.ends.len();
+        self.bytes.reserve(width * ids);
+        self.ends.reserve(documents.ends.len());
+        for ids in documents.texts() {
+            self.push_document(ids)?;
+            if self.form == Form::Decimal {
+                self.bytes.push(b'\n');
+            }
+        }
+        Ok(None)
+    }
+
+    /// Appends one document, without a line feed.
+    fn push_document(&mut self, ids: &[u32]) -> Result<()> {
+        self.joined = false;
+        self.write(ids)?;
+        if let Some(id) = self.last_id {
+            self.write(&[id])?;
+        }
+        self.ends.push(self.tokens);
+        Ok(())
+    }
+
+    /// Appends ids. In decimal, a space stands before each that is the first neither of a line nor
+    /// of the text.
+    fn write(&mut self, ids: &[u32]) -> Result<Pushed> {
+        if self.form == Form::Decimal {
+            return Ok(self.write_decimal(ids));
+        }
+        let highest = ids.iter().fold(0, |all, &id| all | id);
+        // NO_ID has all bits.
+        if highest == NO_ID && ids.contains(&NO_ID) {
+            return Ok(missing_id(ids));
+        }
+        let bytes = &mut self.bytes;
+        let first = bytes.len();
+        match self.form {
+            Form::Packed16 => {
+                if highest > u16::MAX.into() {
+                    let id = ids.iter().find(|&&id| id > u16::MAX.into());
+                    let id = id.copied().unwrap_or_default();
+                    return Err(Error::TooLarge(format!("id {id} does not fit 16 bits")));
+                }
+                bytes.resize(first + 2 * ids.len(), 0);
+                for (to, &id) in bytes[first..].chunks_exact_mut(2).zip(ids) {
+                    to.copy_from_slice(&(id as u16).to_le_bytes());
+                }
+            }
+            Form::Packed32 => {
+                bytes.resize(first + 4 * ids.len(), 0);
+                for (to, &id) in bytes[first..].chunks_exact_mut(4).zip(ids) {
+                    to.copy_from_slice(&id.to_le_bytes());
+                }
+            }
+            Form::Decimal | Form::Counted => {}
+        }
+        let ends = match self.form {
+            Form::Counted => ids.iter().filter(|&&id| id == LINE_END).count(),
+            _ => 0,
+        };
+        self.tokens += (ids.len() - ends) as u64;
+        Ok(Pushed::All)
+    }
+
+    fn write_decimal(&mut self, ids: &[u32]) -> Pushed {
+        // Each id takes up to a space and ten digits.
+        let mut text = [0; AT_ONCE * (1 + MAX_DIGITS)];
+        let (mut tokens, mut joined) = (0, self.joined);
+        for some in ids.chunks(AT_ONCE) {
+            let mut at = 0;
+            tokens += some.len() as u64;
+            for &id in some {
+                if id >= LINE_END {
+                    if id == NO_ID {
+                        return missing_id(ids);
+                    }
+                    text[at] = b'\n';
+                    at += 1;
+                    tokens -= 1;
+                    joined = false;
+                    continue;
+                }
+                text[at] = b' ';
+                at += usize::from(joined);
+                joined = true;
+                at += decimal(id, &mut text[at..at + MAX_DIGITS]);
+            }
+            self.bytes.extend_from_slice(&text[..at]);
+        }
+        self.joined = joined;
+        self.tokens += tokens;
+        Pushed::All
+    }
+}
+
+impl Sink for ByteSink {
+    fn for_share(&self) -> Self {
+        let mut sink = ByteSink::new(self.form, self.lines, self.last_id);
+        // A share of lines begins with a line; others go on from the share before.
+        sink.joined = !self.lines;
+        sink
+    }
+
+    fn push(&mut self, ids: &mut Vec<u32>, share: &[u8]) -> Result<Pushed> {
+        let packed = matches!(self.form, Form::Packed16 | Form::Packed32);
+        if !self.lines || !packed && self.last_id.is_none() {
+            return self.write(ids);
+        }
+        if ids.contains(&NO_ID) {
+            return Ok(missing_id(ids));
+        }
+        if packed {
+            for line in lines(ids, share) {
+                self.push_document(line)?;
+            }
+            return Ok(Pushed::All);
+        }
+        let mut ended = Vec::with_capacity(ids.len() + ids.len() / 8);
+        for line in lines(ids, share) {
+            ended.extend_from_slice(line);
+            ended.extend(self.last_id);
+            ended.push(LINE_END);
+        }
+        if !share.ends_with(b"\n") {
+            ended.pop();
+        }
+        self.write(&ended)
+    }
+
+    fn append(&mut self, share: Self) {
+        let ends = share.ends.iter().map(|end| self.tokens + end);
+        self.ends.extend(ends);
+        self.tokens += share.tokens;
+        if let [first, ..] = share.bytes[..] {
+            let is_first = self.form == Form::Decimal && !self.joined && first == b' ';
+            self.bytes
+                .extend_from_slice(&share.bytes[usize::from(is_first)..]);
+            self.joined = share.joined;
+        }
+    }
+
+    fn end_text(&mut self) {
+        self.joined = false;
+    }
+}
+
+/// The ids of each line of a share of whole lines; a last one without a line feed counts.
+fn lines<'i>(ids: &'i mut Vec<u32>, share: &[u8]) -> impl Iterator<Item = &'i [u32]> {
+    if !share.ends_with(b"\n") {
+        ids.push(LINE_END);
+    }
+    let lines = ids.split_inclusive(|&id| id == LINE_END);
+    lines.map(|line| &line[..line.len() - 1])
+}
+
+fn missing_id(ids: &[u32]) -> Pushed {
+    let before = ids.iter().take_while(|&&id| id != NO_ID);
+    Pushed::MissingId(before.filter(|&&id| id == LINE_END).count() as u64)
+}
+
+/// Ids that are written between two checks of the room in the output.
+const AT_ONCE: usize = 256;
+
+/// The most bytes that [`decimal`] writes.
+const MAX_DIGITS: usize = 10;
+
+/// Numbers below this have their digits looked up.
+const LOOKED_UP: u32 = 1_000_000;
+
+/// The digits of the numbers of three digits, the first one in the lowest byte.
+static THREE: [u32; 1000] = three();
+
+const fn three() -> [u32; 1000] {
+    let mut digits = [0; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let (first, second, third) = (number / 100, number / 10 % 10, number % 10);
+        digits[number] = (first | second << 8 | third << 16) as u32;
+        number += 1;
+    }
+    digits
+}
+
+/// Writes `number` in decimal at the start of `to`, which has at least [`MAX_DIGITS`] bytes, and
+/// returns how many digits it has. What stands behind them is overwritten.
+///
+/// The six digits of nearly every id stand side by side in one machine word, from where the
+/// leading zeros are shifted out: no branch depends on how many digits there are.
+#[inline(always)]
+fn decimal(number: u32, to: &mut [u8]) -> usize {
+    if number >= LOOKED_UP {
+        return decimal_of_many(number, to);
+    }
+    let (high, low) = (number / 1000, number % 1000);
+    let digits = u64::from(THREE[high as usize]) | u64::from(THREE[low as usize]) << 24;
+    // The last digit stays where all are zeros.
+    let zeros = (digits | 1 << 40).trailing_zeros() / 8;
+    let text = (digits | 0x3030_3030_3030) >> (8 * zeros);
+    to[..8].copy_from_slice(&text.to_le_bytes());
+    6 - zeros as usize
+}
+
+#[cold]
+fn decimal_of_many(number: u32, to: &mut [u8]) -> usize {
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(number).as_bytes();
+    to[..text.len()].copy_from_slice(text);
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pushed(ids: &[u32], share: &[u8], sink: ByteSink) -> (Result<Pushed>, ByteSink) {
+        let mut sink = sink;
+        (sink.push(&mut ids.to_vec(), share), sink)
+    }
+
+    fn written(ids: &[u32], form: Form) -> (Result<Pushed>, Vec<u8>) {
+        let (result, sink) = pushed(ids, b"", ByteSink::new(form, false, None));
+        (result, sink.bytes)
+    }
+
+    #[test]
+    fn spaces_stand_between_the_ids_of_a_line() {
+        let ids = [LINE_END, 7, 0, LINE_END, LINE_END, 123_456_789, 3];
+        let (result, text) = written(&ids, Form::Decimal);
+        assert_eq!(
+            (result, &text[..]),
+            (Ok(Pushed::All), &b"\n7 0\n\n123456789 3"[..])
+        );
+        for form in [Form::Decimal, Form::Counted] {
+            let (result, sink) = pushed(&ids, b"", ByteSink::new(form, false, None));
+            assert_eq!((result, sink.tokens), (Ok(Pushed::All), 4));
+        }
+        let mut many: Vec<u32> = (0..3000).map(|id| id * 1_431_655).collect();
+        let expected: Vec<String> = many.iter().map(u32::to_string).collect();
+        assert_eq!(
+            written(&many, Form::Decimal).1,
+            expected.join(" ").as_bytes()
+        );
+        many.push(NO_ID);
+        assert_eq!(written(&many, Form::Decimal).0, Ok(Pushed::MissingId(0)));
+    }
+
+    #[test]
+    fn an_id_that_does_not_fit_is_an_error() {
+        assert_eq!(written(&[1, 65_535], Form::Packed16).1, [1, 0, 255, 255]);
+        assert!(written(&[1, 65_536], Form::Packed16).0.is_err());
+        assert_eq!(written(&[65_536], Form::Packed32).1, [0, 0, 1, 0]);
+        for form in [Form::Decimal, Form::Packed16, Form::Packed32, Form::Counted] {
+            let result = written(&[1, LINE_END, NO_ID, LINE_END], form).0;
+            assert_eq!(result, Ok(Pushed::MissingId(1)));
+        }
+        // All bits together are those of NO_ID, which is not there.
+        assert_eq!(
+            written(&[u32::MAX - 2, 3], Form::Packed32).0,
+            Ok(Pushed::All)
+        );
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_standard_library_writes_them() {
+        let decimal = |number: u32| {
+            let mut text = [b'x'; MAX_DIGITS];
+            let length = decimal(number, &mut text);
+            String::from_utf8(text[..length].to_vec()).unwrap()
+        };
+        let ends = (0..10).map(|power| 10u32.pow(power));
+        let around = ends.flat_map(|end| [end - 1, end, end + 1]);
+        let spread = (0..200_000u32).map(|step| step.wrapping_mul(2_654_435_761));
+        // Every number of four digits in both halves.
+        let halves = (0..10_000).flat_map(|four| [four, 10_000 * four, 10_001 * four]);
+        for number in around.chain(spread).chain(halves).chain([u32::MAX]) {
+            assert_eq!(decimal(number), number.to_string());
+        }
+    }
+
+    fn ragged(texts: &[&[u32]]) -> RaggedIds {
+        let mut ragged = RaggedIds::default();
+        for text in texts {
+            ragged.ids.as_mut_vec().extend_from_slice(text);
+            ragged.ends.push(ragged.ids.len());
+        }
+        ragged
+    }
+
+    #[test]
+    fn documents_end_where_they_end() {
+        let documents = ragged(&[&[1, 2], &[], &[300]]);
+        let written = |form, last_id| {
+            let mut sink = ByteSink::new(form, false, last_id);
+            assert_eq!(sink.push_documents(&documents), Ok(None));
+            sink
+        };
+        let plain = written(Form::Packed16, None);
+        assert_eq!(plain.bytes, [1, 0, 2, 0, 44, 1]);
+        assert_eq!(plain.ends, [2, 2, 3]);
+        let ended = written(Form::Packed16, Some(7));
+        assert_eq!(ended.bytes, [1, 0, 2, 0, 7, 0, 7, 0, 44, 1, 7, 0]);
+        assert_eq!(ended.ends, [3, 4, 6]);
+        assert_eq!(written(Form::Decimal, None).bytes, b"1 2\n\n300\n");
+        assert_eq!(written(Form::Decimal, Some(7)).bytes, b"1 2 7\n7\n300 7\n");
+        assert_eq!(written(Form::Packed32, None).bytes.len(), 12);
+    }
+
+    #[test]
+    fn the_first_document_without_an_id_is_named() {
+        let documents = ragged(&[&[1], &[], &[2, NO_ID], &[NO_ID]]);
+        let mut sink = ByteSink::new(Form::Decimal, false, None);
+        assert_eq!(sink.push_documents(&documents), Ok(Some(2)));
+    }
+
+    #[test]
+    fn lines_are_documents_with_or_without_a_last_line_feed() {
+        let lines = |ids: &[u32], share: &[u8], form, last_id| {
+            let mut sink = ByteSink::new(form, true, last_id);
+            sink.tokens = 10;
+            let (result, sink) = pushed(ids, share, sink);
+            assert_eq!(result, Ok(Pushed::All));
+            let mut array = IdSink::new(true, last_id);
+            assert_eq!(array.push(&mut ids.to_vec(), share), Ok(Pushed::All));
+            if form == Form::Packed16 {
+                let array = array.take();
+                let ends: Vec<u64> = array.ends.iter().map(|&end| 10 + end as u64).collect();
+                let bytes: Vec<u8> = array.ids.iter().flat_map(|&id| [id as u8, 0]).collect();
+                assert_eq!((bytes, ends), (sink.bytes.clone(), sink.ends.clone()));
+            }
+            (sink.tokens - 10, sink.bytes, sink.ends)
+        };
+        let (ended, open) = ([5, LINE_END, LINE_END], [5, LINE_END, 6]);
+        let (tokens, out, ends) = lines(&ended, b"a\n\n", Form::Packed16, None);
+        assert_eq!((tokens, out, ends), (1, vec![5, 0], vec![11, 11]));
+        let (tokens, out, ends) = lines(&open, b"a\nb", Form::Packed16, Some(9));
+        assert_eq!((tokens, out), (4, vec![5, 0, 9, 0, 6, 0, 9, 0]));
+        assert_eq!(ends, [12, 14]);
+        let (tokens, out, ends) = lines(&open, b"a\nb", Form::Decimal, Some(9));
+        assert_eq!((tokens, out, ends), (4, b"5 9\n6 9".to_vec(), vec![]));
+        let (tokens, out, _) = lines(&ended, b"a\n\n", Form::Decimal, Some(9));
+        assert_eq!((tokens, out), (3, b"5 9\n9\n".to_vec()));
+        // A last line whose text makes no token.
+        let (_, out, _) = lines(&[5, LINE_END], b"a\n ", Form::Decimal, Some(9));
+        assert_eq!(out, b"5 9\n9");
+    }
+}

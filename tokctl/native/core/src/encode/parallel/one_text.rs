@@ -1,0 +1,347 @@
+//! One text on several threads, to the ids that one thread gives.
+//!
+//! The text is cut where that changes nothing. Without normalizers it is cut where the
+//! pre-tokenizer may be. With them it is cut where they may be; each part is normalized by itself,
+//! and what lies between the last cut of one normalized part and the first of the next is
+//! put together and encoded when the parts up to there are there.
+
+use std::borrow::Cow;
+
+use super::batch::groups;
+use crate::encode::encoder::{each_span, Call, CallState};
+use crate::encode::{Encoder, Matchers};
+use crate::error::Result;
+use crate::jobs::{Interrupt, Jobs, Worker};
+use crate::large_pages::reserve_projected;
+use crate::lock_free::PoolGuard;
+use crate::normalize::Edges;
+use crate::pretokenize::{cut_into_pieces, last_cut, safe_cut};
+
+/// Bytes that a thread takes at a time.
+pub const CHUNK: usize = 128 * 1024;
+
+/// Where it starts, the id of an added token, the text.
+type Span<'t> = (usize, Option<u32>, Cow<'t, [u8]>);
+
+/// What is encoded by itself.
+enum Piece<'t> {
+    /// An added token.
+    Id(u32),
+    /// Text between added tokens found in the text as given.
+    Stretch { text: &'t [u8], at_start: bool },
+    /// Normalized text.
+    Plain { text: &'t [u8], at_start: bool },
+    /// Part of such a stretch.
+    Raw(Raw<'t>),
+}
+
+#[derive(Clone, Copy)]
+struct Raw<'t> {
+    text: &'t [u8],
+    at_start: bool,
+    edges: Edges,
+}
+
+impl Piece<'_> {
+    fn length(&self) -> usize {
+        match self {
+            Piece::Id(_) => 0,
+            Piece::Stretch { text, .. } | Piece::Plain { text, .. } => text.len(),
+            Piece::Raw(raw) => raw.text.len(),
+        }
+    }
+}
+
+/// What has become of pieces.
+enum Made<'t> {
+    Ids(Vec<u32>),
+    Raw(Raw<'t>, Ends),
+}
+
+/// A normalized part: the text before its first cut, and from the last one on.
+#[derive(Default)]
+struct Ends {
+    head: Vec<u8>,
+    /// The ids between, and the rest; None where there is no cut, and all is head.
+    middle: Option<(Vec<u32>, Vec<u8>)>,
+}
+
+impl Encoder {
+    /// As [`Self::ids`], on up to so many threads.
+    pub fn ids_threaded(
+        &self,
+        text: &[u8],
+        threads: usize,
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        self.ids_in_chunks(text, (threads, CHUNK), matchers, out, interrupt)
+    }
+
+    /// As [`Self::ids_threaded`], in chunks of about so many bytes.
+    pub fn ids_in_chunks(
+        &self,
+        text: &[u8],
+        (threads, chunk): (usize, usize),
+        matchers: Option<&Matchers>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        // Unknown words side by side that are one could be on two threads.
+        if threads < 2 || text.len() < 2 * chunk || self.fused().is_some() {
+            return self.ids(text, matchers, out, interrupt);
+        }
+        let stretches = self.stretches(text, matchers)?;
+        let mut pieces = Vec::new();
+        for (start, id, stretch) in &stretches {
+            match id {
+                Some(id) => pieces.push(Piece::Id(*id)),
+                None => self.cut_stretch(stretch, *start == 0, chunk, matchers, &mut pieces)?,
+            }
+        }
+        let groups = groups(pieces.iter().map(Piece::length), chunk);
+        let mut joined = Joiner {
+            first: out.len(),
+            out,
+            waiting: Vec::new(),
+            split: false,
+        };
+        let (mut done, mut rest) = (0, text.len());
+        let jobs = Jobs {
+            count: groups.len(),
+            threads,
+        };
+        let make = |worker: &mut Worker<PoolGuard<CallState>>, number: usize| {
+            let (from, to) = groups[number];
+            let pieces = &pieces[from..to];
+            let mut call = worker.state.call(worker.interrupt, matchers);
+            Ok((pieces, self.make(pieces, &mut call)?))
+        };
+        jobs.in_order(
+            interrupt,
+            || self.call_state(),
+            make,
+            |worker, (pieces, made)| {
+                let bytes: usize = pieces.iter().map(Piece::length).sum();
+                done += bytes;
+                rest = rest.saturating_sub(bytes);
+                joined.reserve(&made, (done, rest));
+                let mut call = worker.state.call(worker.interrupt, matchers);
+                self.join(made, &mut call, &mut joined)
+            },
+        )
+    }
+
+    /// Where each added token that is found in the text as given starts, and its id; and the
+    /// text between. It is normalized where added tokens are looked for in it then.
+    fn stretches<'t>(&self, text: &'t [u8], matchers: Option<&Matchers>) -> Result<Vec<Span<'t>>> {
+        let normalized = matchers.and_then(Matchers::normalized).is_some();
+        let mut stretches = Vec::new();
+        each_span(matchers.and_then(Matchers::raw), text, |id, start, end| {
+            let stretch = &text[start..end];
+            let stretch = match id.is_none() && normalized {
+                true => self.normalizers.apply(stretch, Edges::WHOLE)?,
+                false => Cow::Borrowed(stretch),
+            };
+            stretches.push((start, id, stretch));
+            Ok(())
+        })?;
+        Ok(stretches)
+    }
+
+    fn cut_stretch<'t>(
+        &self,
+        stretch: &'t [u8],
+        at_start: bool,
+        chunk: usize,
+        matchers: Option<&Matchers>,
+        pieces: &mut Vec<Piece<'t>>,
+    ) -> Result<()> {
+        let matcher = matchers.and_then(Matchers::normalized);
+        if matcher.is_some() || self.normalizers.is_empty() {
+            return each_span(matcher, stretch, |id, start, end| {
+                match id {
+                    Some(id) => pieces.push(Piece::Id(id)),
+                    None => {
+                        let at_start = at_start && start == 0;
+                        self.cut_plain(&stretch[start..end], at_start, chunk, pieces);
+                    }
+                }
+                Ok(())
+            });
+        }
+        if stretch.len() <= chunk || !self.can_be_cut() {
+            pieces.push(Piece::Stretch {
+                text: stretch,
+                at_start,
+            });
+            return Ok(());
+        }
+        let mut from = 0;
+        while from < stretch.len() {
+            let to = safe_cut(stretch, from + chunk).unwrap_or(stretch.len());
+            pieces.push(Piece::Raw(Raw {
+                text: &stretch[from..to],
+                at_start,
+                edges: Edges {
+                    start: from == 0,
+                    end: to == stretch.len(),
+                },
+            }));
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn cut_plain<'t>(
+        &self,
+        text: &'t [u8],
+        at_start: bool,
+        chunk: usize,
+        pieces: &mut Vec<Piece<'t>>,
+    ) {
+        let mut start = 0;
+        for end in cut_into_pieces(&self.pre_tokenizer, text, chunk) {
+            pieces.push(Piece::Plain {
+                text: &text[start..end],
+                at_start: at_start && start == 0,
+            });
+            start = end;
+        }
+    }
+
+    /// What becomes of pieces side by side.
+    fn make<'t>(&self, pieces: &[Piece<'t>], call: &mut Call) -> Result<Vec<Made<'t>>> {
+        let (mut made, mut ids) = (Vec::new(), self.buffers.take_chunk());
+        for piece in pieces {
+            match *piece {
+                Piece::Id(id) => ids.push(id),
+                Piece::Stretch { text, at_start } => {
+                    self.stretch_ids(text, at_start, call, &mut ids)?;
+                }
+                Piece::Plain { text, at_start } => {
+                    self.normalized_ids(text, at_start, call, &mut ids)?;
+                }
+                Piece::Raw(raw) => {
+                    made.push(Made::Ids(std::mem::take(&mut ids)));
+                    made.push(Made::Raw(raw, self.make_raw(raw, call)?));
+                }
+            }
+        }
+        made.push(Made::Ids(ids));
+        Ok(made)
+    }
+
+    fn make_raw(&self, raw: Raw, call: &mut Call) -> Result<Ends> {
+        let text = self.normalizers.apply(raw.text, raw.edges)?;
+        let from = match raw.edges.start {
+            true => 0,
+            false => self.first_cut(&text).unwrap_or(text.len()),
+        };
+        let to = match raw.edges.end {
+            true => Some(text.len()),
+            false => last_cut(&self.pre_tokenizer, &text, from),
+        };
+        // Where the part is not the last, the first cut may be the last one, too.
+        let middle = match to {
+            Some(to) if from < text.len() => {
+                let mut ids = Vec::new();
+                let at_start = raw.at_start && raw.edges.start;
+                self.normalized_ids(&text[from..to], at_start, call, &mut ids)?;
+                Some((ids, text[to..].to_vec()))
+            }
+            _ => None,
+        };
+        let head = match middle {
+            Some(_) => text[..from].to_vec(),
+            None => text.into_owned(),
+        };
+        Ok(Ends { head, middle })
+    }
+
+    /// The first place where normalized text may be cut; only the byte there and the character
+    /// before it count.
+    fn first_cut(&self, text: &[u8]) -> Option<usize> {
+        let mut window = 256;
+        loop {
+            let part = &text[..window.min(text.len())];
+            match cut_into_pieces(&self.pre_tokenizer, part, 1)[0] {
+                end if end < part.len() => return Some(end),
+                end if end == text.len() => return None,
+                _ => window *= 2,
+            }
+        }
+    }
+
+    /// All ids in order; and those of what lies between parts.
+    fn join(&self, made: Vec<Made>, call: &mut Call, joined: &mut Joiner) -> Result<()> {
+        for made in made {
+            let (raw, ends) = match made {
+                Made::Ids(ids) => {
+                    joined.out.extend_from_slice(&ids);
+                    self.buffers.put_chunk(ids);
+                    continue;
+                }
+                Made::Raw(raw, ends) => (raw, ends),
+            };
+            let Joiner {
+                out,
+                waiting,
+                split,
+                ..
+            } = joined;
+            if raw.edges.start {
+                *split = false;
+            }
+            waiting.extend_from_slice(&ends.head);
+            if ends.middle.is_some() || raw.edges.end {
+                if !waiting.is_empty() {
+                    self.normalized_ids(waiting, raw.at_start && !*split, call, out)?;
+                    *split = true;
+                }
+                waiting.clear();
+            }
+            if let Some((ids, tail)) = ends.middle {
+                out.extend_from_slice(&ids);
+                *waiting = tail;
+                *split = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All ids up to some part.
+struct Joiner<'o> {
+    out: &'o mut Vec<u32>,
+    /// How many were there before.
+    first: usize,
+    /// Normalized text from the last cut on.
+    waiting: Vec<u8>,
+    /// Has a pre-token of this stretch gone before?
+    split: bool,
+}
+
+impl Joiner<'_> {
+    fn reserve(&mut self, made: &[Made], bytes: (usize, usize)) {
+        let next = made.iter().map(Made::ids).sum();
+        if self.out.capacity() - self.out.len() < next {
+            let ids = self.out.len() - self.first + next;
+            reserve_projected(self.out, next, bytes, ids);
+        }
+    }
+}
+
+impl Made<'_> {
+    fn ids(&self) -> usize {
+        match self {
+            Made::Ids(ids) => ids.len(),
+            Made::Raw(_, ends) => ends.middle.as_ref().map_or(0, |(ids, _)| ids.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "one_text_tests.rs"]
+pub(crate) mod tests;

@@ -1,0 +1,189 @@
+//! Chunks of every size give the ids of the whole, and so do threads.
+
+use super::*;
+use crate::encode::{AddedToken, MergeOrder, Merging, Segmenter};
+use crate::model::{Alphabet, Merges, Prepend};
+use crate::normalize::{Chain, Normalizer};
+use crate::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
+
+pub(crate) const TEXTS: [&[u8]; 5] = [
+    "It's 1,000\u{a0} miles\r\n\r\n from\t\u{3000}here, 字 字'll <s>x <s> \u{e9}te\u{301} \u{85} x ▁a  b"
+        .as_bytes(),
+    b"aaaaaaaa aaa  aa\n\n  aab<s><s> a<s>\xFF a\xE2\x82 b\n\xF0 \x9F a",
+    b"one_word_without_any_space_that_is_longer_than_every_chunk_is",
+    b"   \n \n  ",
+    b"",
+];
+
+/// Merges of letters, some of them across words where nothing forbids it.
+pub(crate) fn merging() -> Segmenter {
+    let pairs = [
+        (97, 97),
+        (256, 256),
+        (32, 97),
+        (258, 97),
+        (101, 32),
+        (115, 62),
+        (226, 150),
+    ];
+    let triples = (256..)
+        .zip(pairs)
+        .map(|(token, (left, right))| (left, right, token));
+    Segmenter::Merges(Merging {
+        alphabet: Alphabet::bytes(|byte| Some(u32::from(byte[0]))),
+        merges: Merges::new(triples),
+        order: MergeOrder::ByRank,
+        unknown: None,
+        fuse_unknown: false,
+        byte_ids: None,
+        whole: None,
+        by_words: false,
+    })
+}
+
+pub(crate) fn pre_tokenizers() -> Vec<PreTokenizer> {
+    let names = [
+        "none",
+        "whitespace",
+        "bert",
+        "gpt2",
+        "cl100k",
+        "o200k",
+        "deepseek-v3",
+        "graphemes",
+        "penn-treebank",
+        "characters",
+    ];
+    let named = |name: &str| PreTokenizer::from(Scanner::named(name).unwrap());
+    let mut all: Vec<_> = names.into_iter().map(named).collect();
+    for prepend in [Prepend::Always, Prepend::First, Prepend::Never] {
+        all.push(PreTokenizer::new(vec![Step {
+            rewrite: Some(Rewrite::Metaspace {
+                replacement: "\u{2581}".into(),
+                prepend,
+            }),
+            scanner: Scanner::Split(Split::literal("▁", Behaviour::MergedWithNext, false)),
+        }]));
+    }
+    all.push(PreTokenizer::new(vec![
+        Step {
+            rewrite: Some(Rewrite::PrefixSpace),
+            scanner: Scanner::Digits { individual: true },
+        },
+        Scanner::Gpt2.into(),
+    ]));
+    all
+}
+
+pub(crate) fn chains() -> Vec<Chain> {
+    let bert = Normalizer::Bert {
+        clean_text: true,
+        cjk_spacing: true,
+        strip_accents: true,
+        lowercase: true,
+    };
+    let strip = Normalizer::Strip {
+        left: true,
+        right: true,
+    };
+    [
+        vec![],
+        vec![Normalizer::Nfkc],
+        vec![Normalizer::Lowercase, Normalizer::CollapseSpaces],
+        vec![bert],
+        vec![strip, Normalizer::Prepend("\u{2581}".into())],
+        vec![Normalizer::DeleteNewlines],
+    ]
+    .into_iter()
+    .map(Chain::new)
+    .collect()
+}
+
+pub(crate) fn matchers(raw: bool, normalized: bool) -> Matchers {
+    let token = |text: &str, id| AddedToken {
+        text: text.as_bytes().to_vec(),
+        id,
+        strip_left: true,
+        ..AddedToken::default()
+    };
+    let some = |wanted: bool, token| wanted.then_some(token).into_iter().collect();
+    Matchers::new(
+        some(raw, token("<s>", 1000)),
+        some(normalized, token("x", 1001)),
+        [].into_iter(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn chunks_of_any_size_give_the_ids_of_the_whole() {
+    let mut parted = 0;
+    for chain in chains() {
+        for pre_tokenizer in pre_tokenizers() {
+            let encoder = Encoder::new(chain.clone(), pre_tokenizer, merging());
+            for matchers in [
+                None,
+                Some(matchers(true, false)),
+                Some(matchers(false, true)),
+                Some(matchers(true, true)),
+            ] {
+                for text in TEXTS {
+                    let mut whole = vec![7];
+                    encoder
+                        .ids(text, matchers.as_ref(), &mut whole, &|| false)
+                        .unwrap();
+                    for chunk in [1, 2, 3, 5, 8, 13, 30] {
+                        let mut ids = vec![7];
+                        let how = (2, chunk);
+                        encoder
+                            .ids_in_chunks(text, how, matchers.as_ref(), &mut ids, &|| false)
+                            .unwrap();
+                        assert_eq!(ids, whole, "{chunk} {}", text.escape_ascii());
+                    }
+                    let mut pieces = Vec::new();
+                    encoder
+                        .cut_stretch(text, true, 1, matchers.as_ref(), &mut pieces)
+                        .unwrap();
+                    parted += usize::from(pieces.len() > 2);
+                }
+            }
+        }
+    }
+    assert!(parted > 400, "{parted}");
+}
+
+#[test]
+fn many_threads_give_the_ids_of_one() {
+    let encoder = Encoder::new(Chain::default(), Scanner::Gpt2.into(), merging());
+    let text: Vec<u8> = (0..200_000u32)
+        .flat_map(|number| format!(" a{}", number.wrapping_mul(2_654_435_761)).into_bytes())
+        .collect();
+    let mut whole = Vec::new();
+    encoder.ids(&text, None, &mut whole, &|| false).unwrap();
+    for threads in [0, 1, 2, 5] {
+        let mut ids = Vec::new();
+        encoder
+            .ids_threaded(&text, threads, None, &mut ids, &|| false)
+            .unwrap();
+        assert_eq!(ids, whole);
+        let texts = [
+            text.clone(),
+            b"a".to_vec(),
+            Vec::new(),
+            text[..300_000].to_vec(),
+        ];
+        let all = encoder.batch(&texts, threads, None, &|| false).unwrap();
+        let all: Vec<&[u32]> = all.texts().collect();
+        for (found, text) in all.iter().zip(&texts) {
+            let mut ids = Vec::new();
+            encoder.ids(text, None, &mut ids, &|| false).unwrap();
+            assert_eq!(*found, ids);
+        }
+        assert_eq!(all.len(), texts.len());
+    }
+    // The cache stays within its bounds, and is the same one again.
+    let stats = encoder.cache_stats();
+    assert!(stats.entries > 10_000 && stats.bytes > stats.entries * 16);
+    let stopped = encoder.ids_threaded(&text, 2, None, &mut Vec::new(), &|| true);
+    assert_eq!(stopped, Err(crate::Error::Interrupted));
+}
