@@ -142,7 +142,6 @@ def range_of(model: FilledRecipe) -> Range:
 
 # -- Compression: how much text one token carries ----------------------------------------------
 
-
 _NO_TOKENS = "the text has no tokens"
 
 
@@ -167,7 +166,6 @@ def nsl(tokens: int, baseline_tokens: int) -> Figure:
 
 # -- Words -------------------------------------------------------------------------------------
 
-
 # A word is `\S+`, or a word of UAX #29.
 #
 # By the rule `spaces`, a word is a maximal run of characters that are no white space. Where a
@@ -178,7 +176,6 @@ def nsl(tokens: int, baseline_tokens: int) -> Figure:
 # Annex #29 (its default rules) and holds an alphanumeric character: one with the property
 # Alphabetic, or of the general categories Nd, Nl, No. Its words need no spaces, so that the
 # figures are always given; but Han, Hiragana and Thai are cut at every character.
-
 
 #: What a word can be.
 WORD_RULES = ("spaces", "unicode")
@@ -349,7 +346,6 @@ def gini(costs: Sequence[Figure]) -> Figure:
 
 
 # -- Two models: shared vocabulary, shared boundaries ------------------------------------------
-
 
 #: (kind, bytes): the bytes without marker or leading space, and where they stand:
 #: `start` of a word, `inside` (after its start), at its `end`, `open` (before its end,

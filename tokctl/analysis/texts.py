@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.sources import Archive, Batch, Document, Records, Source, check_utf8, flat, open_sources
-from tokctl.sources.document import checked_batch
+from tokctl.sources import Archive, Batch, Document, Records, Source, flat, open_sources
 from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.documents import checked, checked_blocks
 
 #: Bytes of documents that are handed on together.
 _BATCH = 1 << 20
@@ -118,12 +118,10 @@ def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[t
     """
     for source in flat(sources):
         if isinstance(source, Document):
-            blocks = source.blocks() if errors is None else check_utf8(source, errors)
-            yield source.name, Batch([b"".join(blocks)])
+            yield source.name, Batch([b"".join(checked_blocks(source, errors))])
             continue
         for batch in source.batches():
-            if errors is not None:
-                batch = checked_batch(batch, source.name, errors, source.unit)
+            batch = checked(batch, source, errors)
             if batch.counts is not None and 0 in batch.counts:
                 kept = [pair for pair in zip(batch.texts, batch.counts, strict=True) if pair[1]]
                 batch = Batch([text for text, _ in kept], [count for _, count in kept])

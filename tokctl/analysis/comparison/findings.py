@@ -144,7 +144,6 @@ def _dearest(comparison: Comparison) -> list[str]:
 
 # -- Conditions on metrics, as a script states them: `nsl > 1.02` --------------------------------
 
-
 #: What a condition may use beside the metrics, where languages are named: the Gini coefficient,
 #: and the highest parity of all languages.
 OF_LANGUAGES = ("gini", "parity")

@@ -174,7 +174,6 @@ def summary(measured: Measured, documents: int) -> TextSummary:
 
 # -- Every two models ----------------------------------------------------------------------------
 
-
 Matrix = tuple[tuple[Figure, ...], ...]
 
 
@@ -217,7 +216,6 @@ def _square(size: int, pairs: dict[tuple[int, int], Figure]) -> Matrix:
 
 
 # -- Languages: what each costs in each model ----------------------------------------------------
-
 
 #: Of the metrics, those that are shown for each language.
 _OF_LANGUAGES = ("tokens", "bytes_per_token", "fertility", "unk_rate")
@@ -263,7 +261,6 @@ def _per_line(measured: Measured) -> Figure:
 
 # -- Intervals: how far figures move with the lines that happen to be in a text ------------------
 
-
 # The bootstrap over lines: Efron (1979); percentile intervals as in Efron and Tibshirani (1993),
 # chapter 13. The lines of all texts together are drawn with replacement, as many as there are,
 # 1,000 times; each time every figure is computed anew, by its own formula, from the sums over the
@@ -277,7 +274,6 @@ def _per_line(measured: Measured) -> Figure:
 # same in every run, on any number of threads.
 #
 # A document's end ends a line; the lines of a document that counts n times stand there n times.
-
 
 RESAMPLES = 1000
 SEED = 1979
@@ -400,7 +396,6 @@ def _interval(figures: _Resampled) -> Interval | Absent:
 
 # -- Speed: the one figure that is not the same in every run -------------------------------------
 
-
 #: Seconds that measuring one model takes, about: encoding has half of them.
 BUDGET = 0.3
 #: Bytes that are tried first, and at most.
@@ -501,7 +496,6 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 # -- Trainings at several vocabulary sizes, measured on the texts that they were trained on ------
-
 
 #: Metrics of a sweep: those that need neither a baseline nor a decoder.
 SWEPT = (

@@ -202,7 +202,6 @@ def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> l
 
 # -- Alignment: segmentations of one text in columns ---------------------------------------------
 
-
 #: For each segmentation, the tokens of each column: (first, behind the last).
 Columns = list[list[tuple[int, int]]]
 

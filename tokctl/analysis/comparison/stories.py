@@ -176,10 +176,8 @@ def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained
 
 # -- Reasons: why a model has a word as one token, or splits it ----------------------------------
 
-
 # Where a model was trained on the very texts that are compared, the phrase has the counts of
 # its corpus state behind the last merge; else it says what the model's file tells.
-
 
 #: Unknown characters of a word that are named.
 _CHARACTERS = 5

@@ -312,7 +312,6 @@ def _close(tokenizer: Tokenizer, token: str) -> str:
 
 # -- The merges that tokens take part in -------------------------------------------------------
 
-
 #: How the text of tokens is matched, for people.
 MATCHES = {
     "is": "the token is",
@@ -395,7 +394,6 @@ def _bare(tokenizer: Tokenizer, id_: int) -> tuple[bytes, bytes]:
 
 
 # -- Cards: what a page says of each token that it shows ---------------------------------------
-
 
 #: Nodes of a tree that a card holds. A token of n symbols has 2n - 1.
 NODES = 99

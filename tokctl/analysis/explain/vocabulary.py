@@ -206,7 +206,6 @@ class TokenGroups:
 
 # -- Reach: tokens that no text is encoded to ---------------------------------------------------
 
-
 # Merges that a token is made of can be overtaken: by other merges in front of it, by a
 # pre-tokenizer that cuts the token's text in two, by a longer token that always wins. Whether
 # any text at all gives a token can't be decided by trying; what is tried here is the token's
@@ -227,7 +226,6 @@ class TokenGroups:
 #
 # Of a Unigram model the trials decide: the parts of a best path are best paths of their own
 # texts, so that a piece whose own text is split better is in none.
-
 
 #: Texts that are encoded at most, in all.
 TRIALS = 400_000

@@ -240,7 +240,6 @@ def _fallbacks(
 
 # -- Scores: the best path through the lattice of pieces, and the next best (Unigram) -----------
 
-
 #: Segmentations that are shown.
 BEST = 5
 #: An unknown character scores so much less than the worst piece (SentencePiece's
@@ -392,7 +391,6 @@ def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[PathPiec
 
 
 # -- Longest match: which token is found at each place, and which longer ones are none ----------
-
 
 #: Longer stretches that are shown of those that are no token.
 LONGER_SHOWN = 3

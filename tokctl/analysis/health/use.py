@@ -18,7 +18,6 @@ from tokctl.wording import times
 
 # -- Tokens that no text gives, told apart by the stage that keeps them out ----------------------
 
-
 # Which tokens these are is found by trials with their own text, see `explain/vocabulary.py`. Why,
 # the stages themselves are asked, in the places of `_PLACES`:
 #
@@ -34,7 +33,6 @@ from tokctl.wording import times
 # The categories are those of Land and Bartolo, "Fishing for Magikarp" (2024, arXiv 2405.05417),
 # who tell tokens apart by decoding each and encoding what comes out: *partial UTF-8 sequences*
 # (`partial-utf8`), *unreachable* tokens (here) and *special* tokens (`special-from-text`).
-
 
 UNREACHABLE = (
     "unreachable-by-encoding",
@@ -149,11 +147,9 @@ def _spots(text: bytes, part: bytes) -> Iterator[tuple[int, int]]:
 
 # -- What a text uses ----------------------------------------------------------------------------
 
-
 # A token is **used** as often as its id comes out when the texts are encoded, each document by
 # itself, with no special token allowed. Left out of `never-used` and `rarely-used` are special
 # tokens, which no text gives, and the tokens of single bytes, which stand ready for what is rare.
-
 
 OF_TEXT = ("unknown-in-text", "never-used", "rarely-used")
 NEEDS_TEXT = "it needs a text"
@@ -206,7 +202,6 @@ def _unknown(subject: Subject) -> Iterator[Example]:
 
 # -- Merges that no longer matter ----------------------------------------------------------------
 
-
 # The **tree** of a token is the merges that make it, and those that make its parts, down to the
 # symbols that words start as. Where merges go by rank, each token has one tree: wherever it is
 # made, it is made as its own text alone would make it (`Merging::made` in the core). So:
@@ -226,7 +221,6 @@ def _unknown(subject: Subject) -> Iterator[Example]:
 # token can be made in more than one way. Without a text every merge that makes it then belongs to
 # its tree, so that no merge is called useless that is not; with a text, the merges that its
 # pre-tokens go through are counted themselves.
-
 
 WITHOUT_TEXT, WITH_TEXT = "merges-without-effect", ("merges-without-use", "only-parts")
 #: Left, right, token.

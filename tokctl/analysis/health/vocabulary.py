@@ -61,7 +61,6 @@ def check_holes(subject: Subject) -> Iterator[Answer]:
 
 # -- Special tokens, and what ordinary text can do with them -------------------------------------
 
-
 _ROLES = (
     "s|unk|unknown|pad|bos|eos|sep|cls|mask|eod|eot|eom|eop|bom|pre|suf|mid|fim|sys|inst|"
     "user|assistant|system|human|bot|think|thinking|tool|tools|function|image|img|audio|video|"
@@ -195,12 +194,10 @@ def _meets_nothing(subject: Subject) -> bool:
 
 # -- Bytes ---------------------------------------------------------------------------------------
 
-
 # In UTF-8 (RFC 3629) the bytes C0, C1 and F5 to FF never occur; the other 243 do. A token of a
 # byte-level model is **partial** if its bytes are no whole characters and can be part of some:
 # they end inside one, or begin inside one. Land and Bartolo (2024, arXiv 2405.05417) call these
 # partial UTF-8 sequences. It is **never** UTF-8 if no bytes before and behind it make it so.
-
 
 #: The bytes that are in no UTF-8.
 BINARY = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
@@ -258,7 +255,6 @@ def _missing(
 
 # -- Scripts and digits --------------------------------------------------------------------------
 
-
 # A character's script is Unicode's property Script (UAX #24). Common (digits, punctuation, most
 # signs) and Inherited (combining marks) fit with every script. Scripts that are written together
 # are one, as in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul
@@ -267,7 +263,6 @@ def _missing(
 # A token has **lookalikes** if Latin, Greek and Cyrillic letters, of two of these at least, stand
 # in it with nothing but letters and marks between them; any other mix of scripts is **mixed**.
 # Digits are decimal digits of any script (Nd).
-
 
 #: Digits in a row that are not yet a long number.
 SHORT = 3
@@ -330,7 +325,6 @@ def has_lookalikes(text: str) -> bool:
 
 
 # -- Characters ----------------------------------------------------------------------------------
-
 
 #: A token of more characters is long.
 LONG = 32

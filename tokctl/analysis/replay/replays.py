@@ -288,7 +288,6 @@ class Replay(ABC):
 
 # -- By merges -----------------------------------------------------------------------------------
 
-
 #: Pairs that a frame holds.
 LEADING = 20
 

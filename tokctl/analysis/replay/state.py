@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # -- Which words each step of a merge history rewrites -------------------------------------------
 
-
 _NONE: array[int] = array("I")
 
 
@@ -113,7 +112,6 @@ class Scan:
 
 # -- Pairs and symbols with their counts ---------------------------------------------------------
 
-
 Key = TypeVar("Key", Pair, int)
 
 
@@ -201,7 +199,6 @@ def _lower(counts: dict[Key, int], key: Key, by: int) -> None:
 
 
 # -- The leading pairs, as the recipe's criterion and tie rule rank them -------------------------
-
 
 #: Of so many pairs that tie each is looked up by itself; of more, the words are scanned.
 _FEW = 64
