@@ -45,7 +45,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 _sync_folder(target.parent)
     except BrokenPipeError:
-        raise  # nobody reads any more: no error of the writer's
+        raise  # the reader has gone: not an error of the writer
     except OSError as error:
         raise TokctlError(
             f"can't write {path}: {error.strerror or error}", "choose another place with -o PATH"
@@ -62,8 +62,8 @@ def _status(path: Path) -> os.stat_result | None:
         raise TokctlError(f"can't write {str(path)!r}: {error}") from None
 
 
-#: Is a temporary file being made, so that nobody knows its name yet? Who turns signals into
-#: exceptions waits until it is over (`tokctl.cli.world`): else it would stay.
+#: True while a temporary file is being made, whose name is not known yet. What turns signals into
+#: exceptions (`tokctl.cli.world`) waits until it is over: else the file would stay.
 is_making = False
 
 

@@ -42,7 +42,7 @@ def wrong_peer(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
     pytest.importorskip("tokenizers")
     right = verification.tokenizer_json
 
-    def load(path: Path, model: Any) -> verification.Reader:
+    def load(path: Path, model: Any) -> verification.LoadedTokenizer:
         reader = right(path, model)
         made = {name: change(getattr(reader, name)) for name, change in changed.items()}
         return reader._replace(name="wrong 1", **made)
@@ -102,7 +102,7 @@ def test_a_library_that_fails(models: Models, text: Path, monkeypatch: pytest.Mo
     assert done.code == 1
     assert "\nwrong 1 fails at text.txt, line 1: no\n" in done.err
 
-    def load(path: Path, _model: Any) -> verification.Reader:
+    def load(path: Path, _model: Any) -> verification.LoadedTokenizer:
         raise ValueError(f"{path}: cut off")
 
     monkeypatch.setitem(verification.PEERS, "huggingface", (verification.Peer("wrong", load),))

@@ -162,7 +162,10 @@ def test_every_loader_is_of_a_format_with_a_name() -> None:
 
 
 def agree(
-    model: Tokenizer, reader: verification.Reader, texts: Sequence[str], around: bool = False
+    model: Tokenizer,
+    reader: verification.LoadedTokenizer,
+    texts: Sequence[str],
+    around: bool = False,
 ) -> None:
     ids = model.encode_ids(texts, special=reader.special, add_special=around)
     assert reader.encode(texts, around) == ids
@@ -244,11 +247,11 @@ def test_a_panic_is_a_difference(
     class Panic(BaseException):
         """As PyO3 raises it."""
 
-    def load(_path: Path, _model: Any) -> verification.Reader:
+    def load(_path: Path, _model: Any) -> verification.LoadedTokenizer:
         def encode(_texts: Sequence[str], _around: bool) -> list[list[int]]:
             raise Panic("at the disco")
 
-        return verification.Reader("panicky", encode, str, str)
+        return verification.LoadedTokenizer("panicky", encode, str, str)
 
     monkeypatch.setitem(PEERS, "tokctl", (verification.Peer("panicky", load),))
     model.save(tmp_path / "m.json")
@@ -259,5 +262,5 @@ def test_a_panic_is_a_difference(
         verify(model, tmp_path / "m.json", TEXTS)
 
 
-def _interrupted(_path: Path, _model: Any) -> verification.Reader:
+def _interrupted(_path: Path, _model: Any) -> verification.LoadedTokenizer:
     raise KeyboardInterrupt

@@ -198,7 +198,7 @@ class _ModelBlock:
             return [self._encode([text], special, around)[0] for text in texts]
 
 
-def _first_difference(own: _ModelBlock, reader: Reader, around: bool) -> Difference | None:
+def _first_difference(own: _ModelBlock, reader: LoadedTokenizer, around: bool) -> Difference | None:
     block = own.block
     rows = own.rows(reader.special)
     for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
@@ -226,7 +226,11 @@ def _first_difference(own: _ModelBlock, reader: Reader, around: bool) -> Differe
 
 
 def _theirs(
-    reader: Reader, texts: Sequence[str], rows: Sequence[list[int] | None], *, around: bool = False
+    reader: LoadedTokenizer,
+    texts: Sequence[str],
+    rows: Sequence[list[int] | None],
+    *,
+    around: bool = False,
 ) -> Iterator[list[int] | BaseException]:
     """The reader's ids of each text that the model has ids for, or what it raises."""
     wanted = [text for text, row in zip(texts, rows, strict=True) if row is not None]
@@ -246,7 +250,7 @@ def _theirs(
 
 def _compared(
     own: _ModelBlock,
-    reader: Reader,
+    reader: LoadedTokenizer,
     text: str,
     line: int,
     row: list[int],
@@ -383,7 +387,7 @@ def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
 # -- Readers of a file: tokctl, and the libraries that define its format
 
 
-class Reader(NamedTuple):
+class LoadedTokenizer(NamedTuple):
     """A file as a library has loaded it.
 
     Attributes:
@@ -406,13 +410,13 @@ class Reader(NamedTuple):
 
 def readers_of(
     tokenizer: Tokenizer, other: Tokenizer | str | Path, format_name: str | None
-) -> tuple[list[Reader], tuple[str, ...], list[Difference]]:
+) -> tuple[list[LoadedTokenizer], tuple[str, ...], list[Difference]]:
     """The readers, why others are none, and who fails to load the file."""
     from tokctl.tokenizer import Tokenizer
 
     if isinstance(other, Tokenizer):
         return [_own_reader(other)], (), []
-    readers: list[Reader] = []
+    readers: list[LoadedTokenizer] = []
     failed: list[Difference] = []
     reasons: list[str] = []
     try:
@@ -436,11 +440,11 @@ def readers_of(
     return readers, tuple(reasons), failed
 
 
-def _own_reader(tokenizer: Tokenizer) -> Reader:
+def _own_reader(tokenizer: Tokenizer) -> LoadedTokenizer:
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return tokenizer.encode_ids(texts, special="all", add_special=around)
 
-    return Reader(
+    return LoadedTokenizer(
         "tokctl",
         encode,
         lambda ids: tokenizer.decode(ids, errors="replace"),
@@ -461,11 +465,11 @@ def _with_version(package: str) -> str:
     return f"{package} {version(package)}"
 
 
-def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False) -> Reader:
+def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False) -> LoadedTokenizer:
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
 
-    return Reader(
+    return LoadedTokenizer(
         _with_version("tokenizers"),
         encode,
         lambda ids: str(theirs.decode(ids, skip_special_tokens=False)),
@@ -475,7 +479,7 @@ def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False)
     )
 
 
-def tokenizer_json(path: Path, _model: FilledRecipe) -> Reader:
+def tokenizer_json(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     """`tokenizer.json`, or the one in a folder."""
     import tokenizers
 
@@ -483,7 +487,7 @@ def tokenizer_json(path: Path, _model: FilledRecipe) -> Reader:
     return _tokenizers(tokenizers.Tokenizer.from_file(str(file)), puts_around=True)
 
 
-def auto_tokenizer(path: Path, _model: FilledRecipe) -> Reader:
+def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     """A folder, as transformers' `AutoTokenizer` takes it."""
     # Else it warns that PyTorch is missing, which is not needed here.
     quiet = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
@@ -504,10 +508,10 @@ def auto_tokenizer(path: Path, _model: FilledRecipe) -> Reader:
     def token(id_: int) -> str:
         return str(theirs.convert_ids_to_tokens(id_))
 
-    return Reader(_with_version("transformers"), encode, decode, token, puts_around=True)
+    return LoadedTokenizer(_with_version("transformers"), encode, decode, token, puts_around=True)
 
 
-def vocab_merges(path: Path, model: FilledRecipe) -> Reader:
+def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
     """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters."""
     import tokenizers
 
@@ -518,7 +522,7 @@ def vocab_merges(path: Path, model: FilledRecipe) -> Reader:
     return _tokenizers(tokenizers.CharBPETokenizer.from_file(*files), special="none")
 
 
-def bert_vocab(path: Path, model: FilledRecipe) -> Reader:
+def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:
     """BERT's `vocab.txt`; whether text is lowercased is for the caller to say."""
     from tokenizers import BertWordPieceTokenizer
 
@@ -534,7 +538,7 @@ def bert_vocab(path: Path, model: FilledRecipe) -> Reader:
     return _tokenizers(BertWordPieceTokenizer(str(file), **options), puts_around=True)
 
 
-def tiktoken_ranks(path: Path, _model: FilledRecipe) -> Reader:
+def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     """tiktoken's ranks, with the pattern and the special tokens that lie beside them."""
     import tiktoken
 
@@ -552,10 +556,10 @@ def tiktoken_ranks(path: Path, _model: FilledRecipe) -> Reader:
     def token(id_: int) -> str:
         return theirs.decode_single_token_bytes(id_).decode("utf-8", "backslashreplace")
 
-    return Reader(_with_version("tiktoken"), encode, theirs.decode, token, "none")
+    return LoadedTokenizer(_with_version("tiktoken"), encode, theirs.decode, token, "none")
 
 
-def sentencepiece_model(path: Path, _model: FilledRecipe) -> Reader:
+def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     """SentencePiece's `.model`."""
     import sentencepiece
 
@@ -564,7 +568,7 @@ def sentencepiece_model(path: Path, _model: FilledRecipe) -> Reader:
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
         return [theirs.encode(text) for text in texts]
 
-    return Reader(
+    return LoadedTokenizer(
         _with_version("sentencepiece"),
         encode,
         lambda ids: str(theirs.decode(ids)),
@@ -583,7 +587,7 @@ class Peer(NamedTuple):
     """
 
     package: str
-    load: Callable[[Path, FilledRecipe], Reader]
+    load: Callable[[Path, FilledRecipe], LoadedTokenizer]
 
 
 #: By the name of the format.

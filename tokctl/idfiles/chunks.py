@@ -92,7 +92,7 @@ class Chunk:
 
     @classmethod
     def of(cls, documents: Iterable[Sequence[int]], dtype: Dtype) -> Chunk:
-        """A chunk of whole documents, each given as its ids."""
+        """A chunk of whole documents, each as its ids."""
         ids = array("H" if dtype.width == 2 else "I")
         ends = array("q")
         for document in documents:
@@ -138,7 +138,7 @@ def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk
         yield chunk.part(start + taken, ended)
 
 
-class Writer:
+class IdFileWriter:
     """The base of the forms' writers: takes chunks, one after the other.
 
     Attributes:
@@ -173,7 +173,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class IdPart:
     """Ids that were read, and follow those of the part before.
 
     Attributes:

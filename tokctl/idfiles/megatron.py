@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile, Window
 
@@ -31,7 +31,7 @@ _LONGEST = 2**31 - 1
 _BLOCK = 1 << 16
 
 
-class MegatronWriter(Writer):
+class MegatronWriter(IdFileWriter):
     """One sequence for each document."""
 
     def __init__(self, data: BinaryIO, idx: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
@@ -101,7 +101,7 @@ def is_index(path: str) -> bool:
         return False
 
 
-def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[Part]:
+def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
     """The documents, each of its sequences end to end.
 
     Raises:
@@ -118,7 +118,7 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[Part]:
         yield from _parts(ids, idx)
 
 
-def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[Part]:
+def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     name = idx.name
     if idx.size < _HEADER.size or idx.read(0, len(MAGIC)) != MAGIC:
         raise TokctlError(f"{name} is no index of Megatron's", _HINT)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.raw import read_numbers
 from tokctl.sources.blocks import BlockStream
@@ -38,7 +38,7 @@ def header(dtype: Dtype, count: int) -> bytes:
     return front + struct.pack("<H", size) + text.ljust(size - 1).encode() + b"\n"
 
 
-class NpyWriter(Writer):
+class NpyWriter(IdFileWriter):
     """A one-dimensional array of ids. `out` is empty and seekable."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
@@ -98,7 +98,7 @@ class Index:
         self._out.seek(0, 2)
 
 
-def read_npy(stream: BlockStream, name: str) -> Iterator[Part]:
+def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     """The ids of a one-dimensional array of whole numbers.
 
     Raises:

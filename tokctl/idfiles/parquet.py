@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 
@@ -44,7 +44,7 @@ def pyarrow(needed_for: str) -> Any:
     return pyarrow
 
 
-class ParquetWriter(Writer):
+class ParquetWriter(IdFileWriter):
     """One column, `input_ids`, compressed by zstd, a row group at a time."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
@@ -148,7 +148,7 @@ class _Counted:
 _Table = tuple[Any, Callable[[str], Iterator[Any]]]
 
 
-def read_parquet(file: InputFile, field: str | None) -> Iterator[Part]:
+def read_parquet(file: InputFile, field: str | None) -> Iterator[IdPart]:
     """The rows of a Parquet file.
 
     Raises:
@@ -157,7 +157,7 @@ def read_parquet(file: InputFile, field: str | None) -> Iterator[Part]:
     return _read(file, field, _parquet_table)
 
 
-def read_arrow(file: InputFile, field: str | None) -> Iterator[Part]:
+def read_arrow(file: InputFile, field: str | None) -> Iterator[IdPart]:
     """The rows of an Arrow file, or of a stream of record batches in a file.
 
     Raises:
@@ -168,7 +168,7 @@ def read_arrow(file: InputFile, field: str | None) -> Iterator[Part]:
 
 def _read(
     file: InputFile, field: str | None, open_table: Callable[[Any, RandomAccessFile], _Table]
-) -> Iterator[Part]:
+) -> Iterator[IdPart]:
     pa = pyarrow(f"reading {file.name} needs the package pyarrow")
     with file.opened() as opened:
         name, meter = opened.name, opened.meter
@@ -249,7 +249,7 @@ def _rows(group: Any, column: str) -> int:
     return max(1, min(_MOST_ROWS, rows))
 
 
-def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[Part]:
+def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[IdPart]:
     """Each row of a piece of a column; the ids are not copied."""
     values = lists.values
     if lists.null_count or values.null_count:
@@ -265,7 +265,7 @@ def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[Part]:
         if not 0 <= begin <= end <= len(values):
             raise ValueError(f"a list from {begin} to {end} of {len(values)} numbers")
         ids = numbers(view[begin * width : end * width], dtype)
-        yield Part(ids, lambda at, row=row: f"{name}: row {row}, number {1 + at}", ends=True)  # type: ignore[misc]
+        yield IdPart(ids, lambda at, row=row: f"{name}: row {row}, number {1 + at}", ends=True)  # type: ignore[misc]
         begin = end
 
 

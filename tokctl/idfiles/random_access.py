@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from io import FileIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 
 #: Bytes that are read at a time.
@@ -125,7 +125,7 @@ class Window:
 
     def parts(
         self, begin: int, end: int, unit: str, number: int, *, ends: bool = True
-    ) -> Iterator[Part]:
+    ) -> Iterator[IdPart]:
         """The numbers from `begin` up to `end`; messages call them `unit` `number`. With
         `ends`, a document ends behind them."""
         name, width = self._file.name, self._dtype.width
@@ -134,7 +134,7 @@ class Window:
             stop = self._fill(place, end)
             data = self._data[(place - self._begin) * width : (stop - self._begin) * width]
             before = place - begin
-            yield Part(
+            yield IdPart(
                 numbers(data, self._dtype),
                 lambda at, before=before: f"{name}: {unit} {number}, number {1 + before + at}",  # type: ignore[misc]
                 ends=ends and stop == end,
@@ -158,7 +158,7 @@ class Window:
             self._file.meter.done += size * width
         return min(end, known)
 
-    def documents(self, offsets: Iterable[int]) -> Iterator[Part]:
+    def documents(self, offsets: Iterable[int]) -> Iterator[IdPart]:
         """Documents that each begin where the one before ends, as in Arrow's lists."""
         begin = None
         for number, end in enumerate(offsets):

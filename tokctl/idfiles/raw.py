@@ -6,12 +6,12 @@ from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 from tokctl.sources.blocks import BlockStream
 
 
-class RawWriter(Writer):
+class RawWriter(IdFileWriter):
     """The forms `bin` and `jsonl`."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype, *, flush: bool) -> None:
@@ -27,7 +27,7 @@ class RawWriter(Writer):
                 self._out.flush()
 
 
-def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[Part]:
+def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     """The ids of a file without a header.
 
     Raises:
@@ -45,7 +45,7 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[Part]:
 
 def read_numbers(
     stream: BlockStream, name: str, dtype: Dtype, start: int, end: int | None = None
-) -> Generator[Part, None, int]:
+) -> Generator[IdPart, None, int]:
     """The numbers up to byte `end`, or to the end of the stream, which is at byte `start`.
 
     A rest that is too short for a number stays in the stream, as does what stands behind `end`;
@@ -62,7 +62,7 @@ def read_numbers(
         rest = data[whole:] + behind
         if whole:
             ids = numbers(memoryview(data)[:whole], dtype)
-            yield Part(ids, lambda at, done=done: f"{name}: byte {done + at * width}")  # type: ignore[misc]
+            yield IdPart(ids, lambda at, done=done: f"{name}: byte {done + at * width}")  # type: ignore[misc]
         done += whole
         if done == end:
             break

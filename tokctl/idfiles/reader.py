@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tokctl._native import CoreError, DecodeStream
 from tokctl.errors import TokctlError
 from tokctl.idfiles import lines
-from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
 from tokctl.idfiles.random_access import ByteMeter, InputFile
 from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_compression_suffix
@@ -218,7 +218,7 @@ class IdSource:
             return
         dtype = options.bin_dtype(tokenizer, found.dtype)
 
-        def parts(file: InputFile) -> Iterator[Part]:
+        def parts(file: InputFile) -> Iterator[IdPart]:
             return self._parts(found.form, file, BlockStream(file.blocks()), file.path, dtype)
 
         # A document may go on in the next shard.
@@ -245,7 +245,7 @@ class IdSource:
 
     def _parts(
         self, form: str, file: InputFile, stream: BlockStream, path: str | None, dtype: Dtype
-    ) -> Iterator[Part]:
+    ) -> Iterator[IdPart]:
         """The ids of a file of numbers. The file is read, or its bytes as they come.
 
         `path` is the file as the command line names it; None for stdin.
@@ -276,7 +276,7 @@ class IdSource:
 
         return read_safetensors(file, field)
 
-    def _decode(self, tokenizer: Tokenizer, parts: Iterable[Part]) -> Iterator[bytes]:
+    def _decode(self, tokenizer: Tokenizer, parts: Iterable[IdPart]) -> Iterator[bytes]:
         options = self._options
         if options.eos is not None:
             from tokctl.tokenizer.documents import end_id
@@ -317,7 +317,7 @@ def _megatron_pair(name: str) -> tuple[str, str] | None:
 
 
 def _form_of(stream: BlockStream, path: str | None) -> str:
-    """The form; `ids` where nothing else shows. Of a stream no more is read than tells it.
+    """The form; `ids` where nothing shows another. No more of a stream is read than that takes.
 
     First bytes decide, where ids in decimal can't begin like that. Else `.bin` and `.arrow` at
     the end of the name do.
@@ -349,7 +349,7 @@ def _is_safetensors(head: bytes) -> bool:
 
 def text_of(
     tokenizer: Tokenizer,
-    parts: Iterable[Part],
+    parts: Iterable[IdPart],
     *,
     skip_special: bool = False,
     separator: bytes | None = None,
@@ -399,7 +399,7 @@ def text_of(
     yield b"".join(gathered)
 
 
-def _text(tokenizer: Tokenizer, part: Part, decode: Callable[[Sequence[int]], bytes]) -> bytes:
+def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], bytes]) -> bytes:
     """What `decode` gives for the ids; TokctlError where one is outside the vocabulary."""
     try:
         return decode(part.ids)
@@ -411,7 +411,7 @@ def _text(tokenizer: Tokenizer, part: Part, decode: Callable[[Sequence[int]], by
     raise _outside(tokenizer, part)
 
 
-def _outside(tokenizer: Tokenizer, part: Part) -> TokctlError:
+def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
     """The error for the first number of a part that is no id of the model."""
     size = tokenizer.vocab_size
     place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
@@ -420,24 +420,24 @@ def _outside(tokenizer: Tokenizer, part: Part) -> TokctlError:
     )
 
 
-def separated(parts: Iterable[Part], last: int) -> Iterator[Part]:
+def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
     """The parts, cut behind each id that is `last`: a document ends there, without that id."""
     between = False  # nothing has come since a document ended
     for part in parts:
         view: Any = memoryview(part.ids)  # type: ignore[arg-type]
         begin = 0
         for place in _places(view, last):
-            yield Part(view[begin:place], partial(_place, part, begin), ends=True)
+            yield IdPart(view[begin:place], partial(_place, part, begin), ends=True)
             begin, between = place + 1, True
         rest = view[begin:]
         if len(rest) or (part.ends and not between):
-            yield Part(rest, partial(_place, part, begin), part.ends)
+            yield IdPart(rest, partial(_place, part, begin), part.ends)
             between = part.ends
         elif part.ends:
             between = True
 
 
-def _place(part: Part, begin: int, at: int) -> str:
+def _place(part: IdPart, begin: int, at: int) -> str:
     return part.place(begin + at)
 
 

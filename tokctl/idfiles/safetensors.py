@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import Chunk, Part, Writer
+from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile, Window
 
@@ -46,7 +46,7 @@ _MOST_DIMENSIONS = 64
 _HINT = "is it damaged, cut off, or of another form? --from names it"
 
 
-class SafetensorsWriter(Writer):
+class SafetensorsWriter(IdFileWriter):
     """`input_ids`, and behind them `offsets`: 0, and where each document ends.
 
     Where 64-bit numbers would not begin at a multiple of 8, some zeros stand between, as a
@@ -105,7 +105,7 @@ class _Tensor:
         return next((each for each in DTYPES.values() if each.safetensors == self.dtype), None)
 
 
-def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[Part]:
+def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPart]:
     """The documents, or all ids as one row where nothing says where they end.
 
     Raises:
@@ -155,8 +155,10 @@ def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
     import orjson
 
     try:
-        said = orjson.loads(file.read(8, size))
-        tensors = {name: _tensor(tensor) for name, tensor in said.items() if name != "__metadata__"}
+        header = orjson.loads(file.read(8, size))
+        tensors = {
+            name: _tensor(tensor) for name, tensor in header.items() if name != "__metadata__"
+        }
     except (ValueError, TypeError, KeyError, AttributeError):
         raise TokctlError(f"{file.name}: its header can't be read", _HINT) from None
     place = 0
@@ -178,10 +180,10 @@ def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
     return 8 + size, tensors
 
 
-def _tensor(said: dict[str, Any]) -> _Tensor:
+def _tensor(described: dict[str, Any]) -> _Tensor:
     """ValueError, TypeError or KeyError where it is no description of one."""
-    begin, end = said["data_offsets"]
-    tensor = _Tensor(said["dtype"], tuple(said["shape"]), begin, end)
+    begin, end = described["data_offsets"]
+    tensor = _Tensor(described["dtype"], tuple(described["shape"]), begin, end)
     sizes = (*tensor.shape, begin, end)
     if any(type(size) is not int or not 0 <= size < 2**63 for size in sizes):
         raise ValueError

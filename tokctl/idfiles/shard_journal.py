@@ -52,7 +52,7 @@ class Provenance:
         return {**self.job, "sources": self.names}
 
     def facts(self, number: int) -> list[int | None]:
-        """What tells that a source is the same as before: bytes, and when it was changed last, in
+        """By which a source is known to be unchanged: its bytes, and when it was changed last, in
         nanoseconds (None: not known)."""
         source = self.sources[number]
         status = _status(source)

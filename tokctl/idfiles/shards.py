@@ -24,7 +24,7 @@ import orjson
 
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name, whole_file
-from tokctl.idfiles.chunks import SOURCE_START, Chunk, ResumePoint, StreamPosition, Writer
+from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
 from tokctl.idfiles.dtypes import Dtype
 from tokctl.idfiles.shard_journal import Journal, Provenance, files_in, manifest_of
 from tokctl.idfiles.writer import files_of, open_writer
@@ -158,7 +158,7 @@ class ShardWriter:
         self._facts = dict(journal.facts)
         self._touched: set[int] = set()
         self._stack = ExitStack()
-        self._writer: Writer | None = None
+        self._writer: IdFileWriter | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -215,7 +215,7 @@ class ShardWriter:
         if source not in self._facts:
             self._facts[source] = [*self._provenance.facts(source), 0, 0]
 
-    def _open(self) -> Writer:
+    def _open(self) -> IdFileWriter:
         target, index = self._paths()
         return self._stack.enter_context(
             open_writer(
@@ -480,13 +480,13 @@ def list_shards(path: str) -> ShardList:
     """
     manifest = _manifest_of(path)
     try:
-        said = orjson.loads(Path(manifest).read_bytes())
+        found = orjson.loads(Path(manifest).read_bytes())
     except OSError as error:
         raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
     except orjson.JSONDecodeError as error:
         raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
-    listed = said.get("shards") if isinstance(said, dict) else None
-    form = said.get("form") if isinstance(said, dict) else None
+    listed = found.get("shards") if isinstance(found, dict) else None
+    form = found.get("form") if isinstance(found, dict) else None
     if not isinstance(listed, list) or not isinstance(form, str):
         raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
     folder = Path(manifest).parent
@@ -498,7 +498,7 @@ def list_shards(path: str) -> ShardList:
             raise TokctlError(f"{manifest}: shard {number} has no name of a file", _MANIFEST_HINT)
         _check_shard(folder / name, shard.get("bytes"))
         paths.append(str(folder / name))
-    dtype = said.get("dtype")
+    dtype = found.get("dtype")
     return ShardList(form, dtype if isinstance(dtype, str) else None, paths)
 
 

@@ -22,10 +22,10 @@ from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
     STREAM_START,
     Chunk,
+    IdFileWriter,
     ResumePoint,
     SourceIndex,
     StreamPosition,
-    Writer,
     without,
 )
 from tokctl.idfiles.dtypes import Dtype, dtype_for
@@ -237,8 +237,8 @@ def _listed(special: Special) -> list[str]:
 
 
 def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[str, Any]:
-    """What tells a model from others: its size, and the SHA-256 of its file; of what
-    `Tokenizer.save` writes, where it comes from no file or can come from several."""
+    """What identifies a model: its size, and the SHA-256 of its file; of what `Tokenizer.save`
+    writes, where it comes from no file or can come from several."""
     import hashlib
 
     if path is not None and Path(path).is_file() and tokenizer.format not in _SEVERAL_FILES:
@@ -300,7 +300,7 @@ def open_writer(
     index: str | Path | None = None,
     starts: bool = False,
     begun: bool = False,
-) -> Iterator[Writer]:
+) -> Iterator[IdFileWriter]:
     """A writer of one of `tokctl.idfiles.FORMS`, or of `jsonl`, whose chunks are lines already.
 
     The file is there, whole, when the block ends without an error; else none is.
@@ -322,7 +322,7 @@ def open_writer(
         TokctlError: a file can't be written; `parquet` without pyarrow.
     """
     with ExitStack() as stack:
-        # What is opened first is given its name last.
+        # The file that is opened first is renamed last.
         found = None
         if index is not None:
             from tokctl.idfiles.npy import Index
@@ -345,7 +345,9 @@ def files_of(form: str, target: str | Path) -> list[str]:
     return [f"{target}.bin", f"{target}.idx"] if form == "megatron" else [str(target)]
 
 
-def _opened(stack: ExitStack, form: str, target: str | Path | BinaryIO, dtype: Dtype) -> Writer:
+def _opened(
+    stack: ExitStack, form: str, target: str | Path | BinaryIO, dtype: Dtype
+) -> IdFileWriter:
     if form == "megatron":
         from tokctl.idfiles.megatron import MegatronWriter
 

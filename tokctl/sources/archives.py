@@ -107,17 +107,17 @@ class _Forward(BlockStream):
         return self.place
 
 
-class _Member(tarfile.TarInfo):
+class _TarHeader(tarfile.TarInfo):
     """A header; where `tarfile` would take a damaged one for the end, it is an error."""
 
     @classmethod
-    def fromtarfile(cls, tar: tarfile.TarFile) -> _Member:
+    def fromtarfile(cls, tar: tarfile.TarFile) -> _TarHeader:
         try:
             return super().fromtarfile(tar)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise  # blocks of zeros: the end
         except tarfile.HeaderError as error:
-            # Without the blocks of zeros nobody knows what is missing.
+            # Without the blocks of zeros at its end, an archive may be cut anywhere.
             kinds = (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError)  # type: ignore[attr-defined]
             name = cast(_Forward, tar.fileobj).name
             raise (_cut(name) if isinstance(error, kinds) else _damaged(name, error)) from None
@@ -126,7 +126,10 @@ class _Member(tarfile.TarInfo):
 def _open(stream: _Forward, name: str) -> tarfile.TarFile:
     with _damage(name):
         return tarfile.TarFile(
-            fileobj=cast(Any, stream), tarinfo=_Member, encoding="utf-8", errors="surrogateescape"
+            fileobj=cast(Any, stream),
+            tarinfo=_TarHeader,
+            encoding="utf-8",
+            errors="surrogateescape",
         )
 
 

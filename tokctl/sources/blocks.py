@@ -127,8 +127,8 @@ def _opened(path: str) -> FileIO:
 def _blocks_of(path: str, size: int) -> Iterator[bytes]:
     """The blocks of a file that had `size` bytes when it was looked at first.
 
-    What has grown since is read as well; what has shrunk is an error, since nobody can
-    tell what is missing.
+    What has grown since is read as well; what has shrunk is an error, since it is not
+    known what is missing.
     """
     done = 0
     with _opened(path) as file:

@@ -16,7 +16,7 @@ _DAMAGED = "fetch or write it again; --format raw takes the bytes as they are"
 _LONG = "; what `zstd --long` wrote is read through zstd -dc --long=31 FILE | tokctl …"
 
 
-class _Member(Protocol):
+class _Decompressor(Protocol):
     """One gzip member, zstd frame, or stream of xz or bz2, as the standard library has it."""
 
     @property
@@ -39,8 +39,8 @@ def decompressed(
     Raises:
         TokctlError: names what is damaged, cut short or followed by something else.
     """
-    make, damages = _decompressor(kind, name)
-    member: _Member | None = make()
+    make, damages = _decompressor_of(kind, name)
+    member: _Decompressor | None = make()
     padding = False  # zeros behind the last member, as tapes have them
     try:
         for block in blocks:
@@ -87,9 +87,9 @@ def _followed(name: str, kind: str) -> TokctlError:
     return TokctlError(f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED)
 
 
-def _decompressor(
+def _decompressor_of(
     kind: str, name: str
-) -> tuple[Callable[[], _Member], tuple[type[Exception], ...]]:
+) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
     """What makes the decompressor of one member, and what it raises for damage."""
     if kind == "gzip":
         import zlib

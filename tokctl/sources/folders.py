@@ -211,8 +211,8 @@ def _join(base: str, name: str) -> str:
 def _walk(folder: str, enter: Callable[[list[str]], bool]) -> Iterator[tuple[str, bool]]:
     """The paths of files and folders below a folder, relative to it, and which they are.
 
-    `enter` is asked with the parts of a folder's path. Without recursion: a tree can be
-    deeper than Python's stack.
+    `enter` gets the parts of a folder's path, and says whether to walk it. Without recursion: a
+    tree can be deeper than Python's stack.
     """
     waiting = [""]
     while waiting:

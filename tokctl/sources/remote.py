@@ -14,7 +14,7 @@ from tokctl.sources.folders import FileFilter, has_magic, nothing_in
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _USER = re.compile(r"(://)[^/?#\s'\"]*@")
 _QUERY = re.compile(r"(://[^\s?#'\"]*)[?#][^\s'\")]*")
-#: Bytes that a store is asked for at a time.
+#: Bytes per request to a store.
 _REQUEST = 1 << 23
 #: The packages that fsspec needs for a protocol, where it names them in its own way.
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
@@ -156,5 +156,5 @@ class _network:  # noqa: N801  (a context manager, called like a function)
 def _failed(name: str, error: Exception) -> TokctlError:
     if isinstance(error, FileNotFoundError):
         return TokctlError(f"can't read {name}: there is no such file", "check the address")
-    said = shown(str(error)).strip().partition("\n")[0]
-    return TokctlError(f"can't read {name}: {said or type(error).__name__}", _TRY_AGAIN)
+    reason = shown(str(error)).strip().partition("\n")[0]
+    return TokctlError(f"can't read {name}: {reason or type(error).__name__}", _TRY_AGAIN)

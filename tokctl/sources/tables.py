@@ -147,7 +147,7 @@ def _arrow_file(name: str, field: str, file: BinaryIO, data: ByteSource | None) 
 
 
 def _stream(name: str, field: str, source: BlockStream) -> Iterator[Batch]:
-    """A stream of Arrow, which must have its end: without it, nobody knows what is missing."""
+    """A stream of Arrow, which must have its end: without it, what is missing can't be known."""
     from pyarrow import ipc
 
     with _named(name, "arrow"):
@@ -198,10 +198,10 @@ class _named:  # noqa: N801  (a context manager, called like a function)
         import pyarrow as pa
 
         if isinstance(error, (pa.ArrowException, OSError, ValueError, LookupError)):
-            said = str(error).strip().partition("\n")[0].rstrip(".")
+            reason = str(error).strip().partition("\n")[0].rstrip(".")
             what = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
             raise TokctlError(
-                f"{self.name} is damaged, or no {what}: {said}",
+                f"{self.name} is damaged, or no {what}: {reason}",
                 "fetch or write it again; --format says what a file is",
             ) from None
 

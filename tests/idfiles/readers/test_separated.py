@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.idfiles.readers.files import MODEL
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.idfiles.chunks import Part
+from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.reader import read_text, separated
 
 WORDS = {"low": 5, "lower": 2}
@@ -44,9 +44,9 @@ def split(ids: list[int], last: int, ends: bool) -> list[list[int]]:
 def test_a_twin(ids: list[int], last: int, code: str, cuts: list[int], ends: bool) -> None:
     places = sorted({0, *(cut for cut in cuts if cut < len(ids)), len(ids)})
     parts = [
-        Part(array(code, ids[a:b]), lambda at, a=a: str(a + at), ends and b == len(ids))
+        IdPart(array(code, ids[a:b]), lambda at, a=a: str(a + at), ends and b == len(ids))
         for a, b in pairwise(places)
-    ] or [Part(array(code), str, ends)]
+    ] or [IdPart(array(code), str, ends)]
     found: list[list[int]] = [[]]
     for part in separated(parts, last):
         for at, id_ in enumerate(part.ids):
