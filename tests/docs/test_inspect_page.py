@@ -102,7 +102,7 @@ def test_every_question_has_a_part() -> None:
     shown = set(re.findall(r"--[a-z-]+", helped()))
     questions = {"--merges", "--merges-of", "--state", "--pairs", "--word", "--token", "--use"}
     questions |= {"--rounds", "--recipe", "--check", "--watch", "--html", "--plot", "--counts"}
-    questions |= {"--nbest", "--limit", "--no-pager"}
+    questions |= {"--nbest", "--limit", "--no-pager", "--markdown", "--latex"}
     assert questions <= shown
     for question in questions:
         assert f"`{question}" in PAGE

@@ -288,6 +288,11 @@ def segments(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> l
     return shown
 
 
+def bracketed(tokens: Sequence[str], marked: Container[int]) -> list[str]:
+    """The tokens, those at the places `marked` in brackets."""
+    return [f"[{token}]" if place in marked else token for place, token in enumerate(tokens)]
+
+
 def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     """Labels and what is said of each, below one another."""
     rows = [[label, text] for label, text in pairs]
@@ -348,7 +353,8 @@ def _paper_table(table: Table) -> Table:
         if column.most is None and not column.is_drawing
     ]
     columns = tuple(table.columns[place] for place in there)
-    rows = [[_in_one_line(row[place]) for place in there] for row in table.rows]
+    # Rows of nothing are space on a terminal.
+    rows = [[_in_one_line(row[place]) for place in there] for row in table.rows if any(row)]
     return replace(table, columns=columns, rows=rows)
 
 

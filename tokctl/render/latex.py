@@ -17,6 +17,7 @@ from tokctl.render.document import (
     Table,
     Tokens,
     Tree,
+    bracketed,
     on_paper,
 )
 from tokctl.render.visible import BAR, drawn, safe
@@ -158,13 +159,14 @@ def _inline(content: Content) -> str:
     match content:
         case str():
             return _plain(content)
-        case Tokens(tokens):
-            return rf"\texttt{{{_plain(BAR.join(drawn(token) for token in tokens))}}}"
+        case Tokens(tokens, marked):
+            shown = map(drawn, bracketed(tokens, marked))
+            return rf"\texttt{{{_plain(BAR.join(shown))}}}"
         case Flow(entries):
             return "; ".join(map(_inline, entries))
         case Span(text, "best"):
             return rf"\textbf{{{_plain(text.removesuffix('*'))}}}"
-        case Span(text, style) if "bold" in style:
+        case Span(text, style) if "bold" in style.split() and "not" not in style:
             return rf"\textbf{{{_plain(text)}}}"
         case Span(text):
             return _plain(text)

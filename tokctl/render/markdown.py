@@ -18,6 +18,7 @@ from tokctl.render.document import (
     Table,
     Tokens,
     Tree,
+    bracketed,
     on_paper,
 )
 from tokctl.render.visible import BAR, drawn, safe
@@ -62,30 +63,46 @@ def _table(table: Table) -> str:
 
 
 def _inline(content: Content) -> str:
+    """A cell or a paragraph."""
+    if isinstance(content, str):
+        return _plain(content)
+    return _beginning(_part(content).strip() if isinstance(content, list) else _part(content))
+
+
+def _part(content: Content) -> str:
     match content:
         case str():
-            return _plain(content)
-        case Tokens(tokens):
-            return _code(tokens)
+            return _escaped(content)
+        case Tokens(tokens, marked):
+            return _code(bracketed(tokens, marked))
         case Flow(entries):
-            return "; ".join(map(_inline, entries))
+            return "; ".join(map(_part, entries))
         case Span(text, "best"):
-            return f"**{text.removesuffix('*')}**"
-        case Span(text, style) if "bold" in style and text.strip():
-            inner = text.strip()
-            before, after = text[: text.index(inner)], text[text.index(inner) + len(inner) :]
-            return f"{before}**{_plain(inner)}**{after}"
+            return f"**{_escaped(text.removesuffix('*'))}**"
+        case Span(text, style) if "bold" in style.split() and "not" not in style and text.strip():
+            # Stars must stand at the text itself.
+            before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
+            return f"{before}**{_escaped(text.strip())}**{after}"
         case Span(text):
-            return _plain(text)
-    return "".join(map(_inline, content)).strip()
+            return _escaped(text)
+    return "".join(map(_part, content))
 
 
 def _plain(text: str) -> str:
     """Text that Markdown takes as it is, on one line."""
+    return _beginning(_escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """Text with what Markdown would read as signs of its own escaped, wherever they stand."""
     shown = re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", safe(text))
-    # What GitHub would make a link of, and what begins a list, a ruler or a block of code.
-    shown = re.sub(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", r"\\", shown, flags=re.IGNORECASE)
-    shown = re.sub(r"^(\d+(?=[.)]( |$))|(?=[-=])|(?=\+( |$)))", r"\1\\", shown)
+    # What GitHub would make a link of.
+    return re.sub(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", r"\\", shown, flags=re.IGNORECASE)
+
+
+def _beginning(line: str) -> str:
+    """The line, escaped where it would begin a list, a ruler or a block of code."""
+    shown = re.sub(r"^(\d+(?=[.)]( |$))|(?=[-=])|(?=\+( |$)))", r"\1\\", line)
     return f"&#32;{shown[1:]}" if shown.startswith(" ") else shown
 
 

@@ -191,6 +191,8 @@ complete -c tokctl -n "__tokctl_in 'inspect'" -l counts -d 'With --state, --pair
 complete -c tokctl -n "__tokctl_in 'inspect'" -l errors -x -a 'strict replace' -d 'With a TEXT'
 complete -c tokctl -n "__tokctl_in 'inspect'" -l no-pager -d 'On a terminal, don\'t show what is longer than the screen in ...'
 complete -c tokctl -n "__tokctl_in 'inspect'" -l json -d 'The answer as one JSON document'
+complete -c tokctl -n "__tokctl_in 'inspect'" -l markdown -d 'The answer as Markdown'
+complete -c tokctl -n "__tokctl_in 'inspect'" -l latex -d 'The answer as LaTeX, its tables with the package booktabs'
 complete -c tokctl -n "__tokctl_in 'inspect'" -l format -x -a 'auto text jsonl parquet arrow tsv tar raw' -d 'text, jsonl, parquet, arrow, tsv (a text, a tab, how often ...'
 complete -c tokctl -n "__tokctl_in 'inspect'" -l text-field -r -F -d 'The field of JSON Lines, or the column, that holds the text'
 complete -c tokctl -n "__tokctl_in 'inspect'" -l include -r -F -d 'Of a folder, only files like this'
