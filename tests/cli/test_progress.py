@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tokctl.cli import progress
-from tokctl.cli.progress import Bars, Meter, State
+from tokctl.cli.progress import Bars, Meter, PhaseState
 from tokctl.cli.world import World
 
 Models = dict[str, Path]
@@ -264,12 +264,12 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_sentences() -> None:
-    state = State("merge", 5_000, 10_000, rate=1_234.5, left=4.2)
+    state = PhaseState("merge", 5_000, 10_000, rate=1_234.5, left=4.2)
     assert progress.sentence(state) == "merge: 5,000 of 10,000 ids (50%), 1,234 ids/s, 4 s left"
-    assert progress.sentence(State("new", 3, None, rate=2.0)) == "new: 3"
+    assert progress.sentence(PhaseState("new", 3, None, rate=2.0)) == "new: 3"
     # 100% is when all is done, and a total that was too small is no 110%.
-    assert progress.percent(State("encode", 9_999, 10_000)) == "99%"
-    assert progress.percent(State("encode", 11_000, 10_000)) == "100%"
+    assert progress.percent(PhaseState("encode", 9_999, 10_000)) == "99%"
+    assert progress.percent(PhaseState("encode", 11_000, 10_000)) == "100%"
 
 
 def test_decode_tells_what_it_reads(models: Models) -> None:

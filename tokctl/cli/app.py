@@ -58,7 +58,7 @@ def _callback(
     debug: options.Debug = False,
     progress: options.Progress = None,
     version: Annotated[  # noqa: ARG001
-        bool, options.Option("--version", "Show the version.", callback=_version, is_eager=True)
+        bool, options.CliOption("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Train, run, open up and compare subword tokenizers."""

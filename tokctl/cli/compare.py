@@ -221,8 +221,8 @@ def _train(
     from tokctl.analysis.comparison import train_sizes
 
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
-    asked = listed([f"{size:,}" for size in sorted(set(sizes))])
-    world.say(f"training {listed(list(recipes))} with {asked} ids on {where}; nothing is kept")
+    names = listed([f"{size:,}" for size in sorted(set(sizes))])
+    world.say(f"training {listed(list(recipes))} with {names} ids on {where}; nothing is kept")
     trained = train_sizes(recipes, texts, sizes, threads=threads, errors=errors)
     for name, recipe in recipes.items():
         size = trained[name, sizes[-1]].vocab_size
@@ -242,7 +242,7 @@ def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedTexts:
     """What will be read.
 
     Attributes:
@@ -276,7 +276,9 @@ class Opened:
         return texts, languages
 
 
-def open_texts(world: World, given: Sources, paths: Sequence[str], named: Sequence[str]) -> Opened:
+def open_texts(
+    world: World, given: Sources, paths: Sequence[str], named: Sequence[str]
+) -> OpenedTexts:
     """The texts that arguments, lists and `--lang` name, checked; without any the bundled
     sample.
 
@@ -287,8 +289,8 @@ def open_texts(world: World, given: Sources, paths: Sequence[str], named: Sequen
     from tokctl.sources.corpora import corpus_path
 
     files = _languages(named)
-    asked = [*paths, *files.values(), given.files_from, given.files0_from]
-    if asked.count(sources.STDIN) > 1:
+    named_files = [*paths, *files.values(), given.files_from, given.files0_from]
+    if named_files.count(sources.STDIN) > 1:
         raise TokctlError("stdin (-) is named twice", "it can be read only once")
     texts = given.open(world, paths) if paths or given.lists else []
     languages = {
@@ -296,14 +298,16 @@ def open_texts(world: World, given: Sources, paths: Sequence[str], named: Sequen
         for name, path in files.items()
     }
     if texts or languages:
-        return Opened(texts, languages)
+        return OpenedTexts(texts, languages)
     if paths or given.lists:
         raise TokctlError("there is no text in what is named", "name a text that is there")
     given.check_needed("name a text; the bundled sample is plain text")
     sample = corpus_path("sample")
     world.say(f"no text is named: taking the bundled sample, {sample.name}")
     # Where it is installed is nobody's business.
-    return Opened([replace(text, name=sample.name) for text in sources.documents([sample])], {})
+    return OpenedTexts(
+        [replace(text, name=sample.name) for text in sources.documents([sample])], {}
+    )
 
 
 def _languages(named: Sequence[str]) -> dict[str, str]:

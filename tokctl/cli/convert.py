@@ -164,7 +164,7 @@ def _json_path(path: str) -> str | dict[str, str]:
 _HINT = "choose another place with -o PATH"
 
 
-class Plan(NamedTuple):
+class ConversionPlan(NamedTuple):
     """Files to write, and what they leave out."""
 
     files: "Files"
@@ -282,7 +282,7 @@ def _check_paths(world: World, paths: Sequence[str], inputs: Sequence[str]) -> N
 # -- what is left out ---------------------------------------------------------------------
 
 
-def _plan(world: World, model: "FilledRecipe", form: "Format", *, lossy: bool) -> Plan:
+def _plan(world: World, model: "FilledRecipe", form: "Format", *, lossy: bool) -> ConversionPlan:
     """The files of the format. What they can't hold is said on stderr.
 
     Raises:
@@ -304,7 +304,7 @@ def _plan(world: World, model: "FilledRecipe", form: "Format", *, lossy: bool) -
             f"--lossy writes it without {'that' if len(major) == 1 else 'them'}, and then ids "
             "or texts can differ",
         )
-    return Plan(saving.what_it_holds(model, form.name), losses)
+    return ConversionPlan(saving.what_it_holds(model, form.name), losses)
 
 
 # -- what is read back --------------------------------------------------------------------

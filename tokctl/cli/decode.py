@@ -87,7 +87,7 @@ def decode(
     sizes = [text.size for text in texts]
     total = sum(size for size in sizes if size is not None) if None not in sizes else None
     with streams.output(world, output) as out, Bars(world) as bars:
-        write, before = streams.Writer(out), 0
+        write, before = streams.FlushingWriter(out), 0
         bars("decode", 0, total)
         for text in texts:
             for block in text.text(tokenizer):

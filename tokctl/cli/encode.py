@@ -224,7 +224,7 @@ def encode(
         from tokctl.cli.progress import Bars
 
         with Bars(world) as progress:
-            write_texts(rows, texts, streams.Writer(out), progress)
+            write_texts(rows, texts, streams.FlushingWriter(out), progress)
     if world.verbose:
         world.say(summary(documents, perf_counter() - start))
     return None

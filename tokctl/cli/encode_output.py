@@ -354,7 +354,7 @@ def _ended(row: Encoding, end_id: int, tokenizer: Tokenizer) -> Encoding:
 def write_texts(
     rows: RowWriter,
     sources: Sequence[Source],
-    write: streams.Writer,
+    write: streams.FlushingWriter,
     progress: Progress | None = None,
 ) -> None:
     """Encodes the sources and writes what `RowWriter.written` gives. Where one ends without a

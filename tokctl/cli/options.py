@@ -24,7 +24,7 @@ from tokctl.errors import TokctlError
 Values = Callable[[], Iterable[str]]
 
 
-class Option(OptionInfo):
+class CliOption(OptionInfo):
     """An option of the catalogue.
 
     Attributes:
@@ -59,8 +59,8 @@ class Option(OptionInfo):
         self.closed = closed
 
 
-class Argument(ArgumentInfo):
-    """An argument of the catalogue; the attributes are those of `Option`."""
+class CliArgument(ArgumentInfo):
+    """An argument of the catalogue; the attributes are those of `CliOption`."""
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ def wants_events(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
 COLORS = ("auto", "always", "never")
 PROGRESS = ("auto", "bar", "log", "json", "none")
 
-_everywhere = partial(Option, panel="Everywhere")
+_everywhere = partial(CliOption, panel="Everywhere")
 Color = Annotated[
     str | None,
     _everywhere(
@@ -376,7 +376,7 @@ def _commands() -> Iterable[str]:
 
 # -- Where the text comes from ----------------------------------------------------------------
 
-_source = partial(Option, panel="Where the text comes from")
+_source = partial(CliOption, panel="Where the text comes from")
 
 Format = Annotated[
     str,
@@ -434,21 +434,21 @@ _MODEL = (
 )
 Model = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--model -m MODEL",
         _MODEL,
     ),
 ]
 Output = Annotated[
     str | None,
-    Option("--output -o PATH", "Write to this file, whole or not at all; stdout without it."),
+    CliOption("--output -o PATH", "Write to this file, whole or not at all; stdout without it."),
 ]
 
 # -- train ------------------------------------------------------------------------------------
 
-_vocabulary = partial(Option, panel="What gets an id")
-_text = partial(Option, panel="What is read")
-_output = partial(Option, panel="What is shown")
+_vocabulary = partial(CliOption, panel="What gets an id")
+_text = partial(CliOption, panel="What is read")
+_output = partial(CliOption, panel="What is shown")
 
 Coverage = Annotated[
     str | None,
@@ -516,21 +516,21 @@ Extend = Annotated[
 ]
 TrainFiles = Annotated[
     list[str] | None,
-    Argument(
+    CliArgument(
         "[FILE]...",
         "Texts: files of any form, folders, archives, addresses; - is stdin, as is no file.",
     ),
 ]
 Vocab = Annotated[
-    int, Option("--vocab N", "Ids in all: special tokens, alphabet, and what is learned.", min=1)
+    int, CliOption("--vocab N", "Ids in all: special tokens, alphabet, and what is learned.", min=1)
 ]
 TrainOutput = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--output -o PATH", "The model file; by default the first text's name and .ALGO.json, here."
     ),
 ]
-ListPresets = Annotated[bool, Option("--list-presets", "List them, and stop.")]
+ListPresets = Annotated[bool, CliOption("--list-presets", "List them, and stop.")]
 ShowSteps = Annotated[
     int,
     _output(
@@ -541,11 +541,11 @@ ShowSteps = Annotated[
     ),
 ]
 TrainThreads = Annotated[
-    int | None, Option("--threads N", "By default, as many as there are processors.", min=1)
+    int | None, CliOption("--threads N", "By default, as many as there are processors.", min=1)
 ]
 Memory = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--memory SIZE",
         "Count within so much memory: 500M, 2G (powers of 1024). What does not fit goes to "
         "temporary files in $TMPDIR, or beside the model; the result is the same.",
@@ -582,24 +582,26 @@ MaxTokenLength = Annotated[
 
 # -- train: the recipe ------------------------------------------------------------------------
 
-_splitting = partial(Option, panel="How text is split")
-_unknown = partial(Option, panel="What is unknown")
-_wordpiece = partial(Option, panel="How wordpiece encodes")
-_decoding = partial(Option, panel="What is put around, and how tokens become text")
+_splitting = partial(CliOption, panel="How text is split")
+_unknown = partial(CliOption, panel="What is unknown")
+_wordpiece = partial(CliOption, panel="How wordpiece encodes")
+_decoding = partial(CliOption, panel="What is put around, and how tokens become text")
 
 Algo = Annotated[
     str | None,
-    Option("--algo -a bpe|wordpiece|unigram|word|char", "The algorithm: bpe by default."),
+    CliOption("--algo -a bpe|wordpiece|unigram|word|char", "The algorithm: bpe by default."),
 ]
 Preset = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--preset NAME", "Start from a named recipe: gpt2, bert, llama3, t5, …", values=_presets
     ),
 ]
 TrainSpecial = Annotated[
     list[str] | None,
-    Option("--special TOKEN", "A special token; it gets one of the lowest ids. Can be repeated."),
+    CliOption(
+        "--special TOKEN", "A special token; it gets one of the lowest ids. Can be repeated."
+    ),
 ]
 Normalize = Annotated[
     list[str] | None,
@@ -725,12 +727,12 @@ MaxInputChars = Annotated[
 
 # -- encode -----------------------------------------------------------------------------------
 
-_written = partial(Option, panel="What is written")
-_length = partial(Option, panel="What is put around, and how long it gets")
-_id_file = partial(Option, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
+_written = partial(CliOption, panel="What is written")
+_length = partial(CliOption, panel="What is put around, and how long it gets")
+_id_file = partial(CliOption, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
 
 EncodeFiles = Annotated[
-    list[str] | None, Argument("[FILE]...", "Texts; - is stdin, as is no file.")
+    list[str] | None, CliArgument("[FILE]...", "Texts; - is stdin, as is no file.")
 ]
 EncodeForm = Annotated[
     str | None,
@@ -762,7 +764,7 @@ Sort = Annotated[
 ]
 EncodeModels = Annotated[
     list[str] | None,
-    Option(
+    CliOption(
         "--model -m MODEL",
         f"{_MODEL} For --count it can be repeated: a column for each.",
     ),
@@ -896,13 +898,13 @@ Resume = Annotated[
 
 DecodeFiles = Annotated[
     list[str] | None,
-    Argument(
+    CliArgument(
         "[FILE]...", "What encode has written: files, folders of shards; - is stdin, as is no file."
     ),
 ]
 DecodeForm = Annotated[
     str,
-    Option(
+    CliOption(
         "--from FORM",
         "ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors; auto goes by "
         "names and first bytes, and what they do not tell is ids.",
@@ -912,7 +914,7 @@ DecodeForm = Annotated[
 ]
 DecodeDtype = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--dtype TYPE",
         "Of bin: uint8, int8, uint16, … int64. Without it uint16, or uint32 for a model "
         "of more than 65,536 tokens.",
@@ -922,7 +924,7 @@ DecodeDtype = Annotated[
 ]
 IdsField = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--ids-field NAME",
         "The column, the tensor or the field of jsonl that holds the ids; input_ids "
         "without it, and ids for jsonl.",
@@ -930,7 +932,7 @@ IdsField = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--separator TEXT",
         r"What stands behind each document of parquet, arrow, megatron and safetensors; "
         r"\n, \t, \r, \0 and \\ are understood. Without it a line feed, where the document "
@@ -939,21 +941,21 @@ Separator = Annotated[
 ]
 DecodeEos = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--eos TOKEN", "A document ends with this token, which is left out; of bin and npy, too."
     ),
 ]
-SkipSpecial = Annotated[bool, Option("--skip-special", "Leave special tokens out.")]
-DecodeJson = Annotated[bool, Option("--json", "The same as --from jsonl.")]
+SkipSpecial = Annotated[bool, CliOption("--skip-special", "Leave special tokens out.")]
+DecodeJson = Annotated[bool, CliOption("--json", "The same as --from jsonl.")]
 
 # -- inspect ----------------------------------------------------------------------------------
 
-_question = partial(Option, panel="Questions (one at a time)")
-_answer = partial(Option, panel="How it answers")
+_question = partial(CliOption, panel="Questions (one at a time)")
+_answer = partial(CliOption, panel="How it answers")
 
 InspectModel = Annotated[
     str | None,
-    Argument(
+    CliArgument(
         "MODEL",
         "The model, unless -m names it: a file, a folder or hf:ORG/NAME; without both, "
         "$TOKCTL_MODEL.",
@@ -961,7 +963,7 @@ InspectModel = Annotated[
 ]
 InspectTexts = Annotated[
     list[str] | None,
-    Argument(
+    CliArgument(
         "TEXT",
         "With --state, --pairs and --use: the text files; - is stdin, which is read "
         "without any, too. With --token: a text whose words use it; with --check, "
@@ -1101,7 +1103,7 @@ FailOn = Annotated[
 
 # -- Pages and charts of inspect and compare --------------------------------------------------
 
-_page = partial(Option, panel="Pages and charts (pip install 'tokctl\\[report]')")
+_page = partial(CliOption, panel="Pages and charts (pip install 'tokctl\\[report]')")
 
 Html = Annotated[
     str | None,
@@ -1119,10 +1121,10 @@ CompareChart = Annotated[str | None, _page("--chart NAME", _CHART, values=_compa
 
 # -- compare ----------------------------------------------------------------------------------
 
-_models = partial(Option, panel="Models")
-_look = partial(Option, panel="What to look at")
-_comparison = partial(Option, panel="Output")
-_reading = partial(Option, panel="Reading")
+_models = partial(CliOption, panel="Models")
+_look = partial(CliOption, panel="What to look at")
+_comparison = partial(CliOption, panel="Output")
+_reading = partial(CliOption, panel="Reading")
 
 DEFAULT_ALGORITHMS = "bpe,wordpiece,unigram"
 #: The size that is shown in detail, and the one beside it.
@@ -1130,7 +1132,9 @@ DEFAULT_SIZES = (20_000, 10_000)
 
 CompareTexts = Annotated[
     list[str] | None,
-    Argument("[TEXT]…", "Texts, each one document; - is stdin. Without any: the bundled sample."),
+    CliArgument(
+        "[TEXT]…", "Texts, each one document; - is stdin. Without any: the bundled sample."
+    ),
 ]
 CompareModels = Annotated[
     list[str] | None,
@@ -1249,11 +1253,11 @@ CompareThreads = Annotated[
 
 # -- convert ----------------------------------------------------------------------------------
 
-_left_open = partial(Option, panel="What a file leaves open")
+_left_open = partial(CliOption, panel="What a file leaves open")
 
 ConvertModel = Annotated[
     str | None,
-    Argument(
+    CliArgument(
         "[MODEL]",
         "The model: a file or a folder of a format that tokctl reads, or hf:ORG/NAME; "
         "without it, the one that $TOKCTL_MODEL names.",
@@ -1261,7 +1265,7 @@ ConvertModel = Annotated[
 ]
 To = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--to -t FORMAT",
         "The format to write, as the list below has it; tokctl by default.",
         values=_model_formats,
@@ -1269,25 +1273,25 @@ To = Annotated[
 ]
 ConvertOutput = Annotated[
     str | None,
-    Option(
+    CliOption(
         "--output -o PATH",
         "The new file, or folder where the format is one; by default it is called as the "
         "model, with the ending of the format, here.",
     ),
 ]
 Lossy = Annotated[
-    bool, Option("--lossy", "Write what the format can hold, and leave out the rest.")
+    bool, CliOption("--lossy", "Write what the format can hold, and leave out the rest.")
 ]
 Verify = Annotated[
     list[str] | None,
-    Option(
+    CliOption(
         "--verify TEXT",
         "Before the new file is put in its place, read it with tokctl and with the library "
         "that defines its format, and compare ids and decoded text on this text; - is stdin. "
         "Can be repeated.",
     ),
 ]
-Prune = Annotated[int | None, Option("--prune N", "Keep N ids, the most useful ones.", min=1)]
+Prune = Annotated[int | None, CliOption("--prune N", "Keep N ids, the most useful ones.", min=1)]
 Pattern = Annotated[
     str | None,
     _left_open(
@@ -1301,17 +1305,17 @@ ConvertSpecial = Annotated[
     _left_open("--special TOKEN=ID", "A special token and its id. Can be repeated."),
 ]
 ListFormats = Annotated[
-    bool, Option("--list-formats", "Show every format, and what tokctl does with it.")
+    bool, CliOption("--list-formats", "Show every format, and what tokctl does with it.")
 ]
-ConvertJson = Annotated[bool, Option("--json", "On stdout, facts as JSON instead of the path.")]
+ConvertJson = Annotated[bool, CliOption("--json", "On stdout, facts as JSON instead of the path.")]
 
 # -- corpora, completion, man -----------------------------------------------------------------
 
 
-CorpusName = Annotated[str, Argument("NAME", "As the list has it.", values=_corpora)]
-FactsJson = Annotated[bool, Option("--json", "Facts as JSON.")]
-Shell = Annotated[str, Argument("bash|zsh|fish", "The shell.", closed=True)]
+CorpusName = Annotated[str, CliArgument("NAME", "As the list has it.", values=_corpora)]
+FactsJson = Annotated[bool, CliOption("--json", "Facts as JSON.")]
+Shell = Annotated[str, CliArgument("bash|zsh|fish", "The shell.", closed=True)]
 CommandWords = Annotated[
     list[str] | None,
-    Argument("[COMMAND]...", "The command; without it, tokctl as a whole.", values=_commands),
+    CliArgument("[COMMAND]...", "The command; without it, tokctl as a whole.", values=_commands),
 ]

@@ -217,7 +217,7 @@ PHASES = {
 }
 
 
-class State:
+class PhaseState:
     """Where a phase stands.
 
     Attributes:
@@ -275,7 +275,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def amount(state: State) -> str:
+def amount(state: PhaseState) -> str:
     """What is done, and of how much: `1.2 GB of 8.0 GB`, `5,000 of 10,000 ids`, `1.2 GB`."""
     if state.unit == "bytes":
         done = size(state.done)
@@ -284,14 +284,14 @@ def amount(state: State) -> str:
     return f"{done} {state.unit}".rstrip()
 
 
-def percent(state: State) -> str:
+def percent(state: PhaseState) -> str:
     """The part that is done, rounded down: 100% is when all is done. Empty where no total is."""
     if not state.total:
         return ""
     return f"{min(100, 100 * state.done // state.total)}%"
 
 
-def rate(state: State) -> str:
+def rate(state: PhaseState) -> str:
     """`240 MB/s`, `1,200 ids/s`; empty where it is not known, or would say nothing."""
     if not state.rate or not state.unit:
         return ""
@@ -300,26 +300,26 @@ def rate(state: State) -> str:
     return f"{state.rate:,.0f} {state.unit}/s" if state.rate >= 10 else ""
 
 
-def left(state: State) -> str:
+def left(state: PhaseState) -> str:
     """`28 s left`; empty where it is not known."""
     return "" if state.left is None else f"{duration(state.left)} left"
 
 
-def sentence(state: State) -> str:
+def sentence(state: PhaseState) -> str:
     """A phase on its way, in a line of a log."""
     part = percent(state)
     parts = [f"{amount(state)} ({part})" if part else amount(state), rate(state), left(state)]
     return f"{state.label}: {', '.join(filter(None, parts))}"
 
 
-def ended(state: State) -> str:
+def ended(state: PhaseState) -> str:
     """A phase that is done, in a line of a log."""
-    done = State(state.phase, state.done)
+    done = PhaseState(state.phase, state.done)
     parts = [f"{amount(done)} in {duration(state.seconds)}", rate(state)]
     return f"{state.label}: {', '.join(filter(None, parts))}"
 
 
-def beside(state: State, width: int) -> tuple[str, str]:
+def beside(state: PhaseState, width: int) -> tuple[str, str]:
     """What stands in front of a bar and behind it, where all must fit into `width` columns: as
     much as leaves the bar room. The bar's own ends are in it."""
     front = f"{state.label}: {percent(state):>4}|"
@@ -331,7 +331,7 @@ def beside(state: State, width: int) -> tuple[str, str]:
     return front, "|"
 
 
-def without_bar(state: State, width: int) -> str:
+def without_bar(state: PhaseState, width: int) -> str:
     """The line where no total is known, and no bar can be."""
     done, speed = amount(state), rate(state)
     line = f"{state.label}: {', '.join(filter(None, (done, speed)))}"
@@ -353,7 +353,7 @@ class ShownPhase:
         """`start` is when the phase began, by `time.monotonic`; `first` the time of its first
         call, and what was done then."""
         self._world = world
-        self._state = State(phase)
+        self._state = PhaseState(phase)
         self._start = start
         self._meter = Meter(*first)
 
@@ -375,14 +375,14 @@ class ShownPhase:
         self._state.done, self._state.total = done, total
         self._state.seconds = now - self._start
 
-    def _draw(self, state: State) -> None:
+    def _draw(self, state: PhaseState) -> None:
         raise NotImplementedError
 
-    def _finish(self, state: State, finished: bool) -> None:
+    def _finish(self, state: PhaseState, finished: bool) -> None:
         raise NotImplementedError
 
 
-class Bar(ShownPhase):
+class ProgressBar(ShownPhase):
     """One line that is drawn over and over, and taken away in the end."""
 
     def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
@@ -391,7 +391,7 @@ class Bar(ShownPhase):
         self._drawn = False
         self._behind = 0
 
-    def _draw(self, state: State) -> None:
+    def _draw(self, state: PhaseState) -> None:
         if _same_terminal(self._world):
             return
         width = _width(self._world.stderr, self._world.environ.get("COLUMNS", "")) - _FREE
@@ -413,7 +413,7 @@ class Bar(ShownPhase):
             self._bar.bar_format, self._bar.ncols = line, width
             self._bar.refresh()
 
-    def _finish(self, state: State, finished: bool) -> None:
+    def _finish(self, state: PhaseState, finished: bool) -> None:
         del state, finished  # whatever has happened
         if self._bar is not None:
             self._bar.close()
@@ -421,7 +421,7 @@ class Bar(ShownPhase):
         if self._drawn:
             self._wipe()
 
-    def _open(self, state: State, line: str, width: int) -> Any:
+    def _open(self, state: PhaseState, line: str, width: int) -> Any:
         from threading import RLock
 
         from tqdm import tqdm
@@ -453,13 +453,13 @@ class Bar(ShownPhase):
             self._world.stderr.flush()
 
 
-class Log(ShownPhase):
+class ProgressLog(ShownPhase):
     """A whole line now and then, and one for the end of a phase that had any."""
 
-    def _draw(self, state: State) -> None:
+    def _draw(self, state: PhaseState) -> None:
         self._write(sentence(state))
 
-    def _finish(self, state: State, finished: bool) -> None:
+    def _finish(self, state: PhaseState, finished: bool) -> None:
         if finished:
             self._write(ended(state))
 
@@ -468,17 +468,17 @@ class Log(ShownPhase):
         self._world.stderr.flush()
 
 
-class Events(ShownPhase):
+class ProgressEvents(ShownPhase):
     """JSON, an object on each line: `progress`, and in the end `done`."""
 
-    def _draw(self, state: State) -> None:
+    def _draw(self, state: PhaseState) -> None:
         self._write("progress", state)
 
-    def _finish(self, state: State, finished: bool) -> None:
+    def _finish(self, state: PhaseState, finished: bool) -> None:
         if finished:
             self._write("done", state)
 
-    def _write(self, event: str, state: State) -> None:
+    def _write(self, event: str, state: PhaseState) -> None:
         facts = {
             "phase": state.phase,
             "done": state.done,
@@ -520,4 +520,8 @@ def _width(stream: TextIO, columns: str) -> int:
     return width or (int(columns) if columns.isdigit() else 0) or 80
 
 
-_FORMS: dict[str, type[ShownPhase]] = {"bar": Bar, "log": Log, "json": Events}
+_FORMS: dict[str, type[ShownPhase]] = {
+    "bar": ProgressBar,
+    "log": ProgressLog,
+    "json": ProgressEvents,
+}

@@ -362,9 +362,9 @@ def _zsh_option(option: ShellOption) -> str:
     """A specification of `_arguments`."""
     names = [f"{name}{_zsh_joined(name)}" if option.metavar else name for name in option.names]
     spelled = names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
-    told = _zsh_escaped(brief(option.help), "[]:")
+    text = _zsh_escaped(brief(option.help), "[]:")
     action = f":{_zsh_escaped(option.metavar, ':')}:{_zsh_action(option)}" if option.metavar else ""
-    described = _zsh_quoted(f"[{told}]{action}")
+    described = _zsh_quoted(f"[{text}]{action}")
     if option.repeated:
         return f"'*'{spelled}{described}"
     return f"'({' '.join(option.names)})'{spelled}{described}"
@@ -728,14 +728,14 @@ def _man_option(option: ShellOption) -> Iterator[str]:
     else:
         names = ", ".join(rf"\fB{roff(each)}\fR" for each in option.names)
         yield names + (rf" \fI{roff(option.metavar)}\fR" if option.metavar else "")
-    told = option.help
+    text = option.help
     if option.default:
-        told = f"{told} The default is {option.default}."
-    yield from _roff_lines(told)
+        text = f"{text} The default is {option.default}."
+    yield from _roff_lines(text)
     missing = [
         value
         for value in option.values
-        if not re.search(rf"\b{re.escape(value)}\b", f"{told} {option.metavar}")
+        if not re.search(rf"\b{re.escape(value)}\b", f"{text} {option.metavar}")
     ]
     if missing:
         yield ".br"

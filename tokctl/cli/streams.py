@@ -300,7 +300,7 @@ def json_line(value: object) -> bytes:
     return orjson.dumps(value)
 
 
-class Writer:
+class FlushingWriter:
     """Writes at once: output comes as input comes.
 
     Attributes:
