@@ -11,9 +11,18 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.sources import Archive, Batch, Document, Records, Source, flat, open_sources
+from tokctl.sources import (
+    Archive,
+    Batch,
+    Document,
+    Records,
+    Source,
+    check_utf8,
+    checked_batch,
+    flat,
+    open_sources,
+)
 from tokctl.tokenizer import Tokenizer
-from tokctl.tokenizer.documents import checked, checked_blocks
 
 #: Bytes of documents that are handed on together.
 _BATCH = 1 << 20
@@ -118,10 +127,10 @@ def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[t
     """
     for source in flat(sources):
         if isinstance(source, Document):
-            yield source.name, Batch([b"".join(checked_blocks(source, errors))])
+            yield source.name, Batch([b"".join(check_utf8(source, errors))])
             continue
         for batch in source.batches():
-            batch = checked(batch, source, errors)
+            batch = checked_batch(batch, source, errors)
             if batch.counts is not None and 0 in batch.counts:
                 kept = [pair for pair in zip(batch.texts, batch.counts, strict=True) if pair[1]]
                 batch = Batch([text for text, _ in kept], [count for _, count in kept])

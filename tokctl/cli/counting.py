@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SORTS = ("tokens", "bytes", "name")
 
-#: Errors that are told one by one.
+#: Errors that are reported one by one; of the others, their number.
 _SHOWN_ERRORS = 20
 
 #: Cells that a name, or a column's heading, keeps on the narrowest terminal.

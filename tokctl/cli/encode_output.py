@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokctl.idfiles.chunks import Chunk, ResumePoint
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-    from tokctl.tokenizer.documents import DocumentEncoder, Progress, Texts
+    from tokctl.tokenizer.documents import DocumentEncoder, Progress, TextBatch
     from tokctl.tokenizer.encoding import Encoding
     from tokctl.tokenizer.postprocess import Padding, Truncation
 
@@ -184,7 +184,7 @@ class RowWriter:
             is_open = isinstance(source, Document) and documents.lines and not texts.ended
             yield data if is_open else data + b"\n"
 
-    def rows(self, texts: Texts, name: str) -> list[Row]:
+    def rows(self, texts: TextBatch, name: str) -> list[Row]:
         """The rows of some texts of the source called `name`: of each text one, and one for each
         of its windows.
 

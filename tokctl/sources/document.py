@@ -210,8 +210,13 @@ class Utf8Checker:
         return b""
 
 
-def check_utf8(document: Document, errors: str) -> Iterator[bytes]:
-    """The document's blocks, checked to be UTF-8; `errors` as `Utf8Checker` has it."""
+def check_utf8(document: Document, errors: str | None) -> Iterator[bytes]:
+    """The document's blocks, checked to be UTF-8; `errors` as `Utf8Checker` has it, or None for a
+    byte-level model, which reads any."""
+    return document.blocks() if errors is None else _checked_blocks(document, errors)
+
+
+def _checked_blocks(document: Document, errors: str) -> Iterator[bytes]:
     checker = Utf8Checker(document.name, errors)
     for block in document.blocks():
         yield checker.feed(block)
@@ -227,8 +232,10 @@ def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
     )
 
 
-def checked_batch(batch: Batch, name: str, errors: str, unit: str = "line") -> Batch:
-    """The batch, its texts checked to be UTF-8; `errors` as `check_utf8` has it."""
+def checked_batch(batch: Batch, source: Records, errors: str | None) -> Batch:
+    """The batch of a source, its texts checked to be UTF-8; `errors` as `check_utf8` has it."""
+    if errors is None:
+        return batch
     try:
         # A line feed is no part of a character: all together are UTF-8 where each is.
         b"\n".join(batch.texts).decode()
@@ -242,7 +249,9 @@ def checked_batch(batch: Batch, name: str, errors: str, unit: str = "line") -> B
             text.decode()
         except UnicodeDecodeError as error:
             if errors != "replace":
-                raise invalid_utf8(f"{name}: {unit} {number}", 1, error.start) from None
+                raise invalid_utf8(
+                    f"{source.name}: {source.unit} {number}", 1, error.start
+                ) from None
             text = text.decode("utf-8", "replace").encode()
         texts.append(text)
     return Batch(texts, batch.counts, batch.first)

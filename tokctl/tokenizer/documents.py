@@ -77,7 +77,7 @@ class Encoded(NamedTuple):
     position: int
 
 
-class Texts(NamedTuple):
+class TextBatch(NamedTuple):
     """Some texts of a source, each to be encoded on its own.
 
     Attributes:
@@ -132,7 +132,7 @@ class DocumentEncoder:
         return "nowhere" if self.tokenizer.recipe.normalizers or self.matcher else "pieces"
 
     @property
-    def checks(self) -> str | None:
+    def utf8_errors(self) -> str | None:
         """What is done about text that is not UTF-8: `strict`, `replace`, or nothing."""
         return None if self.tokenizer.recipe.is_byte_level else self.errors
 
@@ -147,7 +147,7 @@ class DocumentEncoder:
                 self.line_is_open = not block.endswith(b"\n")
                 yield block
 
-        return checked_blocks(Document(document.name, document.size, counted), self.checks)
+        return check_utf8(Document(document.name, document.size, counted), self.utf8_errors)
 
     def batches(
         self, source: Records, skipped: int = 0, size: int | None = None
@@ -171,20 +171,20 @@ class DocumentEncoder:
                 if first:
                     batch = Batch(batch.texts[first:], None, batch.first + first)
                 self.bytes_read += sum(map(len, batch.texts))
-                yield before, checked(batch, source, self.checks)
+                yield before, checked_batch(batch, source, self.utf8_errors)
 
-    def texts(self, source: Document | Records, skipped: int = 0) -> Iterator[Texts]:
+    def texts(self, source: Document | Records, skipped: int = 0) -> Iterator[TextBatch]:
         """The texts of a source, some at a time.
 
         Args:
-            skipped: the position (of `Texts`) to begin from.
+            skipped: the position (of `TextBatch`) to begin from.
         """
         if isinstance(source, Records):
             for before, batch in self.batches(source, skipped, PORTION):
-                yield Texts(batch.texts, batch.first, source.unit, before)
+                yield TextBatch(batch.texts, batch.first, source.unit, before)
             return
         if not self.lines:
-            yield Texts([b"".join(self.blocks(source))], 1, None, 0)
+            yield TextBatch([b"".join(self.blocks(source))], 1, None, 0)
             return
         position, line = 0, 1
         for block in line_blocks(self.blocks(source), PORTION):
@@ -194,7 +194,7 @@ class DocumentEncoder:
             if block:
                 ended = block.endswith(b"\n")
                 found = block[: -1 if ended else None].split(b"\n")
-                yield Texts(found, line, None, position, ended)
+                yield TextBatch(found, line, None, position, ended)
             position, line = position + len(block), line + block.count(b"\n")
 
     # -- to ids as they are written ------------------------------------------------------
@@ -481,19 +481,6 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
         )
         raise TokctlError(f"{token!r} is no token of this model", hint)
     return found
-
-
-# -- reading, without a model ----------------------------------------------------------------
-
-
-def checked_blocks(document: Document, errors: str | None) -> Iterator[bytes]:
-    """The document's blocks, checked to be UTF-8 unless `errors` is None."""
-    return document.blocks() if errors is None else check_utf8(document, errors)
-
-
-def checked(batch: Batch, source: Records, errors: str | None) -> Batch:
-    """The batch of a source, checked to be UTF-8 unless `errors` is None."""
-    return batch if errors is None else checked_batch(batch, source.name, errors, source.unit)
 
 
 def line_blocks(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
-from tokctl.sources import Archive, Batch, Document, Records, Source, total_size
+from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker
-from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress, checked
+from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Special, Tokenizer
@@ -340,7 +340,7 @@ class CountReader:
             for counter in self._bytewise:
                 tokens[counter] += counter.records(batch, source.name, source.unit)
             if self._characterwise:
-                batch = checked(batch, source, self._errors)
+                batch = checked_batch(batch, source, self._errors)
                 for counter in self._characterwise:
                     tokens[counter] += counter.records(batch, source.name, source.unit)
             self._read = (tell or source.tell)()
@@ -417,7 +417,7 @@ class TokenCounter(ABC):
     @property
     def reads_characters(self) -> bool:
         """Must its texts be UTF-8?"""
-        return self.documents.checks is not None
+        return self.documents.utf8_errors is not None
 
     @abstractmethod
     def reset(self) -> None:

@@ -158,8 +158,7 @@ class _TextCounter:
                 yield block
 
         watched = Document(text.name, text.size, hashed)
-        blocks = hashed() if self._errors is None else check_utf8(watched, self._errors)
-        for block in blocks:
+        for block in check_utf8(watched, self._errors):
             kept = self._sampler.keep(block) if self._sampler else block
             yield kept, self._before + tell()
 
@@ -176,8 +175,7 @@ class _TextCounter:
             digest.update(_native.framed(given.texts, given.counts))
             self.bytes += sum(map(len, given.texts))
             self.documents += len(given.texts) - (given.counts or []).count(0)
-            if self._errors is not None:
-                given = checked_batch(given, records.name, self._errors, records.unit)
+            given = checked_batch(given, records, self._errors)
             yield self._sampled(given), self._before + tell()
 
     def _sampled(self, batch: Batch) -> Batch:
