@@ -73,6 +73,7 @@ def test_with_special_tokens_around_cut_and_filled_up() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["encode_iter", "encode_iter_array"])
 @pytest.mark.parametrize("batch_size", [None, 1, 7, 100_000])
 def test_no_more_is_read_than_was_given_before(method: str, batch_size: int | None) -> None:

@@ -37,6 +37,7 @@ def test_an_array_is_a_view_of_the_ids() -> None:
     assert view.tolist() == ids.tolist()
 
 
+@pytest.mark.slow
 def test_a_view_keeps_the_ids_alive() -> None:
     wanted = byte_level().encode_ids("hello there " * 5000)
     views = []

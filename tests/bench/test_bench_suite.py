@@ -78,6 +78,7 @@ def measured(materials: Materials) -> list[Measured]:
     return found
 
 
+@pytest.mark.slow
 def test_every_kind_of_row_comes_to_the_right_result(measured: list[Measured]) -> None:
     assert {part.row.section for part in measured} == {
         *("encoding", "decoding", "training", "processes", "growth", "odd", "memory")

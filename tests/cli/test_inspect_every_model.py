@@ -100,6 +100,7 @@ def test_foreign_files(
     ask_everything(str(shared_file(f"vocab/{file}")), questions=questions)
 
 
+@pytest.mark.slow
 def test_models_of_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sentencepiece")
     from tests.formats.test_sentencepiece_model import MODELS, texts, trained

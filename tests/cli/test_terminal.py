@@ -54,6 +54,7 @@ def test_ctrl_c_while_one_types(models: Models) -> None:
         assert b"Traceback" not in shell.shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80, 160])
 def test_ctrl_c_takes_the_bar_away(folder: Path, columns: int) -> None:
     (folder / "slow.txt").write_bytes(slow_text())
@@ -68,6 +69,7 @@ def test_ctrl_c_takes_the_bar_away(folder: Path, columns: int) -> None:
     assert max(len(line.replace("\x1b[K", "")) for line in lines) <= columns - 3
 
 
+@pytest.mark.slow
 def test_no_bar_in_a_dumb_terminal(folder: Path) -> None:
     (folder / "slow.txt").write_bytes(slow_text())
     given = ("train", "--algo", "wordpiece", "--vocab", "999999", "slow.txt")

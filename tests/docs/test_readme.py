@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_tour(folder: Path) -> None:
     """In order, each with a shell, as a reader would."""
     shell = f'tokctl() {{ "{sys.executable}" -m tokctl "$@"; }}; less() {{ cat; }}; set -e; '

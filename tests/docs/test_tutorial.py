@@ -21,6 +21,7 @@ from tests.docs.tutorial import (
 pytest.importorskip("termios", reason="the commands run on a Unix terminal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_a_page_shows_what_its_commands_print(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

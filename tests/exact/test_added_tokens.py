@@ -122,6 +122,7 @@ def test_every_kind_of_token(
     compare([Added(text, *kind) for text in texts], "".join(data.draw(st.lists(parts))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [(True, False, False), (False, True, True)])
 def test_every_character_beside_a_token(kind: tuple[bool, bool, bool]) -> None:
     """Which are word characters, and which white space, for Hugging Face's `regex`."""

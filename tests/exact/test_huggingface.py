@@ -86,6 +86,7 @@ def test_bpe_merges_on_ties(text: str, tmp_path: Path) -> None:
     assert our_merges(ours) == hf_merges(hf_bpe(text, 400))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_bpe_merges_on_books(name: str, tmp_path: Path) -> None:
     text = read(shared_file(f"corpora/{name}"))

@@ -28,6 +28,7 @@ def data() -> bytes:
     return json.dumps(document).encode()
 
 
+@pytest.mark.slow
 def test_all_are_found(data: bytes) -> None:
     ours = Tokenizer(formats.parse(data, "many.json"))
     first = ours.vocab_size - COUNT

@@ -47,6 +47,7 @@ def generated(count: int) -> list[str]:
     return ["".join(source.choices(TURNING, k=source.randint(2, 8))) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 def test_built_in_rules_are_sentencepieces(name: str) -> None:
     library = sentencepiece(name, remove_extra_whitespaces=False)

@@ -107,6 +107,7 @@ def test_text_and_places_equal_the_library(name: str, text: str) -> None:
     assert ours(parts, text) == (make().normalize_str(text), places_there(make(), text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "differing"),
     [
@@ -134,6 +135,7 @@ def test_every_code_point_but_those_of_newer_unicode(name: str, differing: froze
     assert found == differing
 
 
+@pytest.mark.slow
 def test_marks_whose_class_is_newer() -> None:
     library = normalizers.NFD()
     found = {

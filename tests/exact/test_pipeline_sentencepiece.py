@@ -267,6 +267,7 @@ def bits_per_character(tokenizer: Tokenizer, lines: list[str]) -> float:
     return total / math.log(2) / sum(map(len, lines))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocab_size", [8000, 32_000] if WHOLE else [8000])
 @pytest.mark.parametrize("pieces", ["as it comes", "as free as ours"])
 def test_unigram_is_no_worse_than_theirs(vocab_size: int, pieces: str, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_special_tokens(pair: tuple[Tokenizer, Any]) -> None:
     assert theirs.n_vocab == ours.vocab_size
 
 
+@pytest.mark.slow
 def test_every_token(pair: tuple[Tokenizer, Any]) -> None:
     """Its bytes; and its text by itself, where it is no part of a character."""
     ours, theirs = pair

@@ -24,6 +24,7 @@ def pair(
     return loaded_here(theirs, tmp_path_factory.mktemp("theirs")), theirs
 
 
+@pytest.mark.slow
 def test_what_is_trained_there_is_the_same_here(pair: tuple[Tokenizer, Any]) -> None:
     """As they are, the texts: no part has to be written in other terms."""
     ours, theirs = pair

@@ -253,6 +253,7 @@ DIFFERING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     (version("regex"), version("tokenizers"), unicodedata.unidata_version)
     != (_native.REGEX_RELEASE, "0.23.3", "14.0.0"),

@@ -14,6 +14,8 @@ import pytest
 from tests.faults.killing import digests, hidden, stopped, timed
 from tokctl import Tokenizer
 
+pytestmark = pytest.mark.slow
+
 #: Kills of each campaign. The moments come from the seed, which a failure shows.
 KILLS = 25
 SEED = 20

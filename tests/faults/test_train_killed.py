@@ -17,6 +17,8 @@ import pytest
 from tests.cli.run import command, error, names, process
 from tests.cli.test_train_memory import words
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("TOKCTL_SEED", "20261"))
 MOMENTS = 50
 #: What a shell shows for them; before Python has begun, the system ends the process itself.

@@ -16,6 +16,8 @@ from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.sources import Batch, Document, Records, Source
 from tokctl.tokenizer import documents
 
+pytestmark = pytest.mark.slow
+
 Models = dict[str, Tokenizer]
 FORMS = idfiles.FORMS
 SHARDS = Path("shards")

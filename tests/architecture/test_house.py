@@ -1,0 +1,41 @@
+"""Which folder may import which, and which names are unique: read off the code by `house.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture.house import circles, class_names, folder, folder_edges, graph, modules
+
+#: From the bottom up. A folder imports what stands before it, never what stands behind it;
+#: imports inside functions and for types alone count.
+ROOMS = (
+    *("errors", "wording", "values", "files", "_native"),
+    *("model", "sources", "training", "formats", "tokenizer", "idfiles", "analysis"),
+    *("render", "watch", "cli"),
+)
+
+
+def test_every_folder_has_its_place() -> None:
+    assert {folder(name) for name in modules()} - {"", "__main__"} <= set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_down(room: str) -> None:
+    above = set(ROOMS[ROOMS.index(room) + 1 :])
+    against = {
+        f"{name} -> {other}"
+        for name, others in graph().items()
+        if folder(name) == room
+        for other in others
+        if folder(other) in above
+    }
+    assert not against
+
+
+def test_folders_form_no_circle() -> None:
+    assert circles(folder_edges()) == []
+
+
+def test_class_names_are_unique() -> None:
+    repeated = {name for name, count in class_names().items() if count > 1}
+    assert not repeated
