@@ -165,14 +165,14 @@ class Node(NamedTuple):
 
 def parse(pattern: str, *, rust: bool) -> Node:
     """The pattern, which is Rust's or Python's; InexpressibleError where it is not read alike."""
-    reader = _Reader(pattern, rust)
+    reader = _PatternParser(pattern, rust)
     node = reader.alternatives(0)
     if reader.at < len(pattern):
         raise reader.unlike()
     return node
 
 
-class _Reader(Characters):
+class _PatternParser(Characters):
     def alternatives(self, depth: int) -> Node:
         if depth > _DEEPEST:
             raise InexpressibleError(f"the groups of its pattern are more than {_DEEPEST} deep")

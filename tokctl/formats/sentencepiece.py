@@ -694,7 +694,7 @@ _RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
 # -- writing: the options nearest to a recipe ----------------------------------------
 
 
-class Rules(NamedTuple):
+class NormalizationRules(NamedTuple):
     """The rules for normalizing: what they are called there, the blob, what they leave alone."""
 
     name: str = "identity"
@@ -709,7 +709,7 @@ class Fitted(NamedTuple):
     losses: what they do otherwise.
     """
 
-    rules: Rules
+    rules: NormalizationRules
     spaces: Spaces
     surface: str
     losses: list[Loss]
@@ -732,7 +732,7 @@ def fitted(model: FilledRecipe) -> Fitted:
     return Fitted(rules, spaces, surface, losses + more)
 
 
-def _rules(parts: Sequence[Part]) -> tuple[Rules, list[Part], list[Loss]]:
+def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[Loss]]:
     """The rules, the normalizers behind them, and what is lost of those before them."""
     for place, part in enumerate(parts):
         found = charsmap.blob_of(part)
@@ -741,13 +741,13 @@ def _rules(parts: Sequence[Part]) -> tuple[Rules, list[Part], list[Loss]]:
         lost = [_normalizer(before) for before in parts[:place]]
         if part.kind == "precompiled" and part["graphemes"]:
             lost.append(Loss("that its rules are applied to a whole grapheme where one fits"))
-        return Rules(*found, keep=part["keep"]), list(parts[place + 1 :]), lost
+        return NormalizationRules(*found, keep=part["keep"]), list(parts[place + 1 :]), lost
     first = 0
     while first < len(parts) and _is_rule(parts[first]):
         first += 1
     if first and (blob := charsmap.of_replacements(parts[:first])):
-        return Rules("user_defined", blob), list(parts[first:]), []
-    return Rules(), list(parts), []
+        return NormalizationRules("user_defined", blob), list(parts[first:]), []
+    return NormalizationRules(), list(parts), []
 
 
 def _is_rule(part: Part) -> bool:

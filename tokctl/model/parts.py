@@ -13,7 +13,7 @@ from tokctl.errors import TokctlError
 # is imported: half a millisecond each. So these classes are written out.
 
 
-class Option:
+class PartOption:
     """One option of a kind of part.
 
     type: `str`, `bool`, `int`, or `tuple` for a list of texts.
@@ -55,7 +55,7 @@ class Option:
             raise TokctlError(f"{what} can't be {value}", f"it is a number from {self.least} up")
         if self.type is tuple:
             for text in value:
-                Option(str, may_be_empty=False).check(f"a text of {what}", text)
+                PartOption(str, may_be_empty=False).check(f"a text of {what}", text)
         if self.type is str:
             if not value and not self.may_be_empty:
                 raise TokctlError(f"{what} can't be empty")
@@ -86,12 +86,12 @@ class Kind:
     def __init__(
         self,
         about: str,
-        options: Mapping[str, Option] | None = None,
+        options: Mapping[str, PartOption] | None = None,
         main: tuple[str, ...] = (),
         separator: str = "=>",
     ) -> None:
         self.about: str = about
-        self.options: Mapping[str, Option] = options or {}
+        self.options: Mapping[str, PartOption] = options or {}
         self.main: tuple[str, ...] = main
         self.separator: str = separator
 
@@ -269,7 +269,7 @@ class Family:
         pairs = zip(kind.main, values, strict=False)
         return self.part(name, **{n: self._value(kind.options[n], v) for n, v in pairs})
 
-    def _value(self, option: Option, text: str) -> Any:
+    def _value(self, option: PartOption, text: str) -> Any:
         if option.type is bool:
             return {"true": True, "false": False}.get(text, text)
         if option.type is int:
@@ -333,10 +333,10 @@ def text_of(parts: Iterable[Part]) -> str:
     return ", ".join(map(str, parts)) or "none"
 
 
-_TRUE = Option(bool, True)
-_FALSE = Option(bool, False)
+_TRUE = PartOption(bool, True)
+_FALSE = PartOption(bool, False)
 #: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
-_KEEP = {"keep": Option(tuple, ())}
+_KEEP = {"keep": PartOption(tuple, ())}
 
 NORMALIZERS = Family(
     "normalizer",
@@ -362,7 +362,7 @@ NORMALIZERS = Family(
         "sp_nfkc": Kind("SentencePiece's NFKC rules", _KEEP),
         "precompiled": Kind(
             "rules out of a SentencePiece model, in base64",
-            {"rules": Option(str), "graphemes": _FALSE, **_KEEP},
+            {"rules": PartOption(str), "graphemes": _FALSE, **_KEEP},
         ),
         "nmt": Kind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
         "collapse-spaces": Kind("one space for each run of spaces"),
@@ -378,15 +378,15 @@ NORMALIZERS = Family(
         "replace": Kind(
             "puts a text in the place of another, or of what a pattern matches",
             {
-                "pattern": Option(str, may_be_empty=False),
-                "content": Option(str, ""),
+                "pattern": PartOption(str, may_be_empty=False),
+                "content": PartOption(str, ""),
                 "regex": _FALSE,
             },
             main=("pattern", "content"),
         ),
         "prepend": Kind(
             "puts a text before each text that is not empty",
-            {"text": Option(str, may_be_empty=False)},
+            {"text": PartOption(str, may_be_empty=False)},
             main=("text",),
         ),
         "dummy-space": Kind(
@@ -404,7 +404,7 @@ BEHAVIOURS = (
     "merged-with-next",
     "contiguous",
 )
-_BEHAVIOUR = Option(str, "isolated", choices=BEHAVIOURS)
+_BEHAVIOUR = PartOption(str, "isolated", choices=BEHAVIOURS)
 
 PRE_TOKENIZERS = Family(
     "pre-tokenizer",
@@ -422,9 +422,9 @@ PRE_TOKENIZERS = Family(
         "metaspace": Kind(
             "SentencePiece's: ▁ for each space and before the text; words start with it",
             {
-                "prepend": Option(str, "always", choices=("always", "first", "never")),
-                "replacement": Option(str, "▁", one_character=True),
-                "split": Option(bool, True),
+                "prepend": PartOption(str, "always", choices=("always", "first", "never")),
+                "replacement": PartOption(str, "▁", one_character=True),
+                "split": PartOption(bool, True),
             },
             main=("prepend",),
         ),
@@ -433,12 +433,12 @@ PRE_TOKENIZERS = Family(
         ),
         "digits": Kind(
             "splits off numbers, in groups or each digit by itself",
-            {"individual": Option(bool, False)},
+            {"individual": PartOption(bool, False)},
         ),
         "scripts": Kind("splits where the script changes"),
         "fixed": Kind(
             "stretches of so many characters",
-            {"length": Option(int, 5, least=1)},
+            {"length": PartOption(int, 5, least=1)},
             main=("length",),
         ),
         "characters": Kind("every character by itself"),
@@ -446,16 +446,16 @@ PRE_TOKENIZERS = Family(
         "penn-treebank": Kind("the Penn Treebank's words; white space is dropped"),
         "delimiter": Kind(
             "splits at a character, which is dropped",
-            {"text": Option(str, may_be_empty=False)},
+            {"text": PartOption(str, may_be_empty=False)},
             main=("text",),
         ),
         "split": Kind(
             "splits at a text, or at what a pattern of the regex package matches",
             {
-                "pattern": Option(str, may_be_empty=False),
+                "pattern": PartOption(str, may_be_empty=False),
                 "behaviour": _BEHAVIOUR,
-                "regex": Option(bool, False),
-                "invert": Option(bool, False),
+                "regex": PartOption(bool, False),
+                "invert": PartOption(bool, False),
             },
             main=("pattern", "behaviour"),
         ),
@@ -494,20 +494,20 @@ DECODERS = Family(
         "byte-level": Kind("joins the bytes that the tokens stand for"),
         "wordpiece": Kind(
             "joins continuations and puts spaces between words",
-            {"prefix": Option(str, "##"), "cleanup": Option(bool, True)},
+            {"prefix": PartOption(str, "##"), "cleanup": PartOption(bool, True)},
         ),
         "metaspace": Kind(
             "a space for each ▁, but none for the first",
             {
-                "prepend": Option(str, "always", choices=("always", "first", "never")),
-                "replacement": Option(str, "▁", one_character=True),
+                "prepend": PartOption(str, "always", choices=("always", "first", "never")),
+                "replacement": PartOption(str, "▁", one_character=True),
             },
             main=("prepend",),
         ),
         "byte-fallback": Kind("<0x0A> and its like become bytes"),
         "bpe-suffix": Kind(
             "a space for each suffix that ends a word",
-            {"suffix": Option(str, "</w>", may_be_empty=False)},
+            {"suffix": PartOption(str, "</w>", may_be_empty=False)},
             main=("suffix",),
         ),
         "join": Kind("puts a space between any two tokens"),
@@ -515,26 +515,26 @@ DECODERS = Family(
         "strip": Kind(
             "removes a character at the ends of each token, so many times at most",
             {
-                "content": Option(str, " ", one_character=True),
-                "start": Option(int, 0),
-                "stop": Option(int, 0),
+                "content": PartOption(str, " ", one_character=True),
+                "start": PartOption(int, 0),
+                "stop": PartOption(int, 0),
             },
         ),
         "replace": Kind(
             "puts a text in the place of another, or of what a pattern matches",
             {
-                "pattern": Option(str, may_be_empty=False),
-                "content": Option(str, ""),
-                "regex": Option(bool, False),
+                "pattern": PartOption(str, may_be_empty=False),
+                "content": PartOption(str, ""),
+                "regex": PartOption(bool, False),
             },
             main=("pattern", "content"),
         ),
         "ctc": Kind(
             "CTC's: repeated tokens once, padding removed",
             {
-                "pad": Option(str, "<pad>"),
-                "word_delimiter": Option(str, "|", may_be_empty=False),
-                "cleanup": Option(bool, True),
+                "pad": PartOption(str, "<pad>"),
+                "word_delimiter": PartOption(str, "|", may_be_empty=False),
+                "cleanup": PartOption(bool, True),
             },
         ),
     },
@@ -547,14 +547,14 @@ POST_PROCESSORS = Family(
         "template": Kind(
             "special tokens around a text ($A) and around two ($A, $B); :1 sets a type id",
             {
-                "single": Option(str, "$A", may_be_empty=False),
-                "pair": Option(str, "$A:0 $B:1", may_be_empty=False),
+                "single": PartOption(str, "$A", may_be_empty=False),
+                "pair": PartOption(str, "$A:0 $B:1", may_be_empty=False),
             },
             main=("single", "pair"),
         ),
         "trim-offsets": Kind(
             "offsets leave the spaces of byte-level tokens out",
-            {"prefix_space": Option(bool, True)},
+            {"prefix_space": PartOption(bool, True)},
         ),
     },
 )

@@ -111,10 +111,10 @@ def read(source: Source, wanted: frozenset[str]) -> dict[str, Any]:
     """The values of the keys in `wanted`, as far as the file has them: texts as they are, a
     list of texts as a list, one of numbers as an `array`. ValueError where it is damaged."""
     with source.open() as file:
-        return _Reader(_Bytes(file, source.size)).pairs(wanted)
+        return _MetadataReader(_Bytes(file, source.size)).pairs(wanted)
 
 
-class _Reader:
+class _MetadataReader:
     def __init__(self, data: _Bytes) -> None:
         self.data = data
         self.texts = 0
