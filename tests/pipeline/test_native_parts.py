@@ -18,8 +18,8 @@ from tokctl.model.parts import (
     NORMALIZERS,
     PRE_TOKENIZERS,
     Family,
-    Option,
     Part,
+    PartOption,
     is_lossless,
     native_parts,
 )
@@ -62,7 +62,7 @@ ODD_LISTS = [(), ("a", "a b"), ["\0", "e\u0301", "x" * 1000], ("",), (1,), "ab"]
 TEXT = "a b  ab . é 字 a=>b \0"
 
 
-def odd(option: Option) -> list[Any]:
+def odd(option: PartOption) -> list[Any]:
     if option.choices:
         return [*option.choices, ""]
     return {str: ODD_TEXTS, bool: [True, False], int: ODD_NUMBERS, tuple: ODD_LISTS}[option.type]
