@@ -42,7 +42,7 @@ class When(NamedTuple):
     no: Any
 
 
-class Rules(NamedTuple):
+class Charsmap(NamedTuple):
     """The precompiled rules of the file's normalizer, in a list; or none."""
 
 
@@ -70,7 +70,7 @@ class ProcessorTemplate(NamedTuple):
     language: str = ""
 
 
-class TransformersClass(NamedTuple):
+class ModelClass(NamedTuple):
     """What a class of transformers makes of a vocabulary.
 
     Attributes:
@@ -103,7 +103,7 @@ class TransformersClass(NamedTuple):
 
 
 def build(
-    known: TransformersClass,
+    known: ModelClass,
     config: Fields,
     roles: Mapping[str, str],
     vocab: Any,
@@ -133,7 +133,7 @@ def build(
             return roles[value.name]
         if isinstance(value, When):
             return filled(value.yes if filled(value.condition) else value.no)
-        if isinstance(value, Rules):
+        if isinstance(value, Charsmap):
             return rules
         if isinstance(value, UnknownId):
             for place, (text, score) in enumerate(vocab):
@@ -329,7 +329,7 @@ _GEMMA: Json = {
 }
 _REFORMER: Json = {
     "model": _bpe(unk_token=Role("unk_token"), fuse_unk=True),
-    "normalizer": When(Rules(), _normalizers(Rules(), _COLLAPSE), None),
+    "normalizer": When(Charsmap(), _normalizers(Charsmap(), _COLLAPSE), None),
     "pre_tokenizer": _metaspace("always"),
     "decoder": _metaspace("always"),
 }
@@ -512,18 +512,18 @@ NLLB = tuple(_NLLB_CODES.split())
 
 #: By name, without `Fast`.
 CLASSES = {
-    "AlbertTokenizer": TransformersClass(
+    "AlbertTokenizer": ModelClass(
         "Unigram",
         _CLS_SEP,
         # The file's own template comes after that of the class.
-        _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Rules()),
+        _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Charsmap()),
         ("spiece.model",),
     ),
-    "BarthezTokenizer": TransformersClass(
+    "BarthezTokenizer": ModelClass(
         "Unigram", _FAIRSEQ, _metaspaced(3, _SCHEME, _TRIMMED), mask=_STRIPPING
     ),
-    "BertTokenizer": TransformersClass("WordPiece", _BERT_ROLES, _bert(), ("vocab.txt",)),
-    "BigBirdTokenizer": TransformersClass(
+    "BertTokenizer": ModelClass("WordPiece", _BERT_ROLES, _bert(), ("vocab.txt",)),
+    "BigBirdTokenizer": ModelClass(
         "Unigram",
         _CLS_SEP | {"bos_token": "<s>", "eos_token": "</s>"},
         _metaspaced(
@@ -534,23 +534,23 @@ CLASSES = {
         ),
         mask=_STRIPPING,
     ),
-    "BlenderbotTokenizer": TransformersClass(
+    "BlenderbotTokenizer": ModelClass(
         "BPE", _FAIRSEQ, _GPT2 | {"pre_tokenizer": byte_level(_PREFIX)}, mask=_STRIPPING
     ),
-    "CamembertTokenizer": TransformersClass(
+    "CamembertTokenizer": ModelClass(
         "Unigram",
         _FAIRSEQ,
         _unigram(
             UnknownId(0),
             _SCHEME,
-            Rules(),
+            Charsmap(),
             processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
         ),
         extra=("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
         mask=_STRIPPING,
     ),
-    "CodeGenTokenizer": TransformersClass("BPE", _ENDS, _GPT2),
-    "CodeLlamaTokenizer": TransformersClass(
+    "CodeGenTokenizer": ModelClass("BPE", _ENDS, _GPT2),
+    "CodeLlamaTokenizer": ModelClass(
         "BPE",
         _LLAMA_ROLES | _INFILLING,
         {
@@ -563,7 +563,7 @@ CLASSES = {
         },
         extra=tuple(_INFILLING.values()),
     ),
-    "CohereTokenizer": TransformersClass(
+    "CohereTokenizer": ModelClass(
         "BPE",
         _COHERE_ROLES,
         _GPT2
@@ -575,18 +575,18 @@ CLASSES = {
         },
         again=True,
     ),
-    "ConvBertTokenizer": TransformersClass(
+    "ConvBertTokenizer": ModelClass(
         "WordPiece", _BERT_ROLES, {"post_processor": _cls_sep_template(double=False)}, kept=True
     ),
     # Some of the names of DPR pass the field on, and some do not.
     **dict.fromkeys(
         ("DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
-        TransformersClass("WordPiece", _BERT_ROLES, _bert(), only={"do_lower_case": (True,)}),
+        ModelClass("WordPiece", _BERT_ROLES, _bert(), only={"do_lower_case": (True,)}),
     ),
-    "DebertaTokenizer": TransformersClass(
+    "DebertaTokenizer": ModelClass(
         "BPE", _BERT_ENDS, _GPT2 | {"post_processor": _cls_sep_template(double=True)}
     ),
-    "DebertaV2Tokenizer": TransformersClass(
+    "DebertaV2Tokenizer": ModelClass(
         "Unigram",
         _BERT_ENDS,
         _metaspaced(
@@ -597,18 +597,18 @@ CLASSES = {
             processor=_cls_sep_template(double=False),
         )
         | {
-            "pre_tokenizer": When(
-                Setting("split_by_punct", False),
-                _pre_tokenizers(
-                    {"type": "Punctuation", "behavior": "Isolated"},
-                    _metaspace(When(_PREFIX, "always", "first")),
+            "pre_tokenizer": _pre_tokenizers(
+                When(
+                    Setting("split_by_punct", False),
+                    [{"type": "Punctuation", "behavior": "Isolated"}],
+                    [],
                 ),
                 _metaspace(When(_PREFIX, "always", "first")),
             )
         },
     ),
-    "FNetTokenizer": TransformersClass("Unigram", _CLS_SEP, {}, kept=True),
-    "FunnelTokenizer": TransformersClass(
+    "FNetTokenizer": ModelClass("Unigram", _CLS_SEP, {}, kept=True),
+    "FunnelTokenizer": ModelClass(
         "WordPiece",
         _FAIRSEQ | _SEP_CLS,
         _bert(
@@ -617,16 +617,16 @@ CLASSES = {
             ProcessorTemplate("cls:2 $A sep", "cls:2 $A sep $B:1 sep:1"),
         ),
     ),
-    "GPT2Tokenizer": TransformersClass("BPE", _ENDS, _GPT2, _PAIR),
-    "GPTNeoXTokenizer": TransformersClass(
+    "GPT2Tokenizer": ModelClass("BPE", _ENDS, _GPT2, _PAIR),
+    "GPTNeoXTokenizer": ModelClass(
         "BPE",
         _ENDS | {"pad_token": "<|padding|>"},
         # It makes the template anew, and a tokenizer.json makes it forget add_bos_token.
         _GPT2 | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
         _PAIR,
     ),
-    "GemmaTokenizer": TransformersClass("BPE", _GEMMA_ROLES, _GEMMA),
-    "HerbertTokenizer": TransformersClass(
+    "GemmaTokenizer": ModelClass("BPE", _GEMMA_ROLES, _GEMMA),
+    "HerbertTokenizer": ModelClass(
         "BPE",
         _without(_FAIRSEQ, "bos_token", "eos_token"),
         _of_words(lowercase=False, strip_accents=False)
@@ -638,8 +638,8 @@ CLASSES = {
             }
         },
     ),
-    "LlamaTokenizer": TransformersClass("BPE", _LLAMA_ROLES, _LLAMA, ("tokenizer.model",)),
-    "MBartTokenizer": TransformersClass(
+    "LlamaTokenizer": ModelClass("BPE", _LLAMA_ROLES, _LLAMA, ("tokenizer.model",)),
+    "MBartTokenizer": ModelClass(
         "Unigram",
         _FAIRSEQ,
         _unigram(
@@ -650,13 +650,13 @@ CLASSES = {
         extra=MBART,
         mask=_STRIPPING,
     ),
-    "MBart50Tokenizer": TransformersClass(
+    "MBart50Tokenizer": ModelClass(
         "Unigram",
         _without(_FAIRSEQ, "bos_token"),
         _metaspaced(
             3,
             "always",
-            Rules(),
+            Charsmap(),
             _COLLAPSE,
             processor=ProcessorTemplate("language $A eos", "language $A $B eos", "en_XX"),
         ),
@@ -664,7 +664,7 @@ CLASSES = {
         mask=_STRIPPING,
         needs=MBART50,
     ),
-    "MPNetTokenizer": TransformersClass(
+    "MPNetTokenizer": ModelClass(
         "WordPiece",
         _FAIRSEQ | {"unk_token": "[UNK]"},
         _bert(
@@ -675,7 +675,7 @@ CLASSES = {
         ),
         mask=_STRIPPING,
     ),
-    "NllbTokenizer": TransformersClass(
+    "NllbTokenizer": ModelClass(
         "BPE",
         _FAIRSEQ,
         _REFORMER
@@ -689,28 +689,28 @@ CLASSES = {
         extra=NLLB,
         mask=_STRIPPING | {"normalized": True},
     ),
-    "OpenAIGPTTokenizer": TransformersClass(
+    "OpenAIGPTTokenizer": ModelClass(
         "BPE", {"unk_token": "<unk>"}, _of_words(lowercase=True, strip_accents=None)
     ),
-    "PegasusTokenizer": TransformersClass(
+    "PegasusTokenizer": ModelClass(
         "Unigram",
         _EOS_UNK_PAD | {"mask_token": "<mask_2>"},
         _metaspaced(
             # There the place of a first token is passed over, which then fails.
             UnknownId(-1, scored=True, start=1),
             "always",
-            When(Rules(), Rules(), [_regex(r"\n", " ")]),
+            When(Charsmap(), Charsmap(), [_regex(r"\n", " ")]),
             _COLLAPSE,
             processor=ProcessorTemplate("$A eos", "$A $B eos"),
         ),
         extra=_pegasus_masks,
     ),
-    "Qwen2Tokenizer": TransformersClass("BPE", _QWEN_ROLES, _qwen(PATTERNS["qwen2"]), _PAIR),
-    "Qwen3_5Tokenizer": TransformersClass("BPE", _QWEN_ROLES, _qwen(_QWEN3_5)),
-    "ReformerTokenizer": TransformersClass(
+    "Qwen2Tokenizer": ModelClass("BPE", _QWEN_ROLES, _qwen(PATTERNS["qwen2"]), _PAIR),
+    "Qwen3_5Tokenizer": ModelClass("BPE", _QWEN_ROLES, _qwen(_QWEN3_5)),
+    "ReformerTokenizer": ModelClass(
         "BPE", {"eos_token": "</s>", "unk_token": "<unk>"}, _REFORMER, again=True
     ),
-    "RemBertTokenizer": TransformersClass(
+    "RemBertTokenizer": ModelClass(
         "Unigram",
         _CLS_SEP,
         _metaspaced(
@@ -720,12 +720,12 @@ CLASSES = {
             _COLLAPSE,
             _accents(True),
             _lowercase(False),
-            Rules(),
+            Charsmap(),
             processor=_cls_sep_template(double=False),
         ),
         again=True,
     ),
-    "RobertaTokenizer": TransformersClass(
+    "RobertaTokenizer": ModelClass(
         "BPE",
         _FAIRSEQ,
         _GPT2
@@ -741,25 +741,30 @@ CLASSES = {
         },
         _PAIR,
     ),
-    "Siglip2Tokenizer": TransformersClass(
+    "Siglip2Tokenizer": ModelClass(
         "BPE",
         _GEMMA_ROLES,
         _GEMMA | {"normalizer": _normalizers(_LOWERCASE, _GEMMA["normalizer"])},
     ),
-    "T5Tokenizer": TransformersClass(
+    "T5Tokenizer": ModelClass(
         "Unigram",
         _EOS_UNK_PAD,
-        _unigram(2, "always", Rules(), processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>")),
+        _unigram(
+            2,
+            "always",
+            Charsmap(),
+            processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>"),
+        ),
         ("spiece.model",),
         extra=_sentinels,
     ),
-    "UdopTokenizer": TransformersClass(
+    "UdopTokenizer": ModelClass(
         "Unigram",
         _EOS_UNK_PAD | {"sep_token": "</s>"},
         _unigram(UnknownId(2), "always", processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>")),
         only={"eos_token": ("</s>",)},
     ),
-    "WhisperTokenizer": TransformersClass(
+    "WhisperTokenizer": ModelClass(
         "BPE",
         _ENDS,
         _GPT2
@@ -779,27 +784,30 @@ CLASSES = {
         # A language's token is numbered behind the first by a table of its own.
         only={"language": (), "task": ()},
     ),
-    "XGLMTokenizer": TransformersClass(
+    "XGLMTokenizer": ModelClass(
         "Unigram",
         _without(_FAIRSEQ, "mask_token"),
         _metaspaced(
             3,
             _SCHEME,
-            Rules(),
+            Charsmap(),
             _COLLAPSE,
             processor=ProcessorTemplate("eos $A", "eos $A eos eos $B"),
         ),
         extra=tuple(f"<madeupword{place}>" for place in range(7)),
     ),
-    "XLMRobertaTokenizer": TransformersClass(
+    "XLMRobertaTokenizer": ModelClass(
         "Unigram",
         _FAIRSEQ,
         _unigram(
-            3, _SCHEME, Rules(), processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos")
+            3,
+            _SCHEME,
+            Charsmap(),
+            processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
         ),
         ("sentencepiece.bpe.model",),
     ),
-    "XLNetTokenizer": TransformersClass(
+    "XLNetTokenizer": ModelClass(
         "Unigram",
         _FAIRSEQ | _SEP_CLS,
         _unigram(
@@ -808,7 +816,7 @@ CLASSES = {
             _QUOTES,
             _NO_ACCENTS,
             _lowercase(False),
-            Rules(),
+            Charsmap(),
             processor=ProcessorTemplate("$A sep cls:2", "$A sep $B:1 sep:1 cls:2"),
         ),
         ("spiece.model",),

@@ -22,7 +22,7 @@ from tokctl.formats.huggingface.class_names import chosen, refused
 from tokctl.formats.huggingface.classes import (
     CLASSES,
     ROLES,
-    TransformersClass,
+    ModelClass,
     build,
     ends_template,
     with_ids,
@@ -262,9 +262,7 @@ def _vocabulary(model: Json) -> GrowingVocabulary:
     raise ValueError("the model has no vocabulary")
 
 
-def _rebuilt(
-    given: Json, name: str, known: TransformersClass, fields: Fields, named: NamedTokens
-) -> Json:
+def _rebuilt(given: Json, name: str, known: ModelClass, fields: Fields, named: NamedTokens) -> Json:
     """The document with the pipeline of a class around the vocabulary."""
     inner = given["model"]
     if inner.get("type", known.model) != known.model and not known.kept:
@@ -291,7 +289,7 @@ def _rules(normalizer: Any) -> list[Json]:
 
 
 def _from_files(
-    source: Source, name: str, known: TransformersClass, fields: Fields, named: NamedTokens
+    source: Source, name: str, known: ModelClass, fields: Fields, named: NamedTokens
 ) -> Json:
     """The document of a class around its vocabulary files. What these list as special, `named`
     gets."""

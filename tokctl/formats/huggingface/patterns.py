@@ -7,7 +7,14 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
-from tokctl.model import patterns as pretokenizers
+from tokctl.model.patterns import (
+    DEEPSEEK_V3,
+    KNOWN_PATTERNS,
+    KNOWN_SEQUENCES,
+    PATTERNS,
+    check_size,
+    compile_pattern,
+)
 
 #: tiktoken's pattern in Oniguruma's terms: there `$` also matches before a line feed, and
 #: `{1,3}+` is no possessive quantifier.
@@ -23,8 +30,8 @@ def spelled(kind: str) -> tuple[str, ...]:
     if kind == "cl100k":
         return (_CL100K,)
     if kind == "deepseek-v3":
-        return pretokenizers.DEEPSEEK_V3
-    return (pretokenizers.PATTERNS[kind],)
+        return DEEPSEEK_V3
+    return (PATTERNS[kind],)
 
 
 def scanner(pattern: str, behaviour: str, invert: bool) -> str | None:
@@ -32,11 +39,11 @@ def scanner(pattern: str, behaviour: str, invert: bool) -> str | None:
     if (behaviour, invert) in (("isolated", False), ("removed", True)):
         if pattern == _CL100K:
             return "cl100k"
-        if pattern in pretokenizers.KNOWN_PATTERNS:
-            return pretokenizers.KNOWN_PATTERNS[pattern]
+        if pattern in KNOWN_PATTERNS:
+            return KNOWN_PATTERNS[pattern]
     if (behaviour, invert) == ("removed", True):
         for kind in ("bert", "gpt2-words"):
-            if pattern == pretokenizers.PATTERNS[kind]:
+            if pattern == PATTERNS[kind]:
                 return kind
     return None
 
@@ -44,15 +51,13 @@ def scanner(pattern: str, behaviour: str, invert: bool) -> str | None:
 def known_sequence(patterns: Iterable[str | None]) -> str | None:
     """The native scanner that splits as a sequence of isolating `Split`s, if any."""
     listed = tuple(patterns)
-    return None if None in listed else pretokenizers.KNOWN_SEQUENCES.get(listed)  # type: ignore[arg-type]
+    return None if None in listed else KNOWN_SEQUENCES.get(listed)  # type: ignore[arg-type]
 
 
 def native(pattern: str) -> str:
     """A pattern of theirs for the `regex` package; TokctlError where that reads another
     meaning into it. (Oniguruma with its Ruby syntax is what they compile it with.)"""
     import regex
-
-    from tokctl.model.patterns import check_size, compile_pattern
 
     check_size(pattern)
     if not _is_portable(pattern):

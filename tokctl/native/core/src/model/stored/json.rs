@@ -1,8 +1,8 @@
-//! JSON (RFC 8259), as far as the long lists of a model file need it. It takes 12 ms for GPT-2's
-//! file where `serde_json` takes 20, because no string is copied twice.
+//! JSON (RFC 8259), as far as the long lists of a model file need it. `serde_json` takes 1.6
+//! times as long for GPT-2's file and for one of 100,000 tokens.
 //!
-//! Every method answers None for what is not there, or not JSON: whoever asked then reads
-//! the file in another way, which also knows how to say what is wrong with it.
+//! Every method answers None for what is not there, or is not JSON. Python then reads the whole
+//! document, and says what is wrong with it.
 
 /// Numbers of so many digits fit 64 bits.
 const SURELY_FITS: usize = 19;
