@@ -394,8 +394,7 @@ def _write_files(
     """Encodes the texts into files, and says what is worth it."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary
     from tokctl.cli.progress import Bars
-    from tokctl.idfiles.encoding import NativeEncoder
-    from tokctl.idfiles.writer import ChunkStream, Target, check_target, write_stream
+    from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
 
     start = perf_counter()
     output = plan.output

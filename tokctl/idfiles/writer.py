@@ -20,6 +20,7 @@ from tokctl.errors import TokctlError
 from tokctl.files import whole_file
 from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
+    SOURCE_START,
     STREAM_START,
     Chunk,
     IdFileWriter,
@@ -35,6 +36,7 @@ from tokctl.tokenizer.documents import DocumentEncoder, Progress, TrackedSources
 if TYPE_CHECKING:
     from tokctl.sources import Reading
     from tokctl.tokenizer import Special, Tokenizer
+
 
 #: Formats that read what lies beside the file that is named.
 _SEVERAL_FILES = ("vocab-merges", "bert-vocab", "tiktoken")
@@ -121,7 +123,6 @@ def write(
         TokctlError: a source can't be read, a file can't be written, a character has no id,
             options do not go together.
     """
-    from tokctl.idfiles.encoding import NativeEncoder
     from tokctl.sources import AUTO, open_sources
 
     if form not in FORMS:
@@ -252,10 +253,48 @@ def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[st
 
 
 class Encoder(Protocol):
-    """Makes chunks of a source; see `tokctl.idfiles.encoding.NativeEncoder`."""
+    """Makes chunks of a source."""
 
     def chunks(self, source: Document | Records, start: ResumePoint = ...) -> Iterator[Chunk]:
         """The ids of a source, from `start` on, as they come."""
+
+
+class NativeEncoder:
+    """Makes chunks of packed ids; each document of the source is one of them."""
+
+    def __init__(self, documents: DocumentEncoder, width: int, end_id: int | None = None) -> None:
+        """`width` is the number of bytes of an id, 2 or 4, which every id must fit; `end_id`
+        stands behind the ids of each document (None: nothing does)."""
+        self.documents = documents
+        self.width = width
+        self.end_id = end_id
+
+    def chunks(
+        self, source: Document | Records, start: ResumePoint = SOURCE_START
+    ) -> Iterator[Chunk]:
+        """The ids of a source, from `start` on, as they come.
+
+        Raises:
+            TokctlError: as `DocumentEncoder.encode`.
+        """
+        is_text = isinstance(source, Document)
+        found = self.documents.encode(
+            source,
+            str(8 * self.width),
+            end_id=self.end_id,
+            skipped=start.text if is_text else start.records,
+        )
+        documents, ids = start.documents, start.ids
+        for data, count, ends, position in found:
+            if not is_text:
+                resume = ResumePoint(records=position, documents=position)
+            elif self.documents.lines:
+                resume = ResumePoint(position, documents=documents)
+            else:
+                resume = ResumePoint(position, ids=ids)
+            yield Chunk(data, count, ends, self.width, resume=resume)
+            documents += len(ends)
+            ids += count
 
 
 class ChunkStream:
