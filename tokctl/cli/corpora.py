@@ -44,8 +44,8 @@ def list_(context: typer.Context, json: options.FactsJson = False) -> None:
     if json:
         _write_json(world, [_facts(corpus) for corpus in corpora])
     elif world.stdout_is_terminal:
-        from tokctl.render.summary import show_corpora
         from tokctl.render.terminal import console
+        from tokctl.render.training import show_corpora
 
         shown = io.TextIOWrapper(world.stdout, encoding="utf-8", write_through=True)
         try:

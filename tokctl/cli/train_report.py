@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli.streams import text_or_bytes
@@ -13,6 +14,7 @@ from tokctl.cli.world import World
 
 if TYPE_CHECKING:
     from tokctl._native import Counts
+    from tokctl.render.training import TrainingStep
     from tokctl.tokenizer import Tokenizer
     from tokctl.training import Timing
 
@@ -27,27 +29,26 @@ def report(
     """What people read: the steps that they asked for, and the summary."""
     if world.quiet and counts is None:
         return
-    from tokctl.render import steps as shown_steps
-    from tokctl.render import summary
+    from tokctl.render import training
     from tokctl.render.terminal import console
 
     terminal = world.stderr_is_terminal
     to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)
     if counts is not None and tokenizer.recipe.traits.has_scores:
-        shown_steps.show_rounds(to, tokenizer.model.rounds[:steps])
+        training.show_rounds(to, tokenizer.model.rounds[:steps])
     elif counts is not None:
-        from tokctl.cli.steps import training_steps
-
         shown = training_steps(tokenizer, counts.items(), steps)
-        shown_steps.show_steps(to, shown, tokenizer.recipe.score)
+        training.show_steps(to, shown, tokenizer.recipe.score)
     if not world.quiet:
-        summary.show_training(to, tokenizer, timing.seconds, verbose=world.verbose)
+        training.show_training(
+            to, tokenizer.model, tokenizer.tokens, timing.seconds, verbose=world.verbose
+        )
 
 
 def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
     """The facts of `--json`; of a Unigram training, its rounds are among them."""
     record = tokenizer.model.training
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "path": text_or_bytes(os.fsencode(path)),
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size": tokenizer.vocab_size,
@@ -57,8 +58,8 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
     }
     if tokenizer.model.rounds:
         rounds = [one._asdict() for one in tokenizer.model.rounds]
-        told["rounds"] = [{k: v for k, v in one.items() if k != "examples"} for one in rounds]
-    return told
+        found["rounds"] = [{k: v for k, v in one.items() if k != "examples"} for one in rounds]
+    return found
 
 
 def list_presets(world: World, *, json: bool) -> None:
@@ -81,3 +82,55 @@ def list_presets(world: World, *, json: bool) -> None:
             columns = shutil.get_terminal_size().columns
             line = textwrap.fill(line, max(columns, width + 20), subsequent_indent=" " * width)
         world.stdout.write(f"{line}\n".encode())
+
+
+#: Pre-tokens of one corpus state that are shown.
+_WORDS = 20
+
+
+def training_steps(
+    tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]], steps: int
+) -> Iterator[TrainingStep]:
+    """The corpus state before the first merge, and behind each of the first `steps` merges.
+
+    Args:
+        counts: the pre-tokens with their counts, in first-seen order.
+
+    Of a small corpus every pre-token is there, in the order that the tie rule scans; of a
+    large one, those that the step has changed.
+    """
+    from tokctl.render.training import StepWord, TrainingStep
+    from tokctl.tokenizer import Tokenizer
+
+    steps = min(steps, len(tokenizer.merges))
+    # The merges in the order learned, whatever way the model encodes later.
+    recipe = replace(tokenizer.recipe, segmentation="replay", max_input_chars=None)
+    replay = Tokenizer(replace(tokenizer.model, recipe=recipe)).encoder.replay
+    names = tokenizer.tokens
+    changed_at: dict[int, list[int]] = {}
+    for number, (word, _) in enumerate(counts):
+        for rank in dict.fromkeys(replay(word, steps)[2]):
+            changed_at.setdefault(rank + 1, []).append(number)
+    order = list(range(len(counts)))
+    for step in range(steps + 1):
+        rewritten = changed_at.get(step, [])
+        changed = set(rewritten)
+        if changed and recipe.tie_break == "rewritten-last":
+            rewritten = [word for word in order if word in changed]
+            order = [*(word for word in order if word not in changed), *rewritten]
+        shown = order if step == 0 or len(counts) <= _WORDS else rewritten
+        merge = tokenizer.merges[step - 1] if step else None
+        yield TrainingStep(
+            number=step,
+            merge=merge,
+            names=tuple(names[id_] for id_ in merge[:3]) if merge else (),
+            words=[
+                StepWord(
+                    count=counts[number][1],
+                    tokens=[names[id_] for id_ in replay(counts[number][0], step)[0]],
+                    changed=number in changed,
+                )
+                for number in shown[:_WORDS]
+            ],
+            more=max(0, len(shown) - _WORDS),
+        )

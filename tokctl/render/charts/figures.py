@@ -13,7 +13,7 @@ from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
 from tokctl.render.charts import COMPARE, INSPECT, marks
 from tokctl.render.charts.drawing import Drawing, Look, label, labels
-from tokctl.render.charts.marks import Bar, Point
+from tokctl.render.charts.marks import BarMark, Point
 from tokctl.wording import percent, plural
 
 #: Texts that a chart shows one by one: the first ones.
@@ -384,7 +384,8 @@ def vocabulary_lengths(unit: str, lengths: Mapping[int, int]) -> Drawing:
 
     def draw(width: int, look: Look) -> Any:
         drawn = [
-            Bar(name, count, f"{count:,} tokens of {name} {unit}") for name, count in found.items()
+            BarMark(name, count, f"{count:,} tokens of {name} {unit}")
+            for name, count in found.items()
         ]
         return marks.columns(drawn, f"length in {unit}", "tokens", width=width, look=look)
 
@@ -401,7 +402,7 @@ def vocabulary_lengths(unit: str, lengths: Mapping[int, int]) -> Drawing:
 def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
     """Tokens by several ways to tell them apart: the names of the ways, and the counts."""
     found = [
-        Bar(label(name), count, f"{label(name)}: {count:,} tokens", group)
+        BarMark(label(name), count, f"{label(name)}: {count:,} tokens", group)
         for group, counts in groups.items()
         for name, count in counts.items()
     ]

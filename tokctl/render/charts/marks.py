@@ -28,7 +28,7 @@ class Point(NamedTuple):
     tip: str
 
 
-class Bar(NamedTuple):
+class BarMark(NamedTuple):
     """One bar; bars of a group stand together under its name."""
 
     label: str
@@ -97,7 +97,7 @@ def rows(
 
 
 def bars(
-    found: Sequence[Bar], title: str, *, width: int, look: Look, labels: str | None = None
+    found: Sequence[BarMark], title: str, *, width: int, look: Look, labels: str | None = None
 ) -> Any:
     """Horizontal bars with their numbers behind them, group by group. `labels` is the title of
     the axis with the bars' names."""
@@ -132,7 +132,7 @@ def bars(
     return configured(chart, look, grouped)
 
 
-def columns(found: Sequence[Bar], x_title: str, y_title: str, *, width: int, look: Look) -> Any:
+def columns(found: Sequence[BarMark], x_title: str, y_title: str, *, width: int, look: Look) -> Any:
     """Upright bars in the order given, for what is counted by length."""
     values = [{"x": bar.label, "y": bar.number, "tip": bar.tip} for bar in found]
     x = alt.X(

@@ -24,9 +24,18 @@ from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
 from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
-from tokctl.render import compare as rows
 from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
+from tokctl.render.compare import (
+    MOST_TEXTS,
+    difference_words,
+    headline,
+    interval_words,
+    metric_named,
+    notes,
+    ratio_words,
+    speed_words,
+)
 from tokctl.render.inspect.model import check_rows, summary_facts
 from tokctl.render.visible import drawn, visible
 from tokctl.wording import times
@@ -79,14 +88,14 @@ def compare_page(
     return _rendered(
         "compare.html.j2",
         title="Tokenizers compared",
-        headline=prose(rows.headline(comparison)),
+        headline=prose(headline(comparison)),
         findings=comparison.findings,
         names=names,
         baseline=comparison.baseline,
         models=comparison.models,
         speeds=_speeds(comparison),
         metrics=metric_rows(comparison),
-        notes=rows.notes(comparison),
+        notes=notes(comparison),
         samples=sample_rows(comparison, decks),
         words=_words(comparison, decks),
         stories=_stories(comparison, decks),
@@ -108,8 +117,8 @@ def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]
         for model in comparison.models:
             change, verdict = "", ""
             if model.name != comparison.baseline:
-                change, verdict = _change(rows.difference_words(comparison, model, metric))
-            interval = rows.interval_words(model, metric)
+                change, verdict = _change(difference_words(comparison, model, metric))
+            interval = interval_words(model, metric)
             cells.append(
                 MetricCell(
                     metric.written(model.total.figures[metric.name]),
@@ -183,8 +192,7 @@ def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
     """Encoding and decoding in MB/s; empty where nothing was measured."""
     found = [model.speed for model in comparison.models if model.speed]
     return [
-        (rows.speed_words(speed.encode_mb_per_s), rows.speed_words(speed.decode_mb_per_s))
-        for speed in found
+        (speed_words(speed.encode_mb_per_s), speed_words(speed.decode_mb_per_s)) for speed in found
     ]
 
 
@@ -192,14 +200,14 @@ def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
     """Bytes per token, text by text, of the first texts; nothing for a single text."""
     if len(comparison.texts) < 2:
         return []
-    metric = rows.metric_named("bytes_per_token")
+    metric = metric_named("bytes_per_token")
     return [
         (
             text.name,
             f"{text.bytes:,}",
             [metric.written(m.texts[n].figures[metric.name]) for m in comparison.models],
         )
-        for n, text in enumerate(comparison.texts[: rows.MOST_TEXTS])
+        for n, text in enumerate(comparison.texts[:MOST_TEXTS])
     ]
 
 
@@ -220,7 +228,7 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
             entry.name,
             entry.lines,
             [
-                [(rows.ratio_words(one[key]), label) for key, label in _COSTS.items()]
+                [(ratio_words(one[key]), label) for key, label in _COSTS.items()]
                 for one in entry.figures
             ],
         )
@@ -284,7 +292,7 @@ def inspect_page(
         samples=sample_rows(texts, [deck]) if texts else [],
         # Relative to itself it is 1.
         metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
-        notes=rows.notes(texts) if texts else [],
+        notes=notes(texts) if texts else [],
         names=names,
         baseline=texts.baseline if texts else "",
         frequent=_frequent(deck, cards),

@@ -1,22 +1,18 @@
-"""What `train` and `corpora` show to people."""
+"""What `train` and `corpora` show to people: steps, the summary of a training, the named texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokctl.model import Merge, Round, TrainingRecord
+from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.render.visible import visible
 from tokctl.sources.corpora import Corpus
-
-if TYPE_CHECKING:
-    from tokctl.model import Recipe
-    from tokctl.tokenizer import Tokenizer
 
 #: Merges, or pieces, at either end of the list that are shown.
 _ENDS = 5
@@ -32,14 +28,24 @@ _LABEL = 12
 
 
 def show_training(
-    console: Console, tokenizer: Tokenizer, seconds: Mapping[str, float], *, verbose: bool = False
+    console: Console,
+    model: FilledRecipe,
+    tokens: Sequence[str],
+    seconds: Mapping[str, float],
+    *,
+    verbose: bool = False,
 ) -> None:
-    """The summary of a training: what was read, what came of it, and how long it took."""
-    record = tokenizer.model.training
+    """The summary of a training: what was read, what came of it, and how long it took.
+
+    Args:
+        tokens: of the model, as they are spelled.
+        seconds: of each phase.
+    """
+    record = model.training
     if record is None:
         return
-    recipe = tokenizer.recipe
-    special = len(tokenizer.special_ids)
+    recipe = model.recipe
+    special = len(model.special_ids)
     documents = "document" if record.documents == 1 else "documents"
     rows = [("read", f"{record.documents:,} {documents}, {record.bytes:,} bytes")]
     if verbose:
@@ -48,23 +54,23 @@ def show_training(
     rows.append(("pre-tokens", f"{record.pre_tokens:,} ({record.distinct_pre_tokens:,} distinct)"))
     if record.alphabet_size:  # of words there is none
         rows.append(("alphabet", f"{record.alphabet_size:,}"))
-    vocabulary = f"{tokenizer.vocab_size:,}" + (f" ({special} special)" if special else "")
+    vocabulary = f"{len(model.tokens):,}" + (f" ({special} special)" if special else "")
     if record.extended:
         vocabulary += f", {record.extended:,} of them from the model that was extended"
     size = ("vocabulary", vocabulary)
     if recipe.traits.has_scores:
-        rows += [*_round_rows(tokenizer.model.rounds), size, *_piece_rows(tokenizer)]
+        rows += [*_round_rows(model.rounds), size, *_piece_rows(model, tokens)]
     elif recipe.traits.by_frequency:
-        rows += [size, *_frequency_rows(tokenizer)]
+        rows += [size, *_frequency_rows(model, tokens)]
     else:
-        rows += [("merges", f"{len(tokenizer.merges):,}"), size, *_merge_rows(tokenizer)]
+        rows += [("merges", f"{len(model.merges):,}"), size, *_merge_rows(model.merges, tokens)]
     merges = recipe.traits.learns_merges
     spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
     for label, text in rows:
         _print_row(console, label, _visible_line(text))
     if record.exhausted:
-        why = _why_stopped(tokenizer, record)
+        why = _why_stopped(model, record)
         console.print(Text(why, style="yellow"), soft_wrap=True)
 
 
@@ -78,14 +84,13 @@ def _recipe_line(recipe: Recipe) -> str:
     return f"{recipe.name}: {', '.join(facts)}"
 
 
-def _merge_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
-    merges = tokenizer.merges
+def _merge_rows(merges: Sequence[Merge], tokens: Sequence[str]) -> list[tuple[str, str]]:
     if len(merges) > 2 * _ENDS:
         return [
-            ("first", _merge_list(tokenizer, merges[:_ENDS])),
-            ("last", _merge_list(tokenizer, merges[-_ENDS:])),
+            ("first", _merge_list(tokens, merges[:_ENDS])),
+            ("last", _merge_list(tokens, merges[-_ENDS:])),
         ]
-    return [("all merges", _merge_list(tokenizer, merges))] if merges else []
+    return [("all merges", _merge_list(tokens, merges))] if merges else []
 
 
 def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
@@ -103,10 +108,10 @@ def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
     ]
 
 
-def _piece_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """The pieces with the highest scores and with the lowest; they have ids in this order."""
-    apart = tokenizer.model.apart
-    tokens, scores = tokenizer.tokens, tokenizer.model.scores
+    apart = model.apart
+    scores = model.scores
     # Special tokens, and bytes to fall back to, have no score.
     ids = [id_ for id_ in range(len(tokens)) if id_ not in apart and scores[id_] < 0]
     shown = [f"{visible(tokens[id_])}{_HELD}{scores[id_]:.2f}" for id_ in ids]
@@ -115,15 +120,15 @@ def _piece_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
     return [("all pieces", ", ".join(shown))] if shown else []
 
 
-def _frequency_rows(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+def _frequency_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """The tokens that came most often. (Ids of an extended model are not in this order.)"""
-    counts = tokenizer.model.counts
+    counts = model.counts
     if not counts:
         return []
-    apart = tokenizer.model.apart
+    apart = model.apart
     ids = [id_ for id_ in range(len(counts)) if id_ not in apart]
     ids = sorted(ids, key=lambda id_: -counts[id_])[: 2 * _ENDS]
-    shown = ", ".join(f"{visible(tokenizer.tokens[id_])}{_HELD}{counts[id_]:,}" for id_ in ids)
+    shown = ", ".join(f"{visible(tokens[id_])}{_HELD}{counts[id_]:,}" for id_ in ids)
     return [("frequent", shown)] if shown else []
 
 
@@ -155,18 +160,17 @@ def _visible_line(text: str) -> str:
     return "".join(char if char in kept else visible(char) for char in text)
 
 
-def _merge_list(tokenizer: Tokenizer, merges: Sequence[Merge]) -> str:
-    tokens = tokenizer.tokens
+def _merge_list(tokens: Sequence[str], merges: Sequence[Merge]) -> str:
     return ", ".join(
         f"{visible(tokens[merge.left])}{_HELD}{visible(tokens[merge.right])}" for merge in merges
     )
 
 
-def _why_stopped(tokenizer: Tokenizer, record: TrainingRecord) -> str:
-    traits = tokenizer.recipe.traits
+def _why_stopped(model: FilledRecipe, record: TrainingRecord) -> str:
+    traits = model.recipe.traits
     limits = []
     least, longest = record.min_frequency, record.max_token_length
-    stopped = f"stopped at {tokenizer.vocab_size:,} of {record.vocab_size:,}: "
+    stopped = f"stopped at {len(model.tokens):,} of {record.vocab_size:,}: "
     if traits.has_scores:
         return f"{stopped}the text has no more pieces that are of use"
     if least > 1:
@@ -192,3 +196,81 @@ def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:
         here = "yes" if corpus.path else "fetch"
         table.add_row(corpus.name, f"{corpus.bytes:,}", here, f"{corpus.title} ({corpus.licence})")
     console.print(table)
+
+
+#: Dropped pieces of one round that are shown.
+_DROPPED = 5
+
+
+def show_rounds(console: Console, rounds: Sequence[Round]) -> None:
+    """Rounds of a Unigram training: what was left, and what was dropped first."""
+    for number, found in enumerate(rounds, 1):
+        title = f"round {number}: {found.pieces:,} pieces, {found.objective:.4f} nats per pre-token"
+        console.print(Text(title, style="bold cyan"), soft_wrap=True)
+        facts = f"expected tokens {found.tokens:,}; unused {found.unused:,}"
+        console.print(Text(f"  {facts}; dropped {found.dropped:,}"), soft_wrap=True)
+        shown = [
+            visible(piece) if loss is None else f"{visible(piece)} ({loss:.3g})"
+            for piece, loss in found.examples[:_DROPPED]
+        ]
+        if shown:
+            what = "dropped" if found.examples[0][1] is None else "dropped with the highest loss"
+            console.print(Text(f"  {what}: {', '.join(shown)}"), soft_wrap=True)
+    console.print()
+
+
+@dataclass(frozen=True)
+class StepWord:
+    """One pre-token of a corpus state: its count, its tokens, whether the step changed it."""
+
+    count: int
+    tokens: list[str]
+    changed: bool
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """The corpus state behind one merge.
+
+    Attributes:
+        number: from 1; 0 is the state before the first merge.
+        merge: what was merged, and `names` its left, right and new token; None and empty
+            for step 0.
+        words: those to show; `more` is how many are left out.
+    """
+
+    number: int
+    merge: Merge | None
+    names: tuple[str, ...]
+    words: list[StepWord]
+    more: int
+
+
+def show_steps(console: Console, steps: Iterable[TrainingStep], score: str) -> None:
+    """Corpus states, step by step; a word that the step has changed is marked with `*`."""
+    for step in steps:
+        console.print(Text(_step_title(step, score), style="bold cyan"), soft_wrap=True)
+        width = max((len(f"{word.count:,}") for word in step.words), default=0)
+        for word in step.words:
+            names = " ".join(map(visible, word.tokens))
+            mark, style = ("*", "bold") if word.changed else (" ", "")
+            line = Text(f"  {word.count:>{width},} {mark} {names}", style=style)
+            console.print(line, soft_wrap=True)
+        if step.more:
+            more = "more changed" if step.number else "more"
+            console.print(Text(f"  … and {step.more:,} {more}", style="dim"))
+    console.print()
+
+
+def _step_title(step: TrainingStep, score: str) -> str:
+    if step.merge is None:
+        return "before the first merge"
+    left, right, token = map(visible, step.names)
+    return f"step {step.number}: {left} + {right} → {token}  ({_why(score, step.merge)})"
+
+
+def _why(score: str, merge: Merge) -> str:
+    if score == "count":
+        return f"count {merge.count:,}"
+    value = merge.count / (merge.left_count * merge.right_count)
+    return f"score {merge.count:,} / ({merge.left_count:,} * {merge.right_count:,}) = {value:.4g}"
