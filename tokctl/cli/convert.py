@@ -338,7 +338,7 @@ def _has_no_template(path: Path) -> bool:
     try:
         return not Tokenizer.load(path).recipe.post_processors
     except TokctlError:
-        return False  # which is found out again, and told
+        return False  # the same error comes again, where it is reported
 
 
 def _verify(

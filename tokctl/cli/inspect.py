@@ -93,9 +93,9 @@ def inspect(
     the longest tokens, the first and last merges, and checks."""
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
-    asked = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
-    asked |= {"--word": word, "--token": token}
-    questions = [name for name, value in asked.items() if value is not None]
+    answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
+    answers |= {"--word": word, "--token": token}
+    questions = [name for name, value in answers.items() if value is not None]
     questions += ["--use"] * use + ["--rounds"] * rounds + ["--recipe"] * recipe
     questions += ["--check"] * check + ["--watch"] * watch
     if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
@@ -274,30 +274,30 @@ def _name(world: World, path: str | None) -> str:
     return path or world.environ["TOKCTL_MODEL"]
 
 
-def _merges(tokenizer: "Tokenizer", asked: str, token: str | None, limit: int | None) -> "Answer":
+def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.render.inspect.training import merges as merges_answer
 
-    first, last = _steps(asked, len(tokenizer.merges))
+    first, last = _steps(steps, len(tokenizer.merges))
     if token is not None:
         records, wanted = merges_of(tokenizer, token, first, last)
     else:
         records, wanted = merge_records(tokenizer, first, last), None
     if last is not None and last < first:
         raise TokctlError(
-            f"--merges {asked} is empty: step {last} comes before step {first}",
+            f"--merges {steps} is empty: step {last} comes before step {first}",
             f"give the earlier step first: --merges {last}:{first}",
         )
     return merges_answer(records, len(tokenizer.merges), wanted, limit)
 
 
-def _steps(asked: str, total: int) -> tuple[int, int | None]:
+def _steps(steps: str, total: int) -> tuple[int, int | None]:
     """The first and last step of `--merges`; None goes on to the end."""
-    if last := re.fullmatch(r"-(\d{1,18}):", asked, re.ASCII):
+    if last := re.fullmatch(r"-(\d{1,18}):", steps, re.ASCII):
         return max(1, total + 1 - int(last[1])), None
-    found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", asked, re.ASCII)
-    if not found or not asked:
-        raise TokctlError(f"--merges can't be {asked!r}", "give steps as A:B, A:, :B, N or -N:")
+    found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", steps, re.ASCII)
+    if not found or not steps:
+        raise TokctlError(f"--merges can't be {steps!r}", "give steps as A:B, A:, :B, N or -N:")
     first = int(found[1] or 1)
     if not found[2]:
         return first, first

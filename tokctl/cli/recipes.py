@@ -56,10 +56,10 @@ def recipe_of(
     Args:
         extended: that of the model which the training goes on from: what is not chosen
             for is as there.
-        note: hears which defaults do not fit what was asked for, and are left out.
+        note: is called with each default that does not fit the options, and is left out.
 
     Raises:
-        TokctlError: what is asked for does not exist, or does not go together.
+        TokctlError: an option names what does not exist, or options do not go together.
     """
     _check_texts(chosen)
     base = _base(chosen, extended)

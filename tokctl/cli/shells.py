@@ -1,4 +1,4 @@
-"""What shells are told of the command line: completions for bash, zsh and fish, and manual pages.
+"""The command line for shells: completions for bash, zsh and fish, and manual pages.
 
 All of it is made from the tree of commands that the help is made from, by
 
