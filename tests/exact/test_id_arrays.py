@@ -203,9 +203,10 @@ def test_texts_as_str_and_as_bytes(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", [5, None, bytearray(b"a"), ["a"]], ids=repr)
 def test_what_is_no_text(text: Any) -> None:
+    one = [[text]] if isinstance(text, list) else [text]  # a list is many texts
     for work in (byte_level().encode_ids, byte_level().encode_array):
         with pytest.raises(TypeError, match="a text is str or bytes, not"):
-            work(text)
+            work(*one)
     with pytest.raises(TypeError, match="a text is str or bytes, not"):
         byte_level().encode_ids(["a", text])
 

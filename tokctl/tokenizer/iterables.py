@@ -29,7 +29,7 @@ STEP = 64
 
 
 @dataclass(frozen=True)
-class Batches:
+class BatchEncoder:
     """How the texts of a batch are encoded; see `Tokenizer.encode_ids`."""
 
     tokenizer: Tokenizer
@@ -59,16 +59,16 @@ class Batches:
         return ids, array("q", offsets)
 
 
-def lists(texts: Iterable[str | bytes], most: int, batches: Batches) -> Iterator[list[int]]:
+def lists(texts: Iterable[str | bytes], most: int, encoder: BatchEncoder) -> Iterator[list[int]]:
     """The ids of each text; what goes wrong is raised in its place."""
     first = 0
     for batch, error in gathered(texts, most):
         try:
-            done = batches.lists(batch, first)
+            done = encoder.lists(batch, first)
         except (TokctlError, TypeError):
             # One of them can't be encoded; those before it can.
             for number, text in enumerate(batch, first):
-                yield from batches.lists([text], number)
+                yield from encoder.lists([text], number)
             raise
         yield from done
         first += len(batch)
@@ -77,17 +77,17 @@ def lists(texts: Iterable[str | bytes], most: int, batches: Batches) -> Iterator
 
 
 def arrays(
-    texts: Iterable[str | bytes], most: int, batches: Batches
+    texts: Iterable[str | bytes], most: int, encoder: BatchEncoder
 ) -> Iterator[tuple[IdArray, array[int]]]:
     """The ids of some texts at a time."""
     first = 0
     for batch, error in gathered(texts, most):
         try:
-            done = batches.arrays(batch, first)
+            done = encoder.arrays(batch, first)
         except (TokctlError, TypeError):
-            bad = _first_bad(batches, batch, first)
+            bad = _first_bad(encoder, batch, first)
             if bad > 0:
-                yield batches.arrays(batch[:bad], first)
+                yield encoder.arrays(batch[:bad], first)
             raise
         if batch:
             yield done
@@ -96,11 +96,11 @@ def arrays(
             raise error
 
 
-def _first_bad(batches: Batches, batch: list[str | bytes], first: int) -> int:
+def _first_bad(encoder: BatchEncoder, batch: list[str | bytes], first: int) -> int:
     """The place of the first text that can't be encoded."""
     for place, text in enumerate(batch):
         try:
-            batches.arrays([text], first + place)
+            encoder.arrays([text], first + place)
         except (TokctlError, TypeError):
             return place
     return len(batch)

@@ -592,8 +592,8 @@ class Tokenizer:
                 return self._finished(batch, add_special, truncation, padding)
 
             finish([[]])  # what can't be asked for is an error now
-        batches = iterables.Batches(self, threads, self.special_matcher(special), finish)
-        return iterables.lists(texts, most, batches)
+        encoder = iterables.BatchEncoder(self, threads, self.special_matcher(special), finish)
+        return iterables.lists(texts, most, encoder)
 
     def encode_iter_array(
         self,
@@ -609,8 +609,8 @@ class Tokenizer:
 
         texts = _batch(texts, threads)
         most = iterables.most_ahead(batch_size, threads)
-        batches = iterables.Batches(self, threads, self.special_matcher(special))
-        return iterables.arrays(texts, most, batches)
+        encoder = iterables.BatchEncoder(self, threads, self.special_matcher(special))
+        return iterables.arrays(texts, most, encoder)
 
     def encode_file(
         self,
