@@ -269,7 +269,7 @@ impl<'s> SentenceLookup<'s> {
         }
     }
 
-    /// What is known of a word whose ids depend on a sum.
+    /// The entry of a word whose ids depend on a sum.
     fn known(&self, word: &[u8]) -> Option<CachedWord> {
         self.sum.as_ref()?.sentence.as_ref()?.knows(word)
     }

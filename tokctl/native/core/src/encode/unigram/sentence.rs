@@ -40,11 +40,11 @@ impl Unigram {
         unknown_id: u32,
     ) -> bool {
         let mut mark = false;
-        let apart = pieces.all(|(text, id)| {
+        let independent = pieces.all(|(text, id)| {
             mark |= text == MARK;
             id != unknown_id && WordStarts::of(text).next().is_none()
         });
-        apart && mark
+        independent && mark
     }
 
     /// Can sentences be taken word by word?
@@ -113,7 +113,7 @@ impl Sentence<'_> {
         self.known_word(found, word, spaced, emit)
     }
 
-    /// The same of a word of which this is known.
+    /// The same of a word whose entry was found.
     #[inline]
     pub(crate) fn known_word(
         &mut self,
@@ -147,7 +147,7 @@ impl Sentence<'_> {
     }
 
     /// Appends the ids of a word, with U+0020 for each `▁`, if they are the same behind any sum,
-    /// and tell the scores; see [`Self::add`]. It doesn't count as one of the sentence yet. Not
+    /// and their scores follow from them; see [`Self::add`]. It doesn't count as one of the sentence yet. Not
     /// for a word that [`Self::knows`].
     pub fn anywhere(&mut self, word: &[u8], out: &mut Vec<u32>) -> bool {
         let model = self.model;
@@ -172,7 +172,7 @@ impl Sentence<'_> {
         true
     }
 
-    /// Was a word here before? Then its ids do not go [`Self::anywhere`].
+    /// The entry of a word that was here before; its ids do not go [`Self::anywhere`].
     pub(crate) fn knows(&self, word: &[u8]) -> Option<CachedWord> {
         match word.len() {
             ..=LONGEST => self.state.known.get(word),
@@ -282,12 +282,11 @@ impl SentenceState {
     }
 }
 
-/// An id above this has no score here; no vocabulary has as many.
+/// An id above this has no score here. No vocabulary is so large.
 const MAX_IDS: usize = 1 << 24;
 
 /// By id, what it adds to a sum: the score of its piece, or the unknown one's for the first of a
-/// character's bytes. Different pieces may have the same
-/// id: see [`Self::match_scores`].
+/// character's bytes. Different pieces may have the same id: see [`Self::match_scores`].
 pub(crate) struct IdScores(Vec<f32>);
 
 impl IdScores {
@@ -320,7 +319,7 @@ impl IdScores {
         self.0.get(id as usize).copied().unwrap_or(0.0)
     }
 
-    /// Are these scores, in this order, what the segments tell? (One of 0 adds nothing.)
+    /// Are these the scores of the segments' ids, in this order? (One of 0 adds nothing.)
     pub(crate) fn match_scores(&self, segments: &[Segment], scores: &[f64]) -> bool {
         let id_scores = segments.iter().map(|segment| self.score(segment.id));
         let scores = scores.iter().map(|&score| score as f32);

@@ -142,7 +142,7 @@ fn pieces_over_two_words_forbid_it() {
 }
 
 #[test]
-fn ids_tell_their_scores_or_it_is_noticed() {
+fn scores_follow_from_ids_or_it_is_noticed() {
     let mut bytes = [0u32; 256];
     (10..).zip(&mut bytes).for_each(|(id, byte)| *byte = id);
     let id_scores = IdScores::new([(1, -1.5), (2, -2.0)].into_iter(), (0, -9.0), Some(&bytes));
