@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, Family
+from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS, PartFamily
 from tokctl.model.presets import PRESETS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
@@ -53,7 +53,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def section(title: str, family: Family) -> str:
+def section(title: str, family: PartFamily) -> str:
     rows = [f"## {title}", "| kind | what it does | options |", "|---|---|---|"]
     for name, kind in family.kinds.items():
         options = []

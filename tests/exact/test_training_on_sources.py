@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -114,7 +113,7 @@ def test_the_digest_is_that_of_the_texts() -> None:
 
 def test_text_that_is_not_utf8_is_named_by_its_row() -> None:
     def trained(errors: str, given_texts: list[bytes], times: list[int] | None = None) -> Any:
-        source = replace(records("table", given_texts, times, 2), unit="row")
+        source = records("table", given_texts, times, 2)._replace(unit="row")
         return training.count([source], BPE_CHARACTERS, Options(vocab_size=9, errors=errors))
 
     with pytest.raises(TokctlError, match=r"table: row 3: line 1, byte 1 is not UTF-8"):
@@ -138,7 +137,7 @@ def test_progress_goes_by_what_lies_on_disk() -> None:
                 yield b"some words " * 10 if kind == "document" else Batch([b"a b", b"c"])
 
         if kind == "document":
-            return replace(document("d", b""), blocks=blocks, tell=tell, size=size)
+            return document("d", b"")._replace(blocks=blocks, tell=tell, size=size)
         return Records("r", size, blocks, tell)
 
     seen: list[tuple[str, int, int | None]] = []

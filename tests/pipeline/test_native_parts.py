@@ -17,8 +17,8 @@ from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
     PRE_TOKENIZERS,
-    Family,
     Part,
+    PartFamily,
     PartOption,
     is_lossless,
     native_parts,
@@ -68,7 +68,7 @@ def odd(option: PartOption) -> list[Any]:
     return {str: ODD_TEXTS, bool: [True, False], int: ODD_NUMBERS, tuple: ODD_LISTS}[option.type]
 
 
-def attempts(family: Family, kind: str) -> Iterator[dict[str, Any]]:
+def attempts(family: PartFamily, kind: str) -> Iterator[dict[str, Any]]:
     options = family.kinds[kind].options
     for values in product(*map(odd, options.values())):
         yield dict(zip(options, values, strict=True))
@@ -97,7 +97,7 @@ def tokenizer(field: str, part: Part) -> Tokenizer:
         for kind in family.kinds
     ],
 )
-def test_the_core_takes_what_a_recipe_takes(field: str, family: Family, kind: str) -> None:
+def test_the_core_takes_what_a_recipe_takes(field: str, family: PartFamily, kind: str) -> None:
     """Whatever the options: either the recipe says what is wrong, or all of it works."""
     taken = 0
     for options in attempts(family, kind):
@@ -124,7 +124,7 @@ def test_the_core_takes_what_a_recipe_takes(field: str, family: Family, kind: st
         (DECODERS, '{"kind": "strip", "content": "%s"}'),
     ],
 )
-def test_one_character(family: Family, text: str) -> None:
+def test_one_character(family: PartFamily, text: str) -> None:
     assert family.parse(text % "🙂")
     for wrong in ("", "ab", "e\u0301"):
         with pytest.raises(TokctlError, match=f"can't be '{wrong}'") as caught:

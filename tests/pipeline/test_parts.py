@@ -15,8 +15,8 @@ from tokctl.model.parts import (
     POST_PROCESSORS,
     PRE_TOKENIZERS,
     AddedToken,
-    Family,
     Part,
+    PartFamily,
 )
 from tokctl.model.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM, WORDPIECE
 
@@ -30,7 +30,7 @@ TEXTS = {
 }
 
 
-def variants(family: Family) -> list[Part]:
+def variants(family: PartFamily) -> list[Part]:
     """Every kind with each of some values for each of its options."""
     found = []
     for name, kind in family.kinds.items():
@@ -44,7 +44,7 @@ def variants(family: Family) -> list[Part]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_text_and_json_forms_come_back(family: Family) -> None:
+def test_text_and_json_forms_come_back(family: PartFamily) -> None:
     for part in variants(family):
         assert family.parse(str(part)) == part
         assert family.from_dict(part.to_dict()) == part
@@ -63,7 +63,7 @@ def test_text_and_json_forms_come_back(family: Family) -> None:
         (PRE_TOKENIZERS, "", []),
     ],
 )
-def test_lists(family: Family, text: str, parts: list[str]) -> None:
+def test_lists(family: PartFamily, text: str, parts: list[str]) -> None:
     assert [str(part) for part in family.parse_list(text)] == parts
 
 
@@ -86,7 +86,7 @@ def test_lists(family: Family, text: str, parts: list[str]) -> None:
         (DECODERS, "[]", "no decoder is called '[]'", "choose one of"),
     ],
 )
-def test_what_is_refused(family: Family, text: str, message: str, hint: str | None) -> None:
+def test_what_is_refused(family: PartFamily, text: str, message: str, hint: str | None) -> None:
     with pytest.raises(TokctlError) as caught:
         family.parse(text)
     assert message in caught.value.message

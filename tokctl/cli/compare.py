@@ -306,7 +306,7 @@ def open_texts(
     world.say(f"no text is named: taking the bundled sample, {sample.name}")
     # Where it is installed is nobody's business.
     return OpenedTexts(
-        [replace(text, name=sample.name) for text in sources.documents([sample])], {}
+        [text._replace(name=sample.name) for text in sources.documents([sample])], {}
     )
 
 

@@ -421,10 +421,10 @@ def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source
     for source in flat(sources):
         if isinstance(source, Records):
             batches = list(source.batches())
-            read.append(replace(source, batches=lambda batches=batches: iter(batches)))  # type: ignore[misc]
+            read.append(source._replace(batches=lambda batches=batches: iter(batches)))  # type: ignore[misc]
         else:
             blocks = list(source.blocks())
-            read.append(replace(source, blocks=lambda blocks=blocks: iter(blocks)))  # type: ignore[misc]
+            read.append(source._replace(blocks=lambda blocks=blocks: iter(blocks)))  # type: ignore[misc]
     for source in flat(read):
         for _ in rows.written(source):
             pass

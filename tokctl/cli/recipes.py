@@ -19,7 +19,7 @@ from tokctl.model.parts import (
 
 if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe
-    from tokctl.model.parts import Family, Part
+    from tokctl.model.parts import Part, PartFamily
 
 #: As the option calls them, and as a recipe does.
 _SEGMENTATIONS = {"longest-match": "longest-match", "merges": "replay"}
@@ -287,7 +287,7 @@ def _part_changes(
     return found
 
 
-def _parts(family: Family, option: str, given: Sequence[str]) -> tuple[Part, ...]:
+def _parts(family: PartFamily, option: str, given: Sequence[str]) -> tuple[Part, ...]:
     parts: list[Part] = []
     for text in given:
         if not text.strip():

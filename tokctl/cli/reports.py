@@ -171,7 +171,6 @@ def write_model(
     errors: str,
 ) -> None:
     """The page or the chart of a model; with texts, of the model on these."""
-    from dataclasses import replace
 
     from tokctl.analysis.comparison import compare
     from tokctl.analysis.explain import summarize
@@ -182,7 +181,7 @@ def write_model(
     curves = model_curves(tokenizer)
     measured, use = None, None
     if texts is not None:
-        texts = [replace(text, name=visible(text.name)) for text in texts]
+        texts = [text._replace(name=visible(text.name)) for text in texts]
         measured = compare([(visible(name), tokenizer)], texts, errors=errors)
         use = use_curves(tokenizer, measured.models[0].total.counts.id_counts)
     if report.html is not None:

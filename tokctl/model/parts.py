@@ -1,19 +1,21 @@
-"""A step of a pipeline as plain data: a kind and its options."""
+"""The parts that a recipe is made of, as plain data: normalizers, pre-tokenizers, decoders,
+post-processors and added tokens; what each kind is and what it takes.
+
+The native core does what they say; `tokctl.formats` translates them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 
-# Every command imports this module, and `dataclass` compiles the methods of a class when it
-# is imported: half a millisecond each. So these classes are written out.
 
-
-class PartOption:
+class PartOption(NamedTuple):
     """One option of a kind of part.
 
     type: `str`, `bool`, `int`, or `tuple` for a list of texts.
@@ -24,23 +26,12 @@ class PartOption:
     one_character: the text is one character, neither more nor less, for `str`.
     """
 
-    __slots__ = ("choices", "default", "least", "may_be_empty", "one_character", "type")
-
-    def __init__(
-        self,
-        type: type,  # noqa: A002 (what the attribute is called)
-        default: Any = None,
-        choices: tuple[str, ...] = (),
-        least: int = 0,
-        may_be_empty: bool = True,
-        one_character: bool = False,
-    ) -> None:
-        self.type = type
-        self.default: Any = default
-        self.choices: tuple[str, ...] = choices
-        self.least: int = least
-        self.may_be_empty: bool = may_be_empty
-        self.one_character: bool = one_character
+    type: type
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    may_be_empty: bool = True
+    one_character: bool = False
 
     def check(self, what: str, given: object) -> None:
         """TokctlError unless `given` is a value that the option can have."""
@@ -75,66 +66,30 @@ _TYPES = {
 }
 
 
-class Kind:
+class PartKind(NamedTuple):
     """A kind of part: what it does, in one line, and its options.
 
     main: the options that the text form `kind:VALUE` sets, with `separator` between two.
     """
 
-    __slots__ = ("about", "main", "options", "separator")
-
-    def __init__(
-        self,
-        about: str,
-        options: Mapping[str, PartOption] | None = None,
-        main: tuple[str, ...] = (),
-        separator: str = "=>",
-    ) -> None:
-        self.about: str = about
-        self.options: Mapping[str, PartOption] = options or {}
-        self.main: tuple[str, ...] = main
-        self.separator: str = separator
+    about: str
+    options: Mapping[str, PartOption] = {}
+    main: tuple[str, ...] = ()
+    separator: str = "=>"
 
 
+@dataclass(frozen=True)
 class Part:
     """One normalizer, pre-tokenizer, post-processor or decoder.
 
-    Made by `Family.part`, which checks it. `options` holds every option of the kind, in
+    Made by `PartFamily.part`, which checks it. `options` holds every option of the kind, in
     the kind's order; `part["name"]` is the value of one. It never changes, and two parts of
     the same kind with the same options are equal.
     """
 
-    __slots__ = ("family", "kind", "options")
-    family: Family
+    family: PartFamily = field(compare=False, repr=False)
     kind: str
-    options: tuple[tuple[str, Any], ...]
-
-    def __init__(
-        self, family: Family, kind: str, options: tuple[tuple[str, Any], ...] = ()
-    ) -> None:
-        object.__setattr__(self, "family", family)
-        object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "options", options)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a part never changes: {name} can't be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a part never changes: {name} can't be deleted")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Part, (self.family, self.kind, self.options)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Part):
-            return NotImplemented
-        return (self.kind, self.options) == (other.kind, other.options)
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.options))
-
-    def __repr__(self) -> str:
-        return f"Part(kind={self.kind!r}, options={self.options!r})"
+    options: tuple[tuple[str, Any], ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.options)[name]
@@ -177,23 +132,21 @@ def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class Family:
+class PartFamily:
     """All kinds of normalizers, say.
 
     name: what one of them is called in messages.
     aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
     """
 
-    __slots__ = ("aliases", "kinds", "name")
-
     def __init__(
         self,
         name: str,
-        kinds: Mapping[str, Kind],
+        kinds: Mapping[str, PartKind],
         aliases: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.name: str = name
-        self.kinds: Mapping[str, Kind] = kinds
+        self.kinds: Mapping[str, PartKind] = kinds
         self.aliases: Mapping[str, Mapping[str, Any]] = aliases or {}
 
     def part(self, kind: str, **options: Any) -> Part:
@@ -307,7 +260,7 @@ class Family:
         kind = self.kinds[name]
         return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
 
-    def steps(self, steps: Steps) -> tuple[Part, ...]:
+    def steps(self, steps: PartsLike) -> tuple[Part, ...]:
         """A sequence of parts from parts, text forms and descriptions; `none` is no step."""
         if isinstance(steps, (str, Part, Mapping)):
             steps = [steps]
@@ -325,7 +278,7 @@ class Family:
 
 
 #: What a sequence of parts can be given as.
-Steps = str | Part | Mapping[str, Any] | Sequence[str | Part | Mapping[str, Any]]
+PartsLike = str | Part | Mapping[str, Any] | Sequence[str | Part | Mapping[str, Any]]
 
 
 def text_of(parts: Iterable[Part]) -> str:
@@ -338,16 +291,16 @@ _FALSE = PartOption(bool, False)
 #: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
 _KEEP = {"keep": PartOption(tuple, ())}
 
-NORMALIZERS = Family(
+NORMALIZERS = PartFamily(
     "normalizer",
     {
-        "nfc": Kind("Unicode's canonical composition"),
-        "nfd": Kind("Unicode's canonical decomposition"),
-        "nfkc": Kind("Unicode's compatibility composition"),
-        "nfkd": Kind("Unicode's compatibility decomposition"),
-        "lowercase": Kind("lower case, character by character"),
-        "strip-accents": Kind("removes combining marks; put nfd before it"),
-        "bert": Kind(
+        "nfc": PartKind("Unicode's canonical composition"),
+        "nfd": PartKind("Unicode's canonical decomposition"),
+        "nfkc": PartKind("Unicode's compatibility composition"),
+        "nfkd": PartKind("Unicode's compatibility decomposition"),
+        "lowercase": PartKind("lower case, character by character"),
+        "strip-accents": PartKind("removes combining marks; put nfd before it"),
+        "bert": PartKind(
             "BERT's: controls removed, CJK characters set apart, accents removed, lower case",
             {
                 "clean_text": _TRUE,
@@ -356,26 +309,26 @@ NORMALIZERS = Family(
                 "lowercase": _TRUE,
             },
         ),
-        "nmt_nfkc": Kind("SentencePiece's default rules", _KEEP),
-        "nmt_nfkc_cf": Kind("SentencePiece's default rules, with case folding", _KEEP),
-        "nfkc_cf": Kind("SentencePiece's NFKC rules, with case folding", _KEEP),
-        "sp_nfkc": Kind("SentencePiece's NFKC rules", _KEEP),
-        "precompiled": Kind(
+        "nmt_nfkc": PartKind("SentencePiece's default rules", _KEEP),
+        "nmt_nfkc_cf": PartKind("SentencePiece's default rules, with case folding", _KEEP),
+        "nfkc_cf": PartKind("SentencePiece's NFKC rules, with case folding", _KEEP),
+        "sp_nfkc": PartKind("SentencePiece's NFKC rules", _KEEP),
+        "precompiled": PartKind(
             "rules out of a SentencePiece model, in base64",
             {"rules": PartOption(str), "graphemes": _FALSE, **_KEEP},
         ),
-        "nmt": Kind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
-        "collapse-spaces": Kind("one space for each run of spaces"),
-        "delete-newlines": Kind("removes line feeds and carriage returns, as the notebooks do"),
-        "strip-spaces": Kind(
+        "nmt": PartKind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
+        "collapse-spaces": PartKind("one space for each run of spaces"),
+        "delete-newlines": PartKind("removes line feeds and carriage returns, as the notebooks do"),
+        "strip-spaces": PartKind(
             "removes plain spaces at the ends",
             {"left": _TRUE, "right": _TRUE},
         ),
-        "strip": Kind(
+        "strip": PartKind(
             "removes white space at the ends",
             {"left": _TRUE, "right": _TRUE},
         ),
-        "replace": Kind(
+        "replace": PartKind(
             "puts a text in the place of another, or of what a pattern matches",
             {
                 "pattern": PartOption(str, may_be_empty=False),
@@ -384,12 +337,12 @@ NORMALIZERS = Family(
             },
             main=("pattern", "content"),
         ),
-        "prepend": Kind(
+        "prepend": PartKind(
             "puts a text before each text that is not empty",
             {"text": PartOption(str, may_be_empty=False)},
             main=("text",),
         ),
-        "dummy-space": Kind(
+        "dummy-space": PartKind(
             "SentencePiece's: a space before each text, or behind it, that is not only spaces",
             {"behind": _FALSE},
         ),
@@ -406,20 +359,20 @@ BEHAVIOURS = (
 )
 _BEHAVIOUR = PartOption(str, "isolated", choices=BEHAVIOURS)
 
-PRE_TOKENIZERS = Family(
+PRE_TOKENIZERS = PartFamily(
     "pre-tokenizer",
     {
-        "whitespace": Kind("words between white space, which is dropped"),
-        "whitespace-punctuation": Kind(r"\w+|[^\w\s]+: words, and runs of anything else"),
-        "bert": Kind("words and single punctuation characters; white space is dropped"),
-        "gpt2-words": Kind("GPT-2's pattern without its spaces, which are dropped"),
-        "gpt2": Kind("GPT-2's pattern; nothing is dropped"),
-        "cl100k": Kind("the pattern of GPT-3.5 and GPT-4"),
-        "o200k": Kind("the pattern of GPT-4o"),
-        "llama3": Kind("the pattern of Llama 3"),
-        "qwen2": Kind("the pattern of Qwen 2 and 3"),
-        "deepseek-v3": Kind("the patterns of DeepSeek V3"),
-        "metaspace": Kind(
+        "whitespace": PartKind("words between white space, which is dropped"),
+        "whitespace-punctuation": PartKind(r"\w+|[^\w\s]+: words, and runs of anything else"),
+        "bert": PartKind("words and single punctuation characters; white space is dropped"),
+        "gpt2-words": PartKind("GPT-2's pattern without its spaces, which are dropped"),
+        "gpt2": PartKind("GPT-2's pattern; nothing is dropped"),
+        "cl100k": PartKind("the pattern of GPT-3.5 and GPT-4"),
+        "o200k": PartKind("the pattern of GPT-4o"),
+        "llama3": PartKind("the pattern of Llama 3"),
+        "qwen2": PartKind("the pattern of Qwen 2 and 3"),
+        "deepseek-v3": PartKind("the patterns of DeepSeek V3"),
+        "metaspace": PartKind(
             "SentencePiece's: ▁ for each space and before the text; words start with it",
             {
                 "prepend": PartOption(str, "always", choices=("always", "first", "never")),
@@ -428,28 +381,28 @@ PRE_TOKENIZERS = Family(
             },
             main=("prepend",),
         ),
-        "punctuation": Kind(
+        "punctuation": PartKind(
             "splits at punctuation", {"behaviour": _BEHAVIOUR}, main=("behaviour",)
         ),
-        "digits": Kind(
+        "digits": PartKind(
             "splits off numbers, in groups or each digit by itself",
             {"individual": PartOption(bool, False)},
         ),
-        "scripts": Kind("splits where the script changes"),
-        "fixed": Kind(
+        "scripts": PartKind("splits where the script changes"),
+        "fixed": PartKind(
             "stretches of so many characters",
             {"length": PartOption(int, 5, least=1)},
             main=("length",),
         ),
-        "characters": Kind("every character by itself"),
-        "graphemes": Kind("every user-perceived character by itself"),
-        "penn-treebank": Kind("the Penn Treebank's words; white space is dropped"),
-        "delimiter": Kind(
+        "characters": PartKind("every character by itself"),
+        "graphemes": PartKind("every user-perceived character by itself"),
+        "penn-treebank": PartKind("the Penn Treebank's words; white space is dropped"),
+        "delimiter": PartKind(
             "splits at a character, which is dropped",
             {"text": PartOption(str, may_be_empty=False)},
             main=("text",),
         ),
-        "split": Kind(
+        "split": PartKind(
             "splits at a text, or at what a pattern of the regex package matches",
             {
                 "pattern": PartOption(str, may_be_empty=False),
@@ -459,7 +412,7 @@ PRE_TOKENIZERS = Family(
             },
             main=("pattern", "behaviour"),
         ),
-        "prefix-space": Kind("puts a space before the text unless one is there"),
+        "prefix-space": PartKind("puts a space before the text unless one is there"),
     },
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},
@@ -488,15 +441,15 @@ def is_lossless(part: Part) -> bool:
     return part.kind in _LOSSLESS
 
 
-DECODERS = Family(
+DECODERS = PartFamily(
     "decoder",
     {
-        "byte-level": Kind("joins the bytes that the tokens stand for"),
-        "wordpiece": Kind(
+        "byte-level": PartKind("joins the bytes that the tokens stand for"),
+        "wordpiece": PartKind(
             "joins continuations and puts spaces between words",
             {"prefix": PartOption(str, "##"), "cleanup": PartOption(bool, True)},
         ),
-        "metaspace": Kind(
+        "metaspace": PartKind(
             "a space for each ▁, but none for the first",
             {
                 "prepend": PartOption(str, "always", choices=("always", "first", "never")),
@@ -504,15 +457,15 @@ DECODERS = Family(
             },
             main=("prepend",),
         ),
-        "byte-fallback": Kind("<0x0A> and its like become bytes"),
-        "bpe-suffix": Kind(
+        "byte-fallback": PartKind("<0x0A> and its like become bytes"),
+        "bpe-suffix": PartKind(
             "a space for each suffix that ends a word",
             {"suffix": PartOption(str, "</w>", may_be_empty=False)},
             main=("suffix",),
         ),
-        "join": Kind("puts a space between any two tokens"),
-        "fuse": Kind("joins all tokens into one text"),
-        "strip": Kind(
+        "join": PartKind("puts a space between any two tokens"),
+        "fuse": PartKind("joins all tokens into one text"),
+        "strip": PartKind(
             "removes a character at the ends of each token, so many times at most",
             {
                 "content": PartOption(str, " ", one_character=True),
@@ -520,7 +473,7 @@ DECODERS = Family(
                 "stop": PartOption(int, 0),
             },
         ),
-        "replace": Kind(
+        "replace": PartKind(
             "puts a text in the place of another, or of what a pattern matches",
             {
                 "pattern": PartOption(str, may_be_empty=False),
@@ -529,7 +482,7 @@ DECODERS = Family(
             },
             main=("pattern", "content"),
         ),
-        "ctc": Kind(
+        "ctc": PartKind(
             "CTC's: repeated tokens once, padding removed",
             {
                 "pad": PartOption(str, "<pad>"),
@@ -541,10 +494,10 @@ DECODERS = Family(
 )
 
 
-POST_PROCESSORS = Family(
+POST_PROCESSORS = PartFamily(
     "post-processor",
     {
-        "template": Kind(
+        "template": PartKind(
             "special tokens around a text ($A) and around two ($A, $B); :1 sets a type id",
             {
                 "single": PartOption(str, "$A", may_be_empty=False),
@@ -552,7 +505,7 @@ POST_PROCESSORS = Family(
             },
             main=("single", "pair"),
         ),
-        "trim-offsets": Kind(
+        "trim-offsets": PartKind(
             "offsets leave the spaces of byte-level tokens out",
             {"prefix_space": PartOption(bool, True)},
         ),

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.values import Fixed, Value
 
 
-@dataclass(init=False, eq=False, repr=False)
-class Document(Fixed):
+class Document(NamedTuple):
     """One text that comes in blocks: a file, stdin, a member of an archive.
 
     Attributes:
@@ -34,19 +31,8 @@ class Document(Fixed):
     prompt: bool = False
     tell: Callable[[], int] | None = None
 
-    def __init__(
-        self,
-        name: str,
-        size: int | None,
-        blocks: Callable[[], Iterator[bytes]],
-        prompt: bool = False,
-        tell: Callable[[], int] | None = None,
-    ) -> None:
-        self.__dict__.update(name=name, size=size, blocks=blocks, prompt=prompt, tell=tell)
 
-
-@dataclass(init=False, eq=False, repr=False)
-class Batch(Fixed):
+class Batch(NamedTuple):
     """Some documents of a source of records, each whole.
 
     Attributes:
@@ -59,17 +45,8 @@ class Batch(Fixed):
     counts: Sequence[int] | None = None
     first: int = 1
 
-    def __init__(
-        self,
-        texts: Sequence[bytes],
-        counts: Sequence[int] | None = None,
-        first: int = 1,
-    ) -> None:
-        self.__dict__.update(texts=texts, counts=counts, first=first)
 
-
-@dataclass(init=False, eq=False, repr=False)
-class Records(Fixed):
+class Records(NamedTuple):
     """Many small documents in one source: the lines of JSON Lines, the rows of a table.
 
     Attributes:
@@ -86,22 +63,8 @@ class Records(Fixed):
     prompt: bool = False
     unit: str = "line"
 
-    def __init__(
-        self,
-        name: str,
-        size: int | None,
-        batches: Callable[[], Iterator[Batch]],
-        tell: Callable[[], int],
-        prompt: bool = False,
-        unit: str = "line",
-    ) -> None:
-        self.__dict__.update(
-            name=name, size=size, batches=batches, tell=tell, prompt=prompt, unit=unit
-        )
 
-
-@dataclass(init=False, eq=False, repr=False)
-class Archive(Fixed):
+class Archive(NamedTuple):
     """Many sources in one stream, such as the files of a tar; each is read before the next is
     asked for.
 
@@ -115,16 +78,6 @@ class Archive(Fixed):
     members: Callable[[], Iterator[Document | Records]]
     tell: Callable[[], int]
     prompt: bool = False
-
-    def __init__(
-        self,
-        name: str,
-        size: int | None,
-        members: Callable[[], Iterator[Document | Records]],
-        tell: Callable[[], int],
-        prompt: bool = False,
-    ) -> None:
-        self.__dict__.update(name=name, size=size, members=members, tell=tell, prompt=prompt)
 
 
 Source: TypeAlias = Document | Records | Archive
@@ -149,8 +102,7 @@ def total_size(sources: Sequence[Source]) -> int | None:
 FORMATS = ("auto", "text", "jsonl", "parquet", "arrow", "tsv", "tar", "raw")
 
 
-@dataclass(init=False, eq=False, repr=False)
-class Reading(Fixed, Value):
+class Reading(NamedTuple):
     """How sources are read.
 
     Attributes:
@@ -166,15 +118,6 @@ class Reading(Fixed, Value):
     text_field: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-
-    def __init__(
-        self,
-        format: str = "auto",  # noqa: A002
-        text_field: str | None = None,
-        include: tuple[str, ...] = (),
-        exclude: tuple[str, ...] = (),
-    ) -> None:
-        self.__dict__.update(format=format, text_field=text_field, include=include, exclude=exclude)
 
 
 #: As names and first bytes say.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -132,7 +131,7 @@ def _local(path: str, reading: Reading) -> Iterator[tuple[ByteSource, Reading]]:
         from tokctl.sources import folders
 
         if reading.format in ("auto", "arrow") and folders.is_saved_dataset(path):
-            arrow = replace(reading, format="arrow")
+            arrow = reading._replace(format="arrow")
             yield from ((file_source(file), arrow) for file in folders.arrow_files(path))
             return
         yield from ((file_source(file), reading) for file in folders.files_of(path, reading))
@@ -250,7 +249,7 @@ def _head(data: ByteSource) -> tuple[bytes, bool]:
 
 
 def _archive(data: ByteSource, blocks: _Blocks, reading: Reading, depth: int) -> Archive:
-    inside = replace(reading, format="auto")
+    inside = reading._replace(format="auto")
 
     def members() -> Iterator[Document | Records]:
         from tokctl.sources import archives

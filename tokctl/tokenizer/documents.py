@@ -19,7 +19,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -552,4 +552,4 @@ class TrackedSources:
                 self._read += len(block)
                 yield block
 
-        return replace(source, blocks=counted)
+        return source._replace(blocks=counted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from tokctl.errors import TokctlError
-from tokctl.model.parts import POST_PROCESSORS, Steps, check_template, template_pieces
+from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
 from tokctl.tokenizer.encoding import (
     Encoding,
     Windows,
@@ -459,7 +459,7 @@ class PostProcessor:
     trims: tuple[bool, ...] = ()
 
     @classmethod
-    def of(cls, parts: Steps, special_ids: Mapping[str, int]) -> PostProcessor:
+    def of(cls, parts: PartsLike, special_ids: Mapping[str, int]) -> PostProcessor:
         """What these parts describe; without a template, two texts stand side by side.
 
         Raises:
@@ -535,7 +535,7 @@ def postprocess(
     first: Encoding,
     second: Encoding | None = None,
     *,
-    parts: Steps,
+    parts: PartsLike,
     special_ids: Mapping[str, int],
     add_special: bool = True,
     truncation: Truncation | None = None,
