@@ -283,7 +283,10 @@ def in_terminal(
 
 
 def masked(data: bytes, folder: Path, sample: str) -> bytes:
-    data = data.replace(str(folder).encode(), b"HERE").replace(sample.encode(), b"SAMPLE")
+    corpora = str(Path(sample).parent)
+    data = data.replace(str(folder).encode(), b"HERE").replace(corpora.encode(), b"CORPORA")
+    seconds = re.compile(rb"^seconds .*$|\"seconds\":\{[^}]*\}", re.MULTILINE)
+    data = seconds.sub(lambda found: re.sub(rb"[\d.]+", b"N", found[0]), data)
     data = re.sub(rb"\d+(\.\d+)? (s|ms)\b", b"N s", data)
     data = re.sub(rb'"(seconds|[a-z_]*seconds[a-z_]*)": ?[\d.e-]+', rb'"\1": N', data)
     return re.sub(rb"\d+(\.\d+)?( [MkG]?B/s)", rb"N\2", data)
