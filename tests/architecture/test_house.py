@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.house import circles, folder, folder_edges, graph, modules
+from tests.architecture.house import circles, class_names, folder, folder_edges, graph, modules
 
 #: From the bottom up. A folder imports what stands before it, never what stands behind it;
 #: imports inside functions and for types alone count.
@@ -34,3 +34,8 @@ def test_imports_point_down(room: str) -> None:
 
 def test_folders_form_no_circle() -> None:
     assert circles(folder_edges()) == []
+
+
+def test_class_names_are_unique() -> None:
+    repeated = {name for name, count in class_names().items() if count > 1}
+    assert not repeated
