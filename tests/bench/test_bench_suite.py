@@ -108,6 +108,7 @@ def test_every_kind_of_row_comes_to_the_right_result(measured: list[Measured]) -
             assert line.ratio is not None, line
 
 
+@pytest.mark.slow
 def test_every_contender_is_in_its_row(measured: list[Measured]) -> None:
     for part in measured:
         for pass_ in part.row.passes:
@@ -116,6 +117,7 @@ def test_every_contender_is_in_its_row(measured: list[Measured]) -> None:
             assert [name for name in shown if name != DOCUMENT] == named
 
 
+@pytest.mark.slow
 def test_ours_is_compared_with_hugging_face(measured: list[Measured]) -> None:
     compared = 0
     for part in measured:
@@ -126,12 +128,14 @@ def test_ours_is_compared_with_hugging_face(measured: list[Measured]) -> None:
     assert compared >= 10
 
 
+@pytest.mark.slow
 def test_unigram_models_are_scored_alike(measured: list[Measured]) -> None:
     (part,) = [part for part in measured if part.row.key == "train-unigram"]
     bits = {line.contender: line.bits for line in part.lines}
     assert all(bits[name] for name in bits if not name.endswith(ABSENT))
 
 
+@pytest.mark.slow
 def test_the_page_has_every_line_and_no_path_of_this_machine(
     measured: list[Measured], materials: Materials
 ) -> None:
@@ -148,6 +152,7 @@ def test_the_page_has_every_line_and_no_path_of_this_machine(
     assert footnotes(measured)
 
 
+@pytest.mark.slow
 def test_the_page_of_memory_has_every_command(measured: list[Measured]) -> None:
     parts = [part for part in measured if part.row.section == "memory"]
     page = memory_page(parts, "d1gest")

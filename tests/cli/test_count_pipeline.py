@@ -68,14 +68,15 @@ def test_a_file_that_vanishes_while_others_are_counted(
 
     for name in ("a", "b", "c"):
         Path(name).write_bytes(b"low lower\n")
-    opened = Document.__init__
+    opened = Document.__new__
 
-    def gone(self: Document, name: str, *rest: object, **more: object) -> None:
-        opened(self, name, *rest, **more)  # type: ignore[arg-type]
+    def gone(cls: type[Document], name: str, *rest: object, **more: object) -> Document:
+        document = opened(cls, name, *rest, **more)  # type: ignore[arg-type]
         if name == "b":
             Path("b").unlink()
+        return document
 
-    monkeypatch.setattr(Document, "__init__", gone)
+    monkeypatch.setattr(Document, "__new__", gone)
     done = tokctl("encode", "-m", models["bytes"], "--count", "a", "b", "c")
     assert done.code == 2
     assert [line.split()[-1] for line in done.out.splitlines()] == [b"a", b"c", b"total"]

@@ -100,6 +100,7 @@ def test_a_scanner_and_its_pattern_are_the_same_thing() -> None:
         assert found == [text[a:b] for a, b in pretokenize(name, text)]
 
 
+@pytest.mark.slow
 def test_every_code_point_has_the_class_that_regex_gives_it() -> None:
     """Exactly, where the tables were read off this release of `regex`; else but for code
     points that Python's older database does not know either."""

@@ -220,7 +220,13 @@ def through(tokenizer: Tokenizer, name: str, folder: Path) -> Tokenizer:
     return again
 
 
-@pytest.mark.parametrize("name", MODELS)
+#: Models of so many tokens that all pairs of formats take long.
+_LARGE = ("cl100k_base.tiktoken", "gpt2.tokenizer.json")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _LARGE else n for n in MODELS]
+)
 def test_every_pair_of_formats(name: str, tmp_path: Path) -> None:
     ours = MODELS[name](tmp_path)
     expected = Answers(ours)

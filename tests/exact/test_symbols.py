@@ -91,5 +91,5 @@ def test_what_a_training_starts_from(marker: tuple[str, str]) -> None:
     made = {merge.token for merge in model.merges}
     assert made
     for id_, token in enumerate(model.tokens):
-        if id_ not in model.apart:
+        if id_ not in model.reserved_ids:
             assert model.recipe.is_initial_symbol(token) == (id_ not in made), token

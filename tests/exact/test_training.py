@@ -141,6 +141,7 @@ def test_counts_are_64_bit(score: str) -> None:
     assert_same(tokenizer, twin.train(words, vocab_size=12, criterion=score))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["count", "likelihood"])
 def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
     words: dict[str, int] = {}

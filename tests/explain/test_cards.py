@@ -76,9 +76,9 @@ def test_a_card_says_what_a_token_stands_for() -> None:
 
 def test_longer_tokens_are_those_that_begin_with_it() -> None:
     model = small.model("longest-match")
-    ordinary = [n for id_, n in enumerate(model.tokens) if id_ not in model.model.apart]
+    ordinary = [n for id_, n in enumerate(model.tokens) if id_ not in model.model.reserved_ids]
     for card in token_cards(model, range(model.vocab_size)):
-        if card.id in model.model.apart:
+        if card.id in model.model.reserved_ids:
             assert card.longer_count is None
             continue
         found = [n for n in ordinary if n != card.token and n.startswith(card.token)]
@@ -122,7 +122,7 @@ def test_lengths_are_those_of_the_text(name: str) -> None:
     encoding = model.encode(data)
     expected: dict[int, int] = {}
     for id_, (start, end) in zip(encoding.raw_ids, encoding.offsets, strict=True):
-        if id_ not in model.model.apart:
+        if id_ not in model.model.reserved_ids:
             stretch = data[start:end].removeprefix(b" ")
             length = sum(1 for byte in stretch if not 0x80 <= byte < 0xC0)
             expected[length] = expected.get(length, 0) + 1

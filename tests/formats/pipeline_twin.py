@@ -68,8 +68,8 @@ def ids_of(model: FilledRecipe, pieces: list[str]) -> list[int]:
 
 
 def ordinary(model: FilledRecipe) -> dict[str, int]:
-    apart = model.apart
-    return {t.decode(): id_ for id_, t in enumerate(model.tokens) if id_ not in apart}
+    reserved = model.reserved_ids
+    return {t.decode(): id_ for id_, t in enumerate(model.tokens) if id_ not in reserved}
 
 
 def segment(model: FilledRecipe, text: str) -> list[str]:

@@ -48,7 +48,7 @@ def both(data: bytes) -> None:
     assert short == long
     if isinstance(short, FilledRecipe):
         assert isinstance(long, FilledRecipe)
-        assert short.apart == long.apart
+        assert short.reserved_ids == long.reserved_ids
         assert short.size == long.size
         assert short.highest_merged == long.highest_merged
         assert formats.serialize(short) == formats.serialize(long)

@@ -105,7 +105,9 @@ def test_merges_of_special_tokens_are_refused() -> None:
 def test_gpt2_as_ranks_is_the_file_that_openai_publishes() -> None:
     model = formats.load(shared_file("vocab/gpt2.tokenizer.json"))
     ranks = merging.by_ranks(model, scored=False)
-    tokens = [(token, id_) for id_, token in enumerate(ranks.tokens) if id_ not in ranks.apart]
+    tokens = [
+        (token, id_) for id_, token in enumerate(ranks.tokens) if id_ not in ranks.reserved_ids
+    ]
     data = b"".join(base64.b64encode(token) + b" %d\n" % id_ for token, id_ in tokens)
     found = hashlib.sha256(data).hexdigest()
     assert found == "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"

@@ -110,7 +110,7 @@ def test_pieces_and_their_kinds(pair: tuple[FilledRecipe, Any]) -> None:
         for id_ in ids:
             if ours.scores[id_] <= 0:  # above it is a user-defined piece
                 assert ours.scores[id_] == theirs.get_score(id_)
-    assert all(theirs.is_byte(id_) for id_ in ours.apart - {t.id for t in ours.added})
+    assert all(theirs.is_byte(id_) for id_ in ours.reserved_ids - {t.id for t in ours.added})
 
 
 def texts() -> list[str]:

@@ -125,10 +125,10 @@ def test_the_promise(counts: dict[str, int], splitting: str, some: list[str]) ->
     files = formats.write(ours.model, "tiktoken")
     from tests.formats.ranks import their_encoding
 
-    apart = ours.model.apart
-    own = [token for id_, token in enumerate(ours.model.tokens) if id_ not in apart]
-    assert sorted(apart) == list(range(len(apart)))
-    theirs = their_encoding(own, json.loads(files[".json"])["pat_str"], start=len(apart))
+    reserved = ours.model.reserved_ids
+    own = [token for id_, token in enumerate(ours.model.tokens) if id_ not in reserved]
+    assert sorted(reserved) == list(range(len(reserved)))
+    theirs = their_encoding(own, json.loads(files[".json"])["pat_str"], start=len(reserved))
     for text in [*some, *counts]:
         assert theirs.encode_ordinary(text) == ours.encode_ids(text)
 

@@ -206,6 +206,7 @@ print([sha256(part).hexdigest() for part in parts])
 """
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_every_process() -> None:
     root = Path(__file__).parents[2]
     shows = [

@@ -33,6 +33,7 @@ def nasty_model() -> Tokenizer:
     return Tokenizer.train_on_counts(counts, vocab_size=500, recipe=models.CHARACTERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 24), (160, 50)])
 def test_it_is_shown_and_not_obeyed(size: tuple[int, int]) -> None:
     tokenizer = nasty_model()

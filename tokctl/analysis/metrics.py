@@ -130,9 +130,9 @@ def range_of(model: FilledRecipe) -> Range:
     recipe = model.recipe
     everything = False
     if recipe.is_byte_level:
-        apart = model.apart
+        reserved = model.reserved_ids
         everything = _BYTES.issubset(
-            token for id_, token in enumerate(model.tokens) if id_ not in apart
+            token for id_, token in enumerate(model.tokens) if id_ not in reserved
         )
     elif recipe.byte_fallback:
         everything = BYTE_TOKENS.keys() <= set(model.tokens)
@@ -340,9 +340,9 @@ def gini(costs: Sequence[Figure]) -> Figure:
     if count < 2:
         return Absent("there are no two languages to compare")
     known.sort()
-    apart = math.fsum((2 * place - count - 1) * cost for place, cost in enumerate(known, 1))
+    spread = math.fsum((2 * place - count - 1) * cost for place, cost in enumerate(known, 1))
     # An equal cost for all can leave a rest of rounding, on either side of 0.
-    return ratio(max(0.0, apart), count * math.fsum(known), "the texts have no tokens")
+    return ratio(max(0.0, spread), count * math.fsum(known), "the texts have no tokens")
 
 
 # -- Two models: shared vocabulary, shared boundaries ------------------------------------------
@@ -401,10 +401,12 @@ def space_mark(recipe: Recipe) -> str:
 def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
     """The canonical forms of a model's tokens. Special and added tokens are left out, and the
     tokens of single bytes that characters fall back to: they are no text of their own."""
-    apart = model.apart
+    reserved = model.reserved_ids
     if model.recipe.byte_fallback:
-        apart = apart | {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
-    ordinary = (token for id_, token in enumerate(model.tokens) if id_ not in apart)
+        reserved = reserved | {
+            id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS
+        }
+    ordinary = (token for id_, token in enumerate(model.tokens) if id_ not in reserved)
     return frozenset(canonical(model.recipe, token) for token in ordinary)
 
 

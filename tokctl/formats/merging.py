@@ -39,9 +39,9 @@ def made(model: FilledRecipe) -> list[Triple]:
         raise InexpressibleError("its words have a marker, and ranks know none")
     if recipe.replays_merges:
         raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
-    apart = model.apart
+    reserved = model.reserved_ids
     _check_apart(model)
-    tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
+    tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     try:
         found = encoder(model).made(tokens)
     except _native.CoreError as error:
@@ -56,10 +56,10 @@ def made(model: FilledRecipe) -> list[Triple]:
 
 def _check_apart(model: FilledRecipe) -> None:
     """InexpressibleError where merges take or make a special token, as ranks never do."""
-    bytes_ = {id_ for id_ in model.apart if model.tokens[id_] in BYTE_TOKENS}
-    apart = model.apart - bytes_
-    for step, merge in enumerate(model.merges if apart else [], 1):
-        if found := apart & {*merge[:3]}:
+    bytes_ = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
+    reserved = model.reserved_ids - bytes_
+    for step, merge in enumerate(model.merges if reserved else [], 1):
+        if found := reserved & {*merge[:3]}:
             name = model.spelled[min(found)]
             raise InexpressibleError(f"merge {step} takes or makes the special token {name!r}")
 

@@ -461,7 +461,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     idle = [
         id_
         for id_, token in enumerate(model.tokens)
-        if id_ not in made and id_ not in model.apart and len(token.decode()) > 1
+        if id_ not in made and id_ not in model.reserved_ids and len(token.decode()) > 1
     ]
     if idle and model.recipe.whole_words:
         name = model.spelled[idle[0]]
@@ -485,7 +485,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
 def _of_missing(model: FilledRecipe) -> list[int]:
     """The tokens that are made there, of characters without a token."""
     texts = {token.decode(): id_ for id_, token in enumerate(model.tokens)}
-    normal = {text: id_ for text, id_ in texts.items() if id_ not in model.apart}
+    normal = {text: id_ for text, id_ in texts.items() if id_ not in model.reserved_ids}
     kept = {token.text for token in model.added if not token.special}
     return [normal[text] for text in made_of_missing(normal, normal.keys() | kept)]
 
@@ -862,7 +862,7 @@ def _joined_words(model: FilledRecipe) -> Loss | None:
     splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
     if not splits or recipe.traits.learns_words:
         return None
-    ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.apart)
+    ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.reserved_ids)
     joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
     if joined is not None and not recipe.traits.learns_characters:
         return Loss(f"that words are split, which its piece {model.spelled[joined]!r} joins")

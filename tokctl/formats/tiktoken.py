@@ -355,9 +355,9 @@ def losses(model: FilledRecipe) -> list[Loss]:
 def write(model: FilledRecipe) -> Files:
     """The ranks in the order of the ids, and the file beside them."""
     model = _ranked(model)
-    apart = model.apart
-    ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in apart]
-    special = {token.text: token.id for token in model.added if token.id in apart}
+    reserved = model.reserved_ids
+    ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
+    special = {token.text: token.id for token in model.added if token.id in reserved}
     if model.origin is not None and model.origin.format == "tiktoken":
         # A hole of the file that it came from is a hole again.
         special = {text: id_ for text, id_ in special.items() if text != holes.filler(id_)}
@@ -393,8 +393,8 @@ def _ranked(model: FilledRecipe) -> FilledRecipe:
     if not recipe.is_byte_level:
         raise InexpressibleError("tiktoken's BPE is one of bytes, and this is one of characters")
     ranked = merging.by_ranks(model, scored=False)
-    apart = ranked.apart
-    own = [token for id_, token in enumerate(ranked.tokens) if id_ not in apart]
+    reserved = ranked.reserved_ids
+    own = [token for id_, token in enumerate(ranked.tokens) if id_ not in reserved]
     known = set(own)
     if len(known) != len(own):
         raise InexpressibleError("two of its tokens are the same bytes")
@@ -407,7 +407,7 @@ def _ranked(model: FilledRecipe) -> FilledRecipe:
 
 def _check_whole_words(model: FilledRecipe) -> None:
     """InexpressibleError where a pre-token is a token, and the merges don't make it one."""
-    made = {merge.token for merge in merging.by_merges(model).merges} | model.apart
+    made = {merge.token for merge in merging.by_merges(model).merges} | model.reserved_ids
     for id_, token in enumerate(model.tokens):
         if id_ not in made and len(token) > 1:
             raise InexpressibleError(

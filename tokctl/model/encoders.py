@@ -56,7 +56,7 @@ def _encoder(
     unknown_id: int | None,
 ) -> _native.Encoder:
     recipe = model.recipe
-    apart = model.apart
+    reserved = model.reserved_ids
     settings = {
         "segmentation": segmentation,
         "units": recipe.units,
@@ -74,14 +74,14 @@ def _encoder(
             normalizers,
             pre_tokenizers,
             settings,
-            apart=apart,
+            apart=reserved,
             byte_fallback=recipe.byte_fallback,
         )
-    if apart == frozenset(range(len(apart))):
-        first = len(apart)
+    if reserved == frozenset(range(len(reserved))):
+        first = len(reserved)
         ordinary = list(zip(model.tokens[first:], range(first, len(model.tokens)), strict=True))
     else:
-        ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in apart]
+        ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in reserved]
     return _native.Encoder(
         normalizers,
         pre_tokenizers,

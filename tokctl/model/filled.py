@@ -262,7 +262,7 @@ class FilledRecipe(Value):
         return {token.text: token.id for token in self.added if token.special}
 
     @cached_property
-    def apart(self) -> frozenset[int]:
+    def reserved_ids(self) -> frozenset[int]:
         """The ids that the model never makes of ordinary text: added tokens, and bytes as
         SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
         found = {token.id for token in self.added if token.special or not token.ordinary}
@@ -275,13 +275,13 @@ class FilledRecipe(Value):
             found -= self._bytes_alone(found)
         return frozenset(found)
 
-    def _bytes_alone(self, apart: set[int]) -> set[int]:
+    def _bytes_alone(self, ids: set[int]) -> set[int]:
         """Those of the ids that are a byte's only token: some models have `!` for padding.
         Without it a text with that byte would have no ids."""
-        short = {id_ for id_ in apart if len(self.token(id_)) == 1}
+        short = {id_ for id_ in ids if len(self.token(id_)) == 1}
         if not short:
             return short
-        others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in apart}
+        others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in ids}
         return {id_ for id_ in short if self.tokens[id_] not in others}
 
     @cached_property
@@ -293,16 +293,16 @@ class FilledRecipe(Value):
             return frozenset()
         high = [id_ for id_, score in enumerate(self.scores) if score > 0]
         found = (id_ for id_ in high if self.scores[id_] == user_defined_score(self.token(id_)))
-        return frozenset(found) - self.apart
+        return frozenset(found) - self.reserved_ids
 
     @cached_property
     def spelled(self) -> list[str]:
         """Every token by id, as files spell it: byte-level ones in GPT-2's stand-ins, those
-        that are `apart` as they are."""
+        with `reserved_ids` as they are."""
         if not self.recipe.is_byte_level:
             return [token.decode() for token in self.tokens]
         spelled = byte_level.spell_all(self.tokens)
-        for id_ in self.apart:
+        for id_ in self.reserved_ids:
             spelled[id_] = self.tokens[id_].decode()
         return spelled
 
@@ -312,7 +312,7 @@ class FilledRecipe(Value):
         if len(set(self.spelled)) != len(self.spelled):
             return True
         if self.recipe.is_byte_level:
-            ids = list(self.apart)
+            ids = list(self.reserved_ids)
             stand_ins = byte_level.spell_all([self.tokens[id_] for id_ in ids])
             odd = {
                 id_ for id_, text in zip(ids, stand_ins, strict=True) if text != self.spelled[id_]

@@ -110,10 +110,10 @@ def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
 
 def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """The pieces with the highest scores and with the lowest; they have ids in this order."""
-    apart = model.apart
+    reserved = model.reserved_ids
     scores = model.scores
     # Special tokens, and bytes to fall back to, have no score.
-    ids = [id_ for id_ in range(len(tokens)) if id_ not in apart and scores[id_] < 0]
+    ids = [id_ for id_ in range(len(tokens)) if id_ not in reserved and scores[id_] < 0]
     shown = [f"{visible(tokens[id_])}{_HELD}{scores[id_]:.2f}" for id_ in ids]
     if len(shown) > 2 * _ENDS:
         return [("likeliest", ", ".join(shown[:_ENDS])), ("least", ", ".join(shown[-_ENDS:]))]
@@ -125,8 +125,8 @@ def _frequency_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[st
     counts = model.counts
     if not counts:
         return []
-    apart = model.apart
-    ids = [id_ for id_ in range(len(counts)) if id_ not in apart]
+    reserved = model.reserved_ids
+    ids = [id_ for id_ in range(len(counts)) if id_ not in reserved]
     ids = sorted(ids, key=lambda id_: -counts[id_])[: 2 * _ENDS]
     shown = ", ".join(f"{visible(tokens[id_])}{_HELD}{counts[id_]:,}" for id_ in ids)
     return [("frequent", shown)] if shown else []

@@ -891,7 +891,7 @@ class Tokenizer:
     @cached_property
     def _spelled_as_themselves(self) -> dict[str, bytes]:
         """The tokens of a byte-level model that are no stand-ins of bytes, with their bytes."""
-        ids = self.model.apart | {token.id for token in self.model.added}
+        ids = self.model.reserved_ids | {token.id for token in self.model.added}
         return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
 
     # -- explaining ------------------------------------------------------------------------

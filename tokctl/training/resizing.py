@@ -67,7 +67,7 @@ def _shown(value: object) -> str:
 
 def _is_long(old: FilledRecipe, id_: int) -> bool:
     """Is the token more than one symbol, and none that is set apart?"""
-    return id_ not in old.apart and not old.recipe.is_initial_symbol(old.tokens[id_])
+    return id_ not in old.reserved_ids and not old.recipe.is_initial_symbol(old.tokens[id_])
 
 
 def new_special_tokens(old: FilledRecipe, recipe: Recipe) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
             exhausted=False,
             pruned_from=len(model.tokens),
             alphabet_size=(
-                len(kept) - len(model.apart)
+                len(kept) - len(model.reserved_ids)
                 if model.recipe.traits.learns_characters
                 else record.alphabet_size
             ),

@@ -191,7 +191,7 @@ def _by_merges(
     if recipe.byte_fallback:
         special += BYTE_TOKENS
     if old:
-        special += [old.tokens[id_] for id_ in sorted(old.apart)]
+        special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
     trained = _native.train(
         counts,
         criterion=recipe.score,
@@ -220,7 +220,7 @@ def _by_merges(
 def _alphabet_size(old: FilledRecipe) -> int:
     if old.training:
         return old.training.alphabet_size
-    made = {merge.token for merge in old.merges} | old.apart
+    made = {merge.token for merge in old.merges} | old.reserved_ids
     return sum(
         id_ not in made and not old.recipe.is_byte_token(token)
         for id_, token in enumerate(old.tokens)
@@ -254,7 +254,7 @@ def _by_frequency(
         found = [*old.counts, *found[len(old.tokens) :]]
     elif old:
         found = []
-    alphabet = 0 if whole else len(tokens) - len(old.apart if old else special)
+    alphabet = 0 if whole else len(tokens) - len(old.reserved_ids if old else special)
     return _Trained(tokens, alphabet, exhausted, counts=found)
 
 

@@ -220,7 +220,7 @@ class Reasons:
             return "each character is a token"
         if len(ids) == 1:
             whole = self._whole(ids[0])
-            apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.apart
+            apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.reserved_ids
             return whole + ("; its space is a token by itself" if apart else "")
         # Tokens of one pre-token could have been one; others can't.
         pairs = [
@@ -258,7 +258,7 @@ class Reasons:
 
     def _whole(self, id_: int) -> str:
         model = self.tokenizer.model
-        if id_ in model.apart:
+        if id_ in model.reserved_ids:
             return "an added token"
         if model.recipe.traits.has_scores:
             return f"a piece of its own, probability {exp(model.scores[id_]):.2g}"
@@ -281,7 +281,7 @@ class Reasons:
         score = sum(tokenizer.model.scores[id_] for id_ in spelled)
         piece = "".join(tokenizer.tokens[id_] for id_ in spelled)
         own = tokenizer.vocabulary.get(piece)
-        if own is not None and own not in tokenizer.model.apart:
+        if own is not None and own not in tokenizer.model.reserved_ids:
             less = score - tokenizer.model.scores[own]
             return f"as one piece it would score {less:.1f} nats less"
         record = tokenizer.model.training

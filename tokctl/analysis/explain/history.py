@@ -59,8 +59,8 @@ class MergeRules(ABC):
     @cached_property
     def ids(self) -> dict[bytes, int]:
         """The ordinary tokens with their ids."""
-        apart = self.model.apart
-        return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in apart}
+        reserved = self.model.reserved_ids
+        return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in reserved}
 
     @abstractmethod
     def ranks_of(self, pair: Pair) -> Sequence[int]:

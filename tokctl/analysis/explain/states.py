@@ -212,7 +212,7 @@ class Criterion:
         self._longest = training.max_token_length if training else None
         self._tokens = model.tokens
         self._recipe = recipe
-        self._never = {model.tokens[id_] for id_ in model.apart}
+        self._never = {model.tokens[id_] for id_ in model.reserved_ids}
         self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
         if recipe.is_byte_level:
             # What a model file would spell as a special token is spelled.

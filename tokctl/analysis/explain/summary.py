@@ -281,7 +281,7 @@ def token_lengths(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> dict[in
     recipe, model = tokenizer.recipe, tokenizer.model
     lengths: dict[int, int] = {}
     for id_, count in id_counts.items():
-        if id_ in model.apart:
+        if id_ in model.reserved_ids:
             continue
         data = token_bytes(tokenizer, id_)
         if not is_byte_token(tokenizer, id_):

@@ -148,7 +148,11 @@ class _Places:
 def piece_score(tokenizer: Tokenizer, id_: int, places: _Places | None = None) -> PieceScore | None:
     """What a piece is worth; None for other tokens, and in other models."""
     model = tokenizer.model
-    if not model.recipe.traits.has_scores or id_ in model.apart or is_byte_token(tokenizer, id_):
+    if (
+        not model.recipe.traits.has_scores
+        or id_ in model.reserved_ids
+        or is_byte_token(tokenizer, id_)
+    ):
         return None
     places = places or _Places(model.scores, text_ids(tokenizer))
     score = model.scores[id_]
@@ -170,7 +174,7 @@ def _path_without(tokenizer: Tokenizer, id_: int) -> Path | None:
 def training_count(tokenizer: Tokenizer, id_: int) -> TrainingCount | None:
     """How often a token was counted, where the model says so."""
     model = tokenizer.model
-    if not model.counts or id_ in model.apart:
+    if not model.counts or id_ in model.reserved_ids:
         return None
     places = _Places(model.counts, ordinary_ids(tokenizer))
     return TrainingCount(model.counts[id_], places.of(id_), len(places))
@@ -378,7 +382,7 @@ def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPa
     ids = frozenset(
         id_
         for id_, name in enumerate(tokenizer.tokens)
-        if id_ not in tokenizer.model.apart
+        if id_ not in tokenizer.model.reserved_ids
         and any(map(fits, (name.encode(), token_text(tokenizer, id_), *_bare(tokenizer, id_))))
     )
     if not ids:
@@ -490,14 +494,14 @@ class _CardMaker:
 
     def card(self, id_: int) -> TokenCard:
         tokenizer, model = self.tokenizer, self.tokenizer.model
-        apart = id_ in model.apart
+        reserved = id_ in model.reserved_ids
         of_byte = is_byte_token(tokenizer, id_)
-        born = None if apart else self.rules.parts_of(id_)
+        born = None if reserved else self.rules.parts_of(id_)
         merge = self.rules.record(born[1], born[0]) if born else None
         nodes = self._nodes(id_) if born else ()
-        has_value = bool(self.values) and not apart and not of_byte
+        has_value = bool(self.values) and not reserved and not of_byte
         piece = piece_score(tokenizer, id_, self.places) if self.scored and has_value else None
-        longer, longer_count = self._longer(id_) if self.matches and not apart else ((), None)
+        longer, longer_count = self._longer(id_) if self.matches and not reserved else ((), None)
         return TokenCard(
             token=tokenizer.tokens[id_],
             id=id_,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
     """The ids of the tokens that ordinary text can give."""
-    apart = tokenizer.model.apart
-    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in apart]
+    reserved = tokenizer.model.reserved_ids
+    return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in reserved]
 
 
 def text_ids(tokenizer: Tokenizer) -> list[int]:
@@ -44,7 +44,7 @@ def token_bytes(tokenizer: Tokenizer, id_: int) -> bytes:
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
     """The bytes of text that a token stands for: its own, without the word marker."""
     token = tokenizer.model.tokens[id_]
-    if id_ in tokenizer.model.apart:
+    if id_ in tokenizer.model.reserved_ids:
         return token
     if space := space_mark(tokenizer.recipe):
         return token.removeprefix(space.encode())
@@ -91,7 +91,7 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
         return "special"
     if is_byte_token(tokenizer, id_):
         return "byte"
-    if id_ in model.apart:
+    if id_ in model.reserved_ids:
         return "added"
     traits = tokenizer.recipe.traits
     if traits.learns_words:

@@ -350,7 +350,7 @@ def _single(number: float) -> float:
 def unknown_score(tokenizer: Tokenizer) -> float:
     """What one unknown character costs."""
     model = tokenizer.model
-    scores = (score for id_, score in enumerate(model.scores) if id_ not in model.apart)
+    scores = (score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids)
     score = min(scores, default=0.0) - UNKNOWN_PENALTY
     if tokenizer.recipe.precision == "single":
         score = _single(score)
@@ -481,14 +481,16 @@ def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
 def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
     """The matches with their places; one without a token covers one character."""
     vocabulary = tokenizer.vocabulary
-    apart = tokenizer.model.apart
+    reserved = tokenizer.model.reserved_ids
     longest = history_of(tokenizer).longest
     at = 0
     while at < len(word):
         mark = tokenizer.recipe.marker.text if at else ""
         ends = range(min(len(word), at + longest), at, -1)
         spelled = (mark + word[at:end] for end in ends)
-        token = next((n for n in spelled if n in vocabulary and vocabulary[n] not in apart), None)
+        token = next(
+            (n for n in spelled if n in vocabulary and vocabulary[n] not in reserved), None
+        )
         end = at + (1 if token is None else len(token) - len(mark))
         tried = len(word) - (at if token is None else end)
         # Just those above the match, and in front of them the whole rest.
@@ -543,7 +545,7 @@ def look_up(
     whole = tokenizer.recipe.looks_up_pre_tokens
     text = data.decode()
     model = tokenizer.model
-    known = {token: id_ for id_, token in enumerate(model.tokens) if id_ not in model.apart}
+    known = {token: id_ for id_, token in enumerate(model.tokens) if id_ not in model.reserved_ids}
     found = []
     for part in [text] if whole else text:
         id_ = known.get(part.encode(), NO_ID)

@@ -405,7 +405,7 @@ def _unknown(model: FilledRecipe) -> Steps:
 def _scores(model: FilledRecipe) -> Steps:
     """There the lowest score of all decides how bad an unknown character is, and here that of
     the tokens that the model makes."""
-    made = [score for id_, score in enumerate(model.scores) if id_ not in model.apart]
+    made = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
     lowest = min(made, default=0.0)
     if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
         yield Step(replace(model, scores=[max(score, lowest) for score in model.scores]), None)

@@ -81,7 +81,7 @@ def rows(
         title=None,
         scale=alt.Scale(domain=list(labels)),
         axis=alt.Axis(
-            grid=True, bandPosition=0, domain=False, ticks=False, labelLimit=round(width * 0.42)
+            grid=True, bandPosition=0, domain=False, ticks=False, **_labels(round(width * 0.42))
         ),
     )
     legend = _legend(points, models, width)
@@ -110,7 +110,7 @@ def bars(
         "y:N",
         sort=alt.EncodingSortField(field="at", op="min", order="ascending"),
         title=labels,
-        axis=alt.Axis(domain=False, ticks=False, labelLimit=round(width * 0.42)),
+        axis=alt.Axis(domain=False, ticks=False, **_labels(round(width * 0.42))),
     )
     # Room for the number behind the longest bar.
     most = max((bar.number for bar in found), default=1) * 1.12
@@ -180,6 +180,22 @@ def decades(values: Iterable[float], **axis: Any) -> alt.Axis:
     return alt.Axis(tickCount=4, labelOverlap=True, **axis)
 
 
+#: Pixels of a character, at most.
+_WIDEST = 18
+
+
+def _labels(limit: int) -> dict[str, Any]:
+    """The options of an axis or a legend for labels of `limit` pixels.
+
+    Vega cuts a longer label between any two UTF-16 units, and fails where these are halves of one
+    character. So in a label that may be cut, characters of two units are shown as a box.
+    """
+    halves = "/[\\uD800-\\uDBFF][\\uDC00-\\uDFFF]/g"
+    boxed = f"replace(datum.label, {halves}, '□')"
+    shown = f"length(datum.label) > {limit // _WIDEST} ? {boxed} : datum.label"
+    return {"labelLimit": limit, "labelExpr": shown}
+
+
 def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
     """The models that have points, above the chart; nothing where there is one model."""
     if len(models) < 2:
@@ -190,7 +206,7 @@ def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
         title=None,
         values=[model for model in models if model in shown],
         columns=max(1, min(len(models), width // _LEGEND)),
-        labelLimit=_LEGEND - 30 if width >= 2 * _LEGEND else width - 40,
+        **_labels(_LEGEND - 30 if width >= 2 * _LEGEND else width - 40),
         symbolSize=90,
     )
 
