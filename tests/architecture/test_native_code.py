@@ -20,10 +20,9 @@ UNSAFE: dict[str, str] = {
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
     "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
-    "python/src/collector.rs": "Python's collector is paused and started again",
-    "python/src/given_ids.rs": "lists of ints are read without an object for each item",
-    "python/src/id_array.rs": "the buffer protocol is made of pointers",
-    "python/src/texts_out.rs": "Python's bytes are written where they stand",
+    "python/src/decoder.rs": "Python's bytes are written where they stand",
+    "python/src/ids.rs": "the buffer protocol is made of pointers; ints are read from lists without "
+    "an object for each; Python's collector is paused",
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the Rust sources are not here")

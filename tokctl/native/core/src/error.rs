@@ -8,8 +8,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The caller's progress callback asked to stop (Ctrl-C).
     Interrupted,
-    /// The vocabulary asked for is smaller than alphabet plus special tokens.
-    VocabularyTooSmall { asked: u64, least: u64 },
+    /// The requested vocabulary is smaller than alphabet plus special tokens.
+    VocabularyTooSmall { requested: u64, least: u64 },
     /// A value that does not fit the type that holds it.
     TooLarge(String),
     /// An id that the vocabulary does not have.
@@ -30,9 +30,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Interrupted => write!(f, "interrupted"),
-            Error::VocabularyTooSmall { asked, least } => write!(
+            Error::VocabularyTooSmall { requested, least } => write!(
                 f,
-                "a vocabulary of {asked} is too small: the alphabet and the special tokens need {least}"
+                "a vocabulary of {requested} is too small: the alphabet and the special tokens need {least}"
             ),
             Error::TooLarge(what) | Error::Invalid(what) => write!(f, "{what}"),
             Error::IdOutside { line, column, id } => {

@@ -145,7 +145,7 @@ impl Jobs {
 /// Runs `worker` on so many new threads and `own` on this one, and waits for all.
 ///
 /// Only the calling thread may see a signal (Python's handlers run in its main thread), so it
-/// goes on polling while it waits, and `stop` tells the others.
+/// goes on polling while it waits, and `stop` stops the others.
 fn with_threads(
     threads: usize,
     stop: &AtomicBool,

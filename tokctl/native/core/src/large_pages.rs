@@ -57,7 +57,7 @@ pub fn ask<T>(memory: &[MaybeUninit<T>]) {
         let start = memory.as_ptr().cast::<u8>().cast_mut();
         let before = start.addr() % PAGE;
         // SAFETY: the advice changes no contents, only how large the pages are that the system
-        // makes at the first touch; every page told holds at least a byte of `memory`. The
+        // makes at the first touch; every page passed holds at least a byte of `memory`. The
         // result is of no interest: without large pages everything is the same, but slower.
         unsafe {
             madvise(start.wrapping_sub(before).cast(), before + bytes, HUGE_PAGE);

@@ -1,7 +1,7 @@
 //! What threads share without locks.
 //!
 //! A process may fork while another of its threads works. Of a lock that is held at that moment the
-//! child gets a copy that nobody lets go of, and would wait for it forever. So what an encoder
+//! child gets a copy that no thread releases, and would wait for it forever. So what an encoder
 //! remembers from call to call lies in places that are swapped as one pointer: in the child there
 //! is what was there, or nothing, never something half done.
 #![allow(unsafe_code)]
@@ -17,14 +17,14 @@ use crate::MAX_THREADS;
 
 /// A place for one value.
 pub(crate) struct Slot<T> {
-    /// Null, or what `Box::into_raw` gave; whoever swaps it out owns it.
+    /// Null, or what `Box::into_raw` gave; the thread that swaps it out owns it.
     place: AtomicPtr<T>,
     /// As safe to send and to share as the value.
     owned: PhantomData<Box<T>>,
 }
 
 impl<T: Send> Slot<T> {
-    /// What is here, if nobody was faster.
+    /// The value, unless another thread took it first.
     pub fn take(&self) -> Option<Box<T>> {
         // A look first: a swap would take the cache line from other threads.
         if self.place.load(Ordering::Relaxed).is_null() {
@@ -32,17 +32,17 @@ impl<T: Send> Slot<T> {
         }
         let taken = self.place.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: a pointer that is not null came from a box (`put`), and the swap has made sure
-        // that nobody else gets it.
+        // that no other thread gets it.
         (!taken.is_null()).then(|| unsafe { Box::from_raw(taken) })
     }
 
     /// Puts it here, or gives it back where something is already.
     pub fn put(&self, value: Box<T>) -> Option<Box<T>> {
-        let given = Box::into_raw(value);
+        let new = Box::into_raw(value);
         let (free, done) = (ptr::null_mut(), Ordering::Release);
-        let put = (self.place).compare_exchange(free, given, done, Ordering::Relaxed);
-        // SAFETY: `given` came from a box, and did not get into the place.
-        put.is_err().then(|| unsafe { Box::from_raw(given) })
+        let put = (self.place).compare_exchange(free, new, done, Ordering::Relaxed);
+        // SAFETY: `new` came from a box, and did not get into the place.
+        put.is_err().then(|| unsafe { Box::from_raw(new) })
     }
 }
 
@@ -59,7 +59,7 @@ impl<T> Drop for Slot<T> {
     fn drop(&mut self) {
         let last = *self.place.get_mut();
         if !last.is_null() {
-            // SAFETY: it came from a box, and nobody else can reach the place any more.
+            // SAFETY: it came from a box, and no other thread can reach the place any more.
             drop(unsafe { Box::from_raw(last) });
         }
     }
@@ -71,7 +71,7 @@ impl<T> fmt::Debug for Slot<T> {
     }
 }
 
-/// Values that nobody is using at the moment: as many as threads have at hand.
+/// Values that are not in use at the moment: as many as threads have at hand.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Box<[Slot<T>]>);
 
@@ -149,7 +149,7 @@ impl<T: Send> Drop for PoolGuard<'_, T> {
     }
 }
 
-/// A value that is made when it is first asked for. Threads that ask at the same time may each make
+/// A value that is made on its first use. Threads that ask at the same time may each make
 /// it; one of the values, which are alike, stays.
 pub(crate) struct Once<T>(Slot<T>);
 
@@ -180,7 +180,7 @@ impl<T: Send + Sync> Once<T> {
     }
 }
 
-/// The copy makes its own when it is asked.
+/// The copy makes its own value on first use.
 impl<T> Clone for Once<T> {
     fn clone(&self) -> Self {
         Once::default()

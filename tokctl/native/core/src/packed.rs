@@ -123,7 +123,7 @@ fn halves(window: &[u8; 16]) -> (u64, u64) {
     (all as u64, (all >> 64) as u64)
 }
 
-/// The process's own numbers, so that nobody can prepare pre-tokens that collide.
+/// Random numbers of this process, so that no text can be made of colliding pre-tokens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds(pub [u64; 2]);
 

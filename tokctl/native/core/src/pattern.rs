@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
-/// A pattern, found by whoever made it: a regular expression of Python's `regex`
+/// A pattern whose matches the caller finds: a regular expression of Python's `regex`
 /// package, for one. The core knows only this.
 pub trait Pattern: Debug + Send + Sync {
     /// Byte ranges of the matches in `text`, ascending and not overlapping; an empty

@@ -78,7 +78,7 @@ fn a_vocabulary_below_the_alphabet_names_the_least() {
     let options = options(Marker::None, Criterion::Count, 3);
     let refused = train(&words(TOY), &options, &mut |_| true);
     let error = Error::VocabularyTooSmall {
-        asked: 3,
+        requested: 3,
         least: 11,
     };
     assert_eq!(refused.unwrap_err(), error);

@@ -1,13 +1,15 @@
-use std::sync::Arc;
+//! Counting pre-tokens, with temporary files that Python provides where memory is limited.
+
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::{count, Error};
+use tokctl_core::count::{Scratch, Store};
+use tokctl_core::{count, Error, Result};
 
-use crate::errors::to_python;
-use crate::scratch::{PythonStore, Raised};
+use crate::errors::{self, invalid, to_python};
 use crate::texts::{Reader, Text};
-use crate::{interrupt, normalizers, pretokenizers};
+use crate::{normalizers, pretokenizers};
 
 /// Counts pre-tokens block by block; see `tokctl_core::count::Counter`.
 #[pyclass(module = "tokctl._native")]
@@ -20,14 +22,14 @@ impl Counter {
     fn open(&mut self) -> PyResult<&mut count::Counter> {
         self.counter
             .as_mut()
-            .ok_or_else(|| crate::errors::invalid("this counter is finished".into()))
+            .ok_or_else(|| invalid("this counter is finished".into()))
     }
 
     /// Works without the GIL; what Python raises about its temporary files comes back.
     fn work<T: Send>(
         &mut self,
         py: Python<'_>,
-        work: impl FnOnce(&mut count::Counter) -> Result<T, Error> + Send,
+        work: impl FnOnce(&mut count::Counter) -> Result<T> + Send,
     ) -> PyResult<T> {
         let counter = self.open()?;
         let result = py.detach(|| work(counter));
@@ -51,11 +53,11 @@ impl Counter {
         let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
         let chain = normalizers::chain(py, normalizers)?;
         let mut counter = count::Counter::new(pre_tokenizer, chain, threads);
-        if let (Some(bytes), Some(given)) = (memory, store) {
+        if let (Some(bytes), Some(store)) = (memory, store) {
             let raised = raised.clone();
             counter = counter.within(count::Limit {
                 bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
-                store: Arc::new(PythonStore { given, raised }),
+                store: Arc::new(PythonStore { store, raised }),
             });
         }
         let counter = Some(counter);
@@ -94,7 +96,8 @@ impl Counter {
         Ok(())
     }
 
-    /// `progress` is told bytes of sorted runs that are merged, and of all of them.
+    /// `progress` is called with the bytes of sorted runs that are merged, and with those of all
+    /// runs.
     #[pyo3(signature = (min_count, progress=None))]
     fn finish(
         &mut self,
@@ -104,11 +107,11 @@ impl Counter {
     ) -> PyResult<Counts> {
         self.open()?;
         let counter = self.counter.take();
-        let tell = move |py: Python<'_>, (done, total): (u64, u64)| match &progress {
+        let call = move |py: Python<'_>, (done, total): (u64, u64)| match &progress {
             Some(progress) => progress.call1(py, (done, total)).map(drop),
             None => Ok(()),
         };
-        let counts = interrupt::watched_by(py, tell, |report| {
+        let counts = errors::watched_by(py, call, |report| {
             let counts = match counter {
                 Some(counter) => {
                     counter.finish_watched(min_count, &mut |done, total| report((done, total)))?
@@ -130,7 +133,7 @@ fn read(texts: &Bound<'_, PyAny>, numbers: Option<&[u64]>) -> PyResult<Vec<Text>
     };
     let texts = reader.read_all(texts)?;
     if numbers.is_some_and(|numbers| numbers.len() != texts.len()) {
-        return Err(crate::errors::invalid("each text has one count".into()));
+        return Err(invalid("each text has one count".into()));
     }
     Ok(texts)
 }
@@ -255,5 +258,73 @@ impl Utf8Check {
 
     fn end(&self) -> Option<(u64, u64)> {
         self.0.end().err()
+    }
+}
+
+/// An exception that Python has raised while the core was at work.
+#[derive(Clone, Default)]
+struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    fn keep<T>(&self, result: PyResult<T>) -> Result<T> {
+        result.map_err(|error| {
+            if let Ok(mut slot) = self.0.lock() {
+                slot.get_or_insert(error);
+            }
+            Error::Interrupted
+        })
+    }
+
+    /// The exception, if there is one.
+    fn take(&self) -> Option<PyErr> {
+        self.0.lock().ok().and_then(|mut slot| slot.take())
+    }
+}
+
+/// A Python object whose `scratch()` gives objects with `append(bytes)` and `read(at, size)`.
+struct PythonStore {
+    store: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Store for PythonStore {
+    fn scratch(&self) -> Result<Box<dyn Scratch>> {
+        let made = Python::attach(|py| self.store.call_method0(py, "scratch"));
+        let file = self.raised.keep(made)?;
+        let raised = self.raised.clone();
+        Ok(Box::new(PythonScratch { file, raised }))
+    }
+}
+
+struct PythonScratch {
+    file: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Scratch for PythonScratch {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = Python::attach(|py| {
+            // Ctrl-C is heard between two blocks, too.
+            py.check_signals()?;
+            let bytes = PyBytes::new(py, bytes);
+            self.file.call_method1(py, "append", (bytes,)).map(drop)
+        });
+        self.raised.keep(written)
+    }
+
+    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
+        let read = Python::attach(|py| {
+            let bytes = self.file.call_method1(py, "read", (at, buffer.len()))?;
+            let bytes = bytes.bind(py).cast::<PyBytes>()?.as_bytes();
+            let same = bytes.len() == buffer.len();
+            if same {
+                buffer.copy_from_slice(bytes);
+            }
+            Ok(same)
+        });
+        match self.raised.keep(read)? {
+            true => Ok(()),
+            false => Err(Error::Invalid("a temporary file has become shorter".into())),
+        }
     }
 }

@@ -1,19 +1,22 @@
-use std::ffi::CString;
+//! Decoding: ids to text, whole or token by token, and the Python objects it is written to.
+
+use std::ffi::{c_char, CStr, CString};
+use std::mem::MaybeUninit;
+use std::slice;
 use std::sync::Arc;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use tokctl_core::decode::{self, Step};
 use tokctl_core::model::Prepend;
 use tokctl_core::pattern::Search;
-use tokctl_core::Error;
+use tokctl_core::{large_pages, Error};
 
-use crate::errors::{invalid, to_python};
-use crate::given_ids::{GivenIds, IdBlocks, Stopped};
-use crate::interrupt::detached;
-use crate::options;
+use crate::errors::{detached, invalid, to_python};
+use crate::ids::{IdBlocks, IdSlice, Stopped};
 use crate::pattern::python_pattern;
-use crate::texts_out::{decoded, filled_bytes};
+use crate::segmenters;
 
 /// See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -41,7 +44,7 @@ impl Decoder {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let decoder = &*self.0;
         if !decoder.is_flat() {
-            let ids = ids.into_given(py)?;
+            let ids = ids.into_slice(py)?;
             let text = self.decoded(py, ids.as_slice(), skip_special)?;
             return Ok(PyBytes::new(py, &text));
         }
@@ -77,7 +80,7 @@ impl Decoder {
     ) -> PyResult<Bound<'py, PyString>> {
         let decoder = &*self.0;
         if !decoder.is_flat() {
-            let ids = ids.into_given(py)?;
+            let ids = ids.into_slice(py)?;
             let text = self.decoded(py, ids.as_slice(), skip_special)?;
             return decoded(py, &text, &errors);
         }
@@ -132,7 +135,7 @@ impl DecodeStream {
         DecodeStream(Some(decode::Stream::new(decoder, skip_special)))
     }
 
-    fn push<'py>(&mut self, py: Python<'py>, ids: GivenIds) -> PyResult<Bound<'py, PyBytes>> {
+    fn push<'py>(&mut self, py: Python<'py>, ids: IdSlice) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, self.pushed(ids.as_slice())?))
     }
 
@@ -145,7 +148,7 @@ impl DecodeStream {
     ) -> PyResult<Bound<'py, PyString>> {
         let text = match ids.cast::<PyInt>() {
             Ok(id) => self.pushed(&[id.extract()?])?,
-            Err(_) => self.pushed(ids.extract::<GivenIds>()?.as_slice())?,
+            Err(_) => self.pushed(ids.extract::<IdSlice>()?.as_slice())?,
         };
         decoded(py, text, c"replace")
     }
@@ -191,7 +194,7 @@ fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Se
 /// The error that a list of the same ids gives: a number that is no id counts more than an id
 /// outside the vocabulary.
 fn refused(py: Python<'_>, ids: IdBlocks, stopped: Stopped<Error>) -> PyErr {
-    match (ids.into_given(py), stopped) {
+    match (ids.into_slice(py), stopped) {
         (Err(error), _) => error,
         (Ok(_), Stopped::By(error)) => to_python(error),
         (Ok(_), Stopped::NoId) => invalid("ids were changed while they were read".into()),
@@ -251,7 +254,10 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
             word_delimiter: get(data, "word_delimiter")?,
             cleanup: get(data, "cleanup")?,
         },
-        "markers" => Step::Markers(options::marker((get(data, "marker")?, get(data, "text")?))?),
+        "markers" => Step::Markers(segmenters::marker((
+            get(data, "marker")?,
+            get(data, "text")?,
+        ))?),
         _ => return Err(invalid(format!("no decoder is called {kind}"))),
     })
 }
@@ -263,4 +269,47 @@ fn get<'py, T: FromPyObjectOwned<'py>>(data: &Bound<'py, PyDict>, key: &str) -> 
     value
         .extract()
         .map_err(|error: T::Error| wrong(error.into()))
+}
+
+/// `bytes` of a known size; `fill` writes every one of them and says whether it did.
+#[allow(unsafe_code)]
+fn filled_bytes<'py>(
+    py: Python<'py>,
+    size: usize,
+    fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let length = size as ffi::Py_ssize_t;
+    // SAFETY: without a text, this makes `bytes` of that size whose contents are to be written,
+    // or is null with an exception set (a size above isize::MAX, negative here, is refused).
+    let bytes = unsafe {
+        let made = ffi::PyBytes_FromStringAndSize(std::ptr::null(), length);
+        Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyBytes>()
+    };
+    // SAFETY: it is `bytes`, so that this is where its `size` bytes stand. Nobody else has a
+    // reference to them before this function returns, and `MaybeUninit` needs no contents.
+    let place = unsafe {
+        let start = ffi::PyBytes_AsString(bytes.as_ptr());
+        slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), size)
+    };
+    large_pages::advise_start(place);
+    match fill(place) {
+        true => Ok(bytes),
+        // Not to be shown to anybody: some of its bytes are whatever stood there.
+        false => Err(invalid("a text has another size than its tokens".into())),
+    }
+}
+
+/// `text.decode("utf-8", errors)`, without the `bytes`.
+#[allow(unsafe_code)]
+fn decoded<'py>(py: Python<'py>, text: &[u8], errors: &CStr) -> PyResult<Bound<'py, PyString>> {
+    // SAFETY: both are valid for the call, the second one up to its NUL, and the thread is
+    // attached; the result is a new `str`, or null with an exception set.
+    unsafe {
+        let made = ffi::PyUnicode_DecodeUTF8(
+            text.as_ptr().cast::<c_char>(),
+            text.len() as ffi::Py_ssize_t,
+            errors.as_ptr(),
+        );
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+    }
 }

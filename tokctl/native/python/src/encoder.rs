@@ -1,22 +1,25 @@
+//! Encoding: text, pre-tokens and added tokens to ids; see `tokctl_core::encode::Encoder`.
+
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tokctl_core::encode::{self, ByteSink, Ids, RaggedIds, Rng, Segmenter, Unigram, CHUNK};
+use tokctl_core::encode::{
+    self, AddedToken, ByteSink, Ids, RaggedIds, Rng, Segment, Segmenter, Token, Unigram, CHUNK,
+};
 use tokctl_core::model::{Units, NO_ID};
+use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
-use crate::columns::{check_width, columns, ids_and_lengths, pack, Columns};
-use crate::errors::{invalid, no_id, to_python};
-use crate::id_array::IdArray;
-use crate::interrupt::detached;
-use crate::matchers::Matchers;
-use crate::numbers::Numbers;
+use crate::blocks::form_named;
+use crate::errors::{detached, invalid, no_id, to_python};
+use crate::ids::{check_width, offsets, pack, pack_u64, IdArray, IntCache};
 use crate::segmenters::{Learned, Settings};
 use crate::texts::Reader;
-use crate::written_ids::{form_named, numbers};
-use crate::{normalizers, options, pretokenizers, segmenters};
+use crate::{normalizers, pretokenizers, segmenters};
 
+/// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
+type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
 /// Starts and ends.
 type Ranges = Vec<(usize, usize)>;
 /// Text, ranges, places, ids of added tokens.
@@ -34,7 +37,7 @@ pub struct Encoder {
     pub(crate) inner: encode::Encoder,
     /// Does it read characters, so that bytes must be UTF-8?
     characters: bool,
-    pub(crate) numbers: Arc<Numbers>,
+    pub(crate) ints: Arc<IntCache>,
 }
 
 #[pymethods]
@@ -76,7 +79,7 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let ids = self.ids_of(text, (1, CHUNK), matchers, otherwise, strict)?;
-        self.numbers.list(text.py(), &ids)
+        self.ints.list(text.py(), &ids)
     }
 
     /// The ids as an array. The threads take chunks of `chunk` bytes, which tests choose.
@@ -91,7 +94,7 @@ impl Encoder {
         chunk: usize,
     ) -> PyResult<IdArray> {
         let ids = self.ids_of(text, (threads, chunk), matchers, otherwise, strict)?;
-        Ok(IdArray::of(ids.trimmed(), Arc::clone(&self.numbers)))
+        Ok(IdArray::of(ids.trimmed(), Arc::clone(&self.ints)))
     }
 
     /// Ids of many texts; the threads share them out.
@@ -105,7 +108,7 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let flat = self.flat_of(texts, threads, matchers, otherwise, strict)?;
-        self.numbers.lists(texts.py(), &flat)
+        self.ints.lists(texts.py(), &flat)
     }
 
     /// The same as one array, and where the ids of each text begin, and the last ones end: 64-bit
@@ -121,7 +124,7 @@ impl Encoder {
     ) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
         let RaggedIds { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
         let offsets = offsets(texts.py(), &ends)?;
-        let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.numbers));
+        let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.ints));
         Ok((ids, offsets))
     }
 
@@ -144,7 +147,7 @@ impl Encoder {
         let missing = py
             .detach(|| sink.push_documents(&flat))
             .map_err(to_python)?;
-        let ends = numbers(py, &sink.ends)?;
+        let ends = pack_u64(py, sink.ends.len(), sink.ends.iter().copied())?;
         Ok((PyBytes::new(py, &sink.bytes), ends, missing))
     }
 
@@ -295,14 +298,14 @@ impl Encoder {
     ) -> PyResult<Self> {
         let chain = normalizers::chain(py, normalizers)?;
         let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
-        let units = options::units(&settings.units)?;
+        let units = segmenters::units(&settings.units)?;
         let segmenter = py
             .detach(|| segmenters::segmenter(settings, units, learned))
             .map_err(to_python)?;
         Ok(Encoder {
             inner: encode::Encoder::new(chain, pre_tokenizer, segmenter),
             characters: units == Units::Characters,
-            numbers: Arc::default(),
+            ints: Arc::default(),
         })
     }
 
@@ -366,12 +369,60 @@ impl Encoder {
     }
 }
 
-/// Where the ids of each text begin, and the last ones end, of where those of each end.
-pub fn offsets<'py>(py: Python<'py>, ends: &[usize]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, 8 * (ends.len() + 1), |out| {
-        for (out, &end) in out.chunks_exact_mut(8).skip(1).zip(ends) {
-            out.copy_from_slice(&(end as u64).to_ne_bytes());
-        }
-        Ok(())
-    })
+/// (text, id, (single word, strip left, strip right), (normalized, literal, special))
+type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
+
+/// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct Matchers(pub(crate) encode::Matchers);
+
+#[pymethods]
+impl Matchers {
+    #[new]
+    fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
+        py.detach(|| {
+            let chain = encoder.inner.normalizers();
+            let special: Vec<u32> = tokens
+                .iter()
+                .filter(|(.., (_, _, special))| *special)
+                .map(|&(_, id, ..)| id)
+                .collect();
+            let (mut raw, mut normalized) = (Vec::new(), Vec::new());
+            for (mut text, id, around, (in_normalized, literal, _)) in tokens {
+                let (single_word, strip_left, strip_right) = around;
+                if in_normalized && !literal {
+                    text = chain.apply(&text, Edges::WHOLE)?.into_owned();
+                }
+                let to = if in_normalized {
+                    &mut normalized
+                } else {
+                    &mut raw
+                };
+                to.push(AddedToken {
+                    text,
+                    id,
+                    single_word,
+                    strip_left,
+                    strip_right,
+                });
+            }
+            encode::Matchers::new(raw, normalized, special.into_iter())
+        })
+        .map(Matchers)
+        .map_err(to_python)
+    }
+}
+
+fn ids_and_lengths(segments: &[Segment]) -> (Vec<u32>, Vec<u32>) {
+    let ids = segments.iter().map(|segment| segment.id).collect();
+    (ids, segments.iter().map(|segment| segment.length).collect())
+}
+
+fn columns(tokens: &[Token]) -> Columns {
+    (
+        tokens.iter().map(|token| token.id).collect(),
+        tokens.iter().map(|token| token.start).collect(),
+        tokens.iter().map(|token| token.end).collect(),
+        tokens.iter().map(|token| token.pre_token).collect(),
+    )
 }

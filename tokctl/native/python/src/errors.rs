@@ -1,4 +1,8 @@
-//! The core's errors as one Python exception; `tokctl` turns it into a TokctlError.
+//! The core's errors as one Python exception, which `tokctl` turns into a TokctlError; Ctrl-C and
+//! progress while the core works without the GIL.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -12,12 +16,15 @@ create_exception!(
     "Raised by the core. Its arguments are (message, kind, details)."
 );
 
-/// A work that was interrupted is Python's `KeyboardInterrupt`. `details` are the figures of the error, for the kinds that have some.
+/// Interrupted work is Python's `KeyboardInterrupt`. `details` are the figures of the error, for
+/// the kinds that have some.
 pub fn to_python(error: Error) -> PyErr {
     let message = error.to_string();
     let (kind, details): (&str, (u64, u64, u64)) = match error {
         Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
-        Error::VocabularyTooSmall { asked, least } => ("vocabulary-too-small", (asked, least, 0)),
+        Error::VocabularyTooSmall { requested, least } => {
+            ("vocabulary-too-small", (requested, least, 0))
+        }
         Error::TooLarge(_) => ("too-large", (0, 0, 0)),
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),
         Error::IdOutside { line, column, id } => ("id-outside", (line, column, id.into())),
@@ -35,4 +42,80 @@ pub fn invalid(message: String) -> PyErr {
 pub fn no_id(text: usize) -> PyErr {
     let message = format!("a character of text {text} has no id");
     CoreError::new_err((message, "no-id", (text as u64, 0u64, 0u64)))
+}
+
+/// Runs `work` without the GIL. The closure passed to it returns true once a Python signal handler
+/// has raised; that exception is then returned.
+pub fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let raised = Mutex::new(None);
+    let result = py.detach(|| {
+        let stop = || {
+            Python::attach(|py| match py.check_signals() {
+                Ok(()) => false,
+                Err(error) => {
+                    keep(&raised, error);
+                    true
+                }
+            })
+        };
+        work(&stop)
+    });
+    finish(result, raised)
+}
+
+fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
+    if let Ok(mut slot) = raised.lock() {
+        slot.get_or_insert(error);
+    }
+}
+
+fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>) -> PyResult<T> {
+    match (result, raised.into_inner().ok().flatten()) {
+        (Err(Error::Interrupted), Some(error)) => Err(error),
+        (result, _) => result.map_err(to_python),
+    }
+}
+
+/// How often progress is reported, and signals are checked.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs `work` without the GIL. It reports its progress, and stops when the report returns false:
+/// when `progress` or a signal handler has raised. That exception is then returned.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(u64) -> bool) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let call = move |py: Python<'_>, size| match &progress {
+        Some(progress) => progress.call1(py, (size,)).map(drop),
+        None => Ok(()),
+    };
+    watched_by(py, call, work)
+}
+
+/// The same with any callback: `progress` is called with what is reported.
+pub fn watched_by<T: Send, R>(
+    py: Python<'_>,
+    progress: impl Fn(Python<'_>, R) -> PyResult<()> + Sync,
+    work: impl FnOnce(&mut dyn FnMut(R) -> bool) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let raised = Mutex::new(None);
+    let result = py.detach(|| {
+        let mut reported = Instant::now();
+        let mut report = |value: R| {
+            if reported.elapsed() < INTERVAL {
+                return true;
+            }
+            reported = Instant::now();
+            Python::attach(|py| {
+                let result = py.check_signals().and_then(|()| progress(py, value));
+                result.map_err(|error| keep(&raised, error)).is_ok()
+            })
+        };
+        work(&mut report)
+    });
+    finish(result, raised)
 }

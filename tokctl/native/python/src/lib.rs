@@ -1,35 +1,22 @@
 //! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
 //! is in `tokctl-core`.
 
-mod collected_ids;
-mod collector;
-mod columns;
+mod blocks;
 mod counter;
 mod decoder;
 mod encoder;
 mod errors;
-mod given_ids;
-mod id_array;
-mod interrupt;
-mod matchers;
+mod ids;
 mod measuring;
 mod normalizers;
-mod numbers;
-mod options;
 mod pattern;
 mod pretokenizers;
-mod ranks;
-mod scratch;
 mod segmenters;
 mod stored;
-mod text;
 mod texts;
-mod texts_out;
 mod trainer;
-mod unigram_trainer;
 #[cfg(count_work)]
 mod work;
-mod written_ids;
 
 use pyo3::prelude::*;
 
@@ -46,17 +33,17 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::Utf8Check>()?;
     module.add_function(wrap_pyfunction!(counter::framed, module)?)?;
     module.add_class::<trainer::Training>()?;
-    module.add_class::<unigram_trainer::UnigramTraining>()?;
-    module.add_function(wrap_pyfunction!(unigram_trainer::train_unigram, module)?)?;
+    module.add_class::<trainer::UnigramTraining>()?;
+    module.add_function(wrap_pyfunction!(trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
-    module.add_class::<matchers::Matchers>()?;
-    module.add_class::<written_ids::IdWriter>()?;
-    module.add_class::<collected_ids::IdCollector>()?;
-    module.add_class::<id_array::IdArray>()?;
-    module.add_function(wrap_pyfunction!(id_array::ids_from_bytes, module)?)?;
+    module.add_class::<encoder::Matchers>()?;
+    module.add_class::<blocks::IdWriter>()?;
+    module.add_class::<blocks::IdCollector>()?;
+    module.add_class::<ids::IdArray>()?;
+    module.add_function(wrap_pyfunction!(ids::ids_from_bytes, module)?)?;
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
-    module.add_function(wrap_pyfunction!(ranks::plain_ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::plain_ranks, module)?)?;
     module.add_class::<measuring::Measured>()?;
     module.add_function(wrap_pyfunction!(measuring::resample_lines, module)?)?;
     module.add_class::<decoder::DecodeStream>()?;
@@ -66,9 +53,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trainer::alphabet_of, module)?)?;
     module.add_function(wrap_pyfunction!(normalizers::chars_map_named, module)?)?;
     module.add_function(wrap_pyfunction!(normalizers::compile_chars_map, module)?)?;
-    module.add_function(wrap_pyfunction!(text::normalize, module)?)?;
-    module.add_function(wrap_pyfunction!(text::normalize_aligned, module)?)?;
-    module.add_function(wrap_pyfunction!(text::scripts_of, module)?)?;
+    module.add_function(wrap_pyfunction!(normalizers::normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(normalizers::normalize_aligned, module)?)?;
+    module.add_function(wrap_pyfunction!(normalizers::scripts_of, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::last_cut, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokens, module)?)?;

@@ -6,10 +6,8 @@ use tokctl_core::measure::{self, Column, Documents, Options, Words, COUNTS};
 use tokctl_core::Error;
 
 use crate::decoder::Decoder;
-use crate::encoder::Encoder;
-use crate::errors::{invalid, to_python};
-use crate::interrupt::detached;
-use crate::matchers::Matchers;
+use crate::encoder::{Encoder, Matchers};
+use crate::errors::{detached, invalid, to_python};
 
 /// Bytes, characters, spaces, words, whole words, split words, tokens, unknown tokens, lines,
 /// lines that come back.

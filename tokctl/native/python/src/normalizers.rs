@@ -3,8 +3,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use tokctl_core::normalize::{self, Chain, CharsMap, CharsMapRules, Normalizer};
+use tokctl_core::normalize::{Aligned, Chain, CharsMap, CharsMapRules, Edges, Normalizer};
 use tokctl_core::pattern::Search;
+use tokctl_core::unicode;
 
 use crate::errors::{invalid, to_python};
 use crate::pattern::python_pattern;
@@ -146,7 +147,7 @@ fn chars_map(part: &Part<'_>) -> PyResult<CharsMap> {
 #[pyfunction]
 pub fn compile_chars_map(py: Python<'_>, rules: CharsMapRules) -> PyResult<Bound<'_, PyBytes>> {
     let blob = py
-        .detach(|| normalize::compile(&rules))
+        .detach(|| tokctl_core::normalize::compile(&rules))
         .map_err(to_python)?;
     Ok(PyBytes::new(py, &blob))
 }
@@ -155,8 +156,46 @@ pub fn compile_chars_map(py: Python<'_>, rules: CharsMapRules) -> PyResult<Bound
 #[pyfunction]
 pub fn chars_map_named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
     let blob = py
-        .detach(|| normalize::compile_named(name))
+        .detach(|| tokctl_core::normalize::compile_named(name))
         .ok_or_else(|| invalid(format!("no rules of SentencePiece are called {name}")))?
         .map_err(to_python)?;
     Ok(PyBytes::new(py, &blob))
+}
+
+/// The text after the normalizers.
+#[pyfunction]
+pub fn normalize<'py>(
+    py: Python<'py>,
+    parts: &Bound<'py, PyAny>,
+    text: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let chain = chain(py, parts)?;
+    let normalized = py.detach(|| chain.apply(text, Edges::WHOLE));
+    Ok(PyBytes::new(py, &normalized.map_err(to_python)?))
+}
+
+/// Normalized text and, for every byte of it, the byte range that it came from.
+type AlignedText<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
+
+/// The text after the normalizers with the places of its bytes.
+#[pyfunction]
+pub fn normalize_aligned<'py>(
+    py: Python<'py>,
+    parts: &Bound<'py, PyAny>,
+    text: &[u8],
+) -> PyResult<AlignedText<'py>> {
+    let chain = chain(py, parts)?;
+    let aligned = py.detach(|| match chain.apply_aligned(text, Edges::WHOLE) {
+        Ok(None) => Aligned::unchanged(text),
+        Ok(Some(aligned)) => Ok(aligned),
+        Err(error) => Err(error),
+    });
+    let aligned = aligned.map_err(to_python)?;
+    Ok((PyBytes::new(py, &aligned.text), aligned.places))
+}
+
+/// The names of the scripts of a text's characters; see `tokctl_core::unicode::scripts_of`.
+#[pyfunction]
+pub fn scripts_of(text: &str) -> Vec<&'static str> {
+    unicode::scripts_of(text)
 }

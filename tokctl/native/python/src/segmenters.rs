@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use pyo3::prelude::*;
 use pyo3::FromPyObject;
 use tokctl_core::encode::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Segmenter, Unigram, UnigramOptions,
@@ -9,6 +10,8 @@ use tokctl_core::encode::{
 };
 use tokctl_core::model::{Alphabet, Marker, Merges, Units};
 use tokctl_core::Error;
+
+use crate::errors::to_python;
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -42,9 +45,11 @@ pub struct Learned<T = Vec<u8>> {
 }
 
 pub fn byte_table(ids: Vec<u32>) -> pyo3::PyResult<Box<[u32; 256]>> {
-    <[u32; 256]>::try_from(ids)
-        .map(Box::new)
-        .map_err(|_| crate::errors::invalid("there is not one id for each of the 256 bytes".into()))
+    <[u32; 256]>::try_from(ids).map(Box::new).map_err(|_| {
+        to_python(invalid(
+            "there is not one id for each of the 256 bytes".into(),
+        ))
+    })
 }
 
 pub fn segmenter<T: AsRef<[u8]>>(
@@ -217,4 +222,16 @@ fn unigram<T: AsRef<[u8]>>(how: &Settings, learned: Learned<T>) -> Result<Unigra
             precision,
         },
     )
+}
+
+pub fn marker((kind, text): (String, String)) -> PyResult<Marker> {
+    Marker::new(&kind, &text).map_err(to_python)
+}
+
+pub fn units(name: &str) -> PyResult<Units> {
+    match name {
+        "bytes" => Ok(Units::Bytes),
+        "characters" => Ok(Units::Characters),
+        _ => Err(to_python(invalid(format!("no units are called {name}")))),
+    }
 }

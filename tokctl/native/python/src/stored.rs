@@ -8,12 +8,11 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
-use tokctl_core::model::{Fault, Filling, Lists, MergeList, Stored, NO_ID};
+use tokctl_core::model::{Fault, Filling, Lists, MergeList, Ranks, Stored, NO_ID};
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::Encoder;
-use crate::errors::invalid;
-use crate::interrupt::detached;
+use crate::errors::{detached, invalid};
 use crate::segmenters::{Learned, Settings};
 
 /// See `tokctl_core::model::Lists`.
@@ -313,4 +312,18 @@ fn byte_token(token: &[u8]) -> Option<u8> {
         _ => None,
     };
     Some(digit(high)? << 4 | digit(low)?)
+}
+
+/// The rank of each token; None where the file has to be read in another way: see
+/// `tokctl_core::model::Ranks`, or a token comes twice.
+#[pyfunction]
+pub fn plain_ranks<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(ranks) = py.detach(|| Ranks::of(data)) else {
+        return Ok(None);
+    };
+    let (found, count) = (PyDict::new(py), ranks.iter().len());
+    for (rank, token) in ranks.iter() {
+        found.set_item(PyBytes::new(py, token), rank)?;
+    }
+    Ok((found.len() == count).then_some(found))
 }

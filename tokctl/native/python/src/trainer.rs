@@ -1,11 +1,13 @@
+//! Training: counts of pre-tokens to merges, pieces or words.
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::train::alphabet::{self, Limits};
-use tokctl_core::train::{frequency, Criterion, Extend, Options, Stop, Ties};
+use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, Ties};
 
 use crate::counter::Counts;
-use crate::errors::{invalid, to_python};
-use crate::{interrupt, options};
+use crate::errors::{self, invalid, to_python};
+use crate::segmenters;
 
 /// (left id, right id, token id, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
@@ -145,8 +147,8 @@ pub fn train(
             _ => return Err(invalid(format!("no score is called {criterion}"))),
         },
         ties: Ties::named(ties).ok_or_else(|| invalid(format!("no tie rule is called {ties}")))?,
-        units: options::units(units)?,
-        marker: options::marker(marker)?,
+        units: segmenters::units(units)?,
+        marker: segmenters::marker(marker)?,
         vocab_size,
         special_tokens,
         reserved,
@@ -157,8 +159,94 @@ pub fn train(
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
-    interrupt::watched(py, progress, |report| {
+    errors::watched(py, progress, |report| {
         tokctl_core::train::train(&counts.0, &options, report)
     })
     .map(Training)
+}
+
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct UnigramTraining(unigram::UnigramTraining);
+
+type Dropped<'py> = (Bound<'py, PyBytes>, Option<f64>);
+/// (pieces, objective, tokens, unused, dropped, [(text, loss)])
+type RoundRow<'py> = (u64, f64, u64, u64, u64, Vec<Dropped<'py>>);
+
+#[pymethods]
+impl UnigramTraining {
+    #[getter]
+    fn pieces<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, f64)> {
+        let pieces = self.0.pieces.iter();
+        pieces
+            .map(|piece| (PyBytes::new(py, &piece.text), piece.score))
+            .collect()
+    }
+
+    #[getter]
+    fn rounds<'py>(&self, py: Python<'py>) -> Vec<RoundRow<'py>> {
+        let rounds = self.0.rounds.iter();
+        rounds
+            .map(|r| {
+                let highest = r.highest.iter();
+                let highest = highest
+                    .map(|d| (PyBytes::new(py, &d.text), d.loss))
+                    .collect();
+                (
+                    r.pieces,
+                    r.objective,
+                    r.tokens,
+                    r.unused,
+                    r.dropped,
+                    highest,
+                )
+            })
+            .collect()
+    }
+
+    #[getter]
+    fn alphabet_size(&self) -> u64 {
+        self.0.alphabet_size
+    }
+
+    #[getter]
+    fn exhausted(&self) -> bool {
+        self.0.exhausted
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (counts, *, vocab_size, special_tokens, byte_fallback, seed_size,
+    shrinking_factor, sub_iterations, max_piece_length, alphabet, required, threads, progress))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_unigram(
+    py: Python<'_>,
+    counts: &Counts,
+    vocab_size: u64,
+    special_tokens: Vec<Vec<u8>>,
+    byte_fallback: bool,
+    seed_size: usize,
+    shrinking_factor: f64,
+    sub_iterations: u32,
+    max_piece_length: u32,
+    alphabet: Option<Vec<char>>,
+    required: Vec<char>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<UnigramTraining> {
+    let options = unigram::UnigramOptions {
+        vocab_size,
+        special_tokens,
+        byte_fallback,
+        seed_size,
+        shrinking_factor,
+        sub_iterations,
+        max_piece_length,
+        alphabet,
+        required,
+        threads,
+    };
+    errors::watched(py, progress, |report| {
+        unigram::train_unigram(&counts.0, &options, report)
+    })
+    .map(UnigramTraining)
 }

@@ -205,15 +205,15 @@ impl Counter {
         self.finish_watched(min_count, &mut |_, _| true)
     }
 
-    /// The same. `tell` gets how many bytes of sorted runs have been merged, and how many
+    /// The same. `progress` gets how many bytes of sorted runs have been merged, and how many
     /// there are; where its answer is false, the work stops.
     pub fn finish_watched(
         mut self,
         min_count: u64,
-        tell: &mut dyn FnMut(u64, u64) -> bool,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Counts> {
         self.end_document()?;
-        finish(self.tallies, self.limit.as_ref(), min_count, tell)
+        finish(self.tallies, self.limit.as_ref(), min_count, progress)
     }
 }
 

@@ -23,7 +23,7 @@ pub trait Scratch: Send + Sync {
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()>;
 }
 
-/// Where such room comes from. What is dropped is given back.
+/// Where such room comes from. Dropping it frees the room.
 pub trait Store: Send + Sync {
     fn scratch(&self) -> Result<Box<dyn Scratch>>;
 }
@@ -213,13 +213,13 @@ impl Reader<'_> {
 }
 
 /// Runs that are merged at a time: each has a buffer, and the disk goes from one to the other.
-pub const MOST_RUNS: usize = 64;
+pub const MAX_RUNS: usize = 64;
 
 /// Bytes of such a buffer, at least and at most.
 const BUFFERS: (usize, usize) = (1 << 12, 1 << 20);
 
-/// The caller is told of the work after so many records.
-const RECORDS_BETWEEN: u32 = 1 << 12;
+/// How many records are merged between two calls of the progress callback.
+const RECORDS_PER_REPORT: u32 = 1 << 12;
 
 /// What runs are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,8 +230,8 @@ pub enum Order {
     Place,
 }
 
-/// Told how many bytes of the runs have been read; false stops the work.
-pub type Tell<'a> = &'a mut dyn FnMut(u64) -> bool;
+/// Called with how many bytes of the runs have been read; false stops the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64) -> bool;
 
 /// All records of some runs in their order, those of the same pre-token one behind the other.
 struct Merge<'s> {
@@ -335,12 +335,12 @@ impl<'s> Merge<'s> {
 fn merged(
     readers: Vec<Reader>,
     order: Order,
-    tell: Tell,
+    progress: Progress,
     mut each: impl FnMut(Record) -> Result<()>,
 ) -> Result<()> {
     let mut merge = Merge::new(readers, order)?;
     let mut text = Vec::new();
-    let mut until_told = RECORDS_BETWEEN;
+    let mut until_report = RECORDS_PER_REPORT;
     while let Some(record) = merge.record() {
         text.clear();
         text.extend_from_slice(record.text);
@@ -354,10 +354,10 @@ fn merged(
         }
         let text = &text[..];
         each(Record { text, count, first })?;
-        until_told -= 1;
-        if until_told == 0 {
-            until_told = RECORDS_BETWEEN;
-            if !tell(merge.read) {
+        until_report -= 1;
+        if until_report == 0 {
+            until_report = RECORDS_PER_REPORT;
+            if !progress(merge.read) {
                 return Err(Error::Interrupted);
             }
         }
@@ -366,23 +366,23 @@ fn merged(
 }
 
 /// Merges the runs of all shelves, over several passes where they are many; `memory`: bytes for
-/// the buffers. `tell` gets bytes read and how many there are to read.
+/// the buffers. `progress` gets bytes read and how many there are to read.
 pub fn merge_all(
     mut shelves: Vec<Shelf>,
     order: Order,
     store: &dyn Store,
     memory: usize,
-    tell: &mut dyn FnMut(u64, u64) -> bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
     each: impl FnMut(Record) -> Result<()>,
 ) -> Result<()> {
-    let size = (memory / (MOST_RUNS + 1)).clamp(BUFFERS.0, BUFFERS.1);
+    let size = (memory / (MAX_RUNS + 1)).clamp(BUFFERS.0, BUFFERS.1);
     let length = |shelves: &[Shelf]| shelves.iter().map(Shelf::length).sum::<u64>();
     let runs: usize = shelves
         .iter()
         .map(|shelf| shelf.readers(size).count())
         .sum();
-    let passes = std::iter::successors(Some(runs), |&runs| Some(runs.div_ceil(MOST_RUNS)));
-    let mut left = passes.take_while(|&runs| runs > MOST_RUNS).count() as u64;
+    let passes = std::iter::successors(Some(runs), |&runs| Some(runs.div_ceil(MAX_RUNS)));
+    let mut left = passes.take_while(|&runs| runs > MAX_RUNS).count() as u64;
     let mut done = 0;
     while left > 0 {
         let bytes = length(&shelves);
@@ -393,23 +393,23 @@ pub fn merge_all(
             .peekable();
         let mut next = Shelf::new(store)?;
         while readers.peek().is_some() {
-            let some: Vec<_> = readers.by_ref().take(MOST_RUNS).collect();
+            let some: Vec<_> = readers.by_ref().take(MAX_RUNS).collect();
             let before = next.length();
             next.add(|run| {
-                let mut told = |read| tell(done + before + read, total);
-                merged(some, order, &mut told, |record| run.put(record))
+                let mut report = |read| progress(done + before + read, total);
+                merged(some, order, &mut report, |record| run.put(record))
             })?;
         }
         drop(readers);
-        // What was merged is given back before the next pass takes new room.
+        // What was merged is freed before the next pass takes new room.
         shelves = vec![next];
         done += bytes;
         left -= 1;
     }
     let total = done + length(&shelves);
     let readers = shelves.iter().flat_map(|shelf| shelf.readers(size));
-    let mut told = |read| tell(done + read, total);
-    merged(readers.collect(), order, &mut told, each)
+    let mut report = |read| progress(done + read, total);
+    merged(readers.collect(), order, &mut report, each)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -484,8 +484,8 @@ impl<'s> ByPlace<'s> {
         Ok(())
     }
 
-    /// All of them in the order of their places. `tell` as in [`merge_all`].
-    pub fn finish(mut self, tell: &mut dyn FnMut(u64, u64) -> bool) -> Result<Counts> {
+    /// All of them in the order of their places. `progress` as in [`merge_all`].
+    pub fn finish(mut self, progress: &mut dyn FnMut(u64, u64) -> bool) -> Result<Counts> {
         let (pre_tokens, bytes) = self.taken;
         if self.shelf.is_none() {
             self.sort();
@@ -497,12 +497,12 @@ impl<'s> ByPlace<'s> {
             return Ok(counts);
         }
         self.spill()?;
-        // Memory is given back before the counts take theirs.
+        // Memory is freed before the counts take theirs.
         let shelves = self.shelf.take().into_iter().collect();
         let (store, most) = (self.store, self.most);
         drop(self);
         let mut counts = Counts::with_capacity(pre_tokens, bytes);
-        merge_all(shelves, Order::Place, store, most, tell, |record| {
+        merge_all(shelves, Order::Place, store, most, progress, |record| {
             counts.push(record.text, record.count);
             Ok(())
         })?;
@@ -564,13 +564,13 @@ impl Tally {
     }
 }
 
-/// All counts of at least `min_count` of all tables and runs, by first places. `tell` gets the
+/// All counts of at least `min_count` of all tables and runs, by first places. `progress` gets the
 /// bytes of runs that have been merged and that there are; false stops the work.
 pub fn finish(
     mut tallies: Vec<Tally>,
     limit: Option<&Limit>,
     min_count: u64,
-    tell: &mut dyn FnMut(u64, u64) -> bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Counts> {
     let spilled = tallies.iter().any(|tally| tally.shelf.is_some());
     let tables = || tallies.iter().map(|tally| &tally.table);
@@ -580,7 +580,7 @@ pub fn finish(
             let shelves = tallies.iter_mut().filter_map(|tally| tally.shelf.take());
             let shelves = shelves.collect();
             drop(tallies);
-            return merge(shelves, limit, min_count, tell);
+            return merge(shelves, limit, min_count, progress);
         }
     }
     let mut tables = tallies.into_iter().map(|tally| tally.table);
@@ -595,17 +595,22 @@ fn merge(
     shelves: Vec<Shelf>,
     limit: &Limit,
     min_count: u64,
-    tell: &mut dyn FnMut(u64, u64) -> bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Counts> {
     let (store, half) = (limit.store.as_ref(), limit.bytes / 2);
     let mut by_place = ByPlace::new(store, half);
-    merge_all(shelves, Order::Text, store, half, tell, |record| {
-        match record.count >= min_count {
+    merge_all(
+        shelves,
+        Order::Text,
+        store,
+        half,
+        progress,
+        |record| match record.count >= min_count {
             true => by_place.put(record),
             false => Ok(()),
-        }
-    })?;
-    by_place.finish(tell)
+        },
+    )?;
+    by_place.finish(progress)
 }
 
 #[cfg(test)]
@@ -724,15 +729,22 @@ mod merge_tests {
         for number in [0, 1, 2, 63, 64, 65, 128, 129, 1000, 4200] {
             let (shelves, expected) = runs(number);
             let (mut found, mut last) = (Vec::new(), (0, 0));
-            let mut tell = |done, total| {
+            let mut progress = |done, total| {
                 assert!(done <= total && (done, 0) >= (last.0, 0), "{done} {total}");
                 last = (done, total);
                 true
             };
-            merge_all(shelves, Order::Text, &Remembered, 1, &mut tell, |record| {
-                found.push((record.text.to_vec(), (record.count, record.first)));
-                Ok(())
-            })
+            merge_all(
+                shelves,
+                Order::Text,
+                &Remembered,
+                1,
+                &mut progress,
+                |record| {
+                    found.push((record.text.to_vec(), (record.count, record.first)));
+                    Ok(())
+                },
+            )
             .unwrap();
             assert!(
                 found == expected.into_iter().collect::<Vec<_>>(),
@@ -744,7 +756,7 @@ mod merge_tests {
     #[test]
     fn the_caller_can_stop() {
         let (shelves, all) = runs(4200);
-        assert!(all.len() > RECORDS_BETWEEN as usize / 2);
+        assert!(all.len() > RECORDS_PER_REPORT as usize / 2);
         let mut never = |_, _| false;
         let merged = merge_all(shelves, Order::Text, &Remembered, 1, &mut never, |_| Ok(()));
         assert_eq!(merged, Err(Error::Interrupted));

@@ -87,7 +87,7 @@ impl Table {
         give_long_before(None, &mut each)
     }
 
-    /// Takes all entries out; room of more than `most` bytes is given back.
+    /// Takes all entries out; room beyond `most` bytes is freed.
     pub fn reset(&mut self, most: usize) {
         self.short.reset(most);
         self.long.reset();
@@ -246,7 +246,7 @@ impl Slot {
         self.key.text()
     }
 
-    /// Sorts as the bytes do: where one pre-token begins another, its length tells.
+    /// Sorts as the bytes do: where one pre-token begins another, its length decides.
     fn order(&self) -> (u64, u64) {
         (self.key.low.swap_bytes(), self.key.high.swap_bytes())
     }
@@ -274,7 +274,7 @@ impl Short {
         self.seeds.hash(key) as usize & (self.slots.len() - 1)
     }
 
-    /// The key at a place of the table, for whoever wants it in the processor's cache.
+    /// The key at a place of the table: reading it brings it into the processor's cache.
     #[inline]
     pub fn key_at(&self, at: usize) -> Key {
         self.slots[at].key

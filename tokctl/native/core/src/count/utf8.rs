@@ -1,4 +1,4 @@
-//! Is a text UTF-8? Asked block by block, since a text need not fit into memory.
+//! Checks block by block whether a text is UTF-8, since a text need not fit into memory.
 
 use std::str::from_utf8;
 
@@ -34,7 +34,7 @@ impl Utf8Check {
                 Err(Some(_)) => return Err((self.lines + 1, start)),
             }
         }
-        // Which byte is wrong, the fast check doesn't tell.
+        // The fast check doesn't say which byte is wrong.
         let valid = match unicode::well_formed(rest).map_or_else(|| from_utf8(rest), Ok) {
             Ok(_) => rest.len(),
             Err(error) => {

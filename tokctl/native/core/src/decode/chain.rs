@@ -27,8 +27,8 @@ pub trait Node: Send + Sync {
         Ok(())
     }
 
-    /// Asked between two tokens: would a token that is no byte token (see `fallback`) pass as it
-    /// is, and change nothing here? `fused`: where tokens begin and end is not told any more.
+    /// Called between two tokens: would a token that is no byte token (see `fallback`) pass as it
+    /// is, and change nothing here? `fused`: where tokens begin and end is no longer known.
     fn is_settled(&self, _fused: bool) -> bool {
         false
     }
@@ -111,7 +111,7 @@ impl Chain {
         }
     }
 
-    /// Asked between two tokens: do tokens that are no byte tokens come out as they are, from here
+    /// Called between two tokens: do tokens that are no byte tokens come out as they are, from here
     /// up to the next byte token?
     pub fn is_settled(&self) -> bool {
         let mut fused = false;

@@ -3,7 +3,7 @@
 //! A decoder is a chain of [`Step`]s; what they mean is Hugging Face's `decode_chain`, token
 //! list in, token list out, and the last list joined. Three things differ on purpose.
 //! Where theirs ends in U+FFFD because bytes of a byte-level model are no UTF-8, ours gives
-//! the bytes: whoever wants text decodes them with replacement and has theirs. A special
+//! the bytes: decoding these with replacement gives the same text. A special
 //! token of a byte-level model is its own text, and not looked up in GPT-2's alphabet
 //! (`é` comes out as `é`, not as the byte E9). And where theirs stops with a panic (`Strip`
 //! of more than a token has), ours leaves nothing of the token.
@@ -40,7 +40,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// `tokens` in id order; `special` tells which of them are special tokens.
+    /// `tokens` in id order; `special` says which of them are special tokens.
     pub fn new(steps: Vec<Step>, tokens: Vec<Vec<u8>>, special: Vec<bool>) -> Result<Self> {
         if tokens.len() != special.len() {
             return Err(Error::Invalid("a flag is needed for every token".into()));

@@ -20,9 +20,9 @@ pub struct Stream {
     skip_special: bool,
     pushed: u64,
     started: bool,
-    /// What was given last, and then the beginning of a character.
+    /// What was returned last, and then the beginning of a character.
     text: Vec<u8>,
-    given: usize,
+    returned: usize,
 }
 
 impl Stream {
@@ -34,7 +34,7 @@ impl Stream {
             pushed: 0,
             started: false,
             text: Vec::new(),
-            given: 0,
+            returned: 0,
         }
     }
 
@@ -52,7 +52,7 @@ impl Stream {
             }
         }
         let out = &mut self.text;
-        out.drain(..std::mem::take(&mut self.given));
+        out.drain(..std::mem::take(&mut self.returned));
         let inner = match decoder.is_flat() {
             true => Some(&decoder.texts),
             false => decoder.inner.as_ref().filter(|_| decoder.same_at_end),
@@ -69,13 +69,13 @@ impl Stream {
             self.started = true;
         }
         self.pushed += ids.len() as u64;
-        self.given = out.len() - incomplete(out);
-        Ok(&self.text[..self.given])
+        self.returned = out.len() - incomplete(out);
+        Ok(&self.text[..self.returned])
     }
 
     /// The rest, when no id follows.
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        let mut out = self.text.split_off(self.given);
+        let mut out = self.text.split_off(self.returned);
         self.chain.finish(&mut out)?;
         Ok(out)
     }

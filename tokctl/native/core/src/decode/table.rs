@@ -30,7 +30,7 @@ struct Entry([u8; WIDTH]);
 #[derive(Default)]
 pub struct Table {
     entries: Vec<Entry>,
-    /// Their last bytes once more, closer together: for whoever needs nothing else.
+    /// Their last bytes once more, closer together: for callers that need nothing else.
     lengths: Vec<u8>,
     /// The texts that fit in no entry, end to end.
     apart: Vec<u8>,

@@ -109,9 +109,9 @@ impl Merges {
         merges.first.reserve(pairs.len());
         // Of each rank; then of each pair.
         let mut last = None;
-        for &(given, _, token) in &pairs {
-            if last != Some(given) {
-                last = Some(given);
+        for &(order, _, token) in &pairs {
+            if last != Some(order) {
+                last = Some(order);
                 merges.tokens.push(token);
             } else if merges.tokens.last() != Some(&token) {
                 merges.tokens.pop();
@@ -119,9 +119,9 @@ impl Merges {
             }
         }
         let (mut last, mut next) = (None, 0);
-        for (given, pair, token) in pairs {
-            if last != Some(given) {
-                last = Some(given);
+        for (order, pair, token) in pairs {
+            if last != Some(order) {
+                last = Some(order);
                 next += 1;
             }
             let rank = next - 1;
@@ -159,7 +159,7 @@ impl Merges {
     /// Does every pair of a token that was merged have a rank after those that make the token?
     /// So it is in what a training learns; what a user puts together may be otherwise.
     pub(crate) fn come_later(&self) -> bool {
-        // Where ids are far apart, a list of them would be too long: nobody needs to know.
+        // Where ids are far apart, a list of them would be too long, and is not needed.
         self.prefetchable
             && *self.come_later.get_or_init(|| {
                 let most = self.tokens.iter().chain(self.shared.values());
@@ -217,7 +217,7 @@ impl Merges {
         self.first.prefetch(left, right)
     }
 
-    /// The rank of the pair that [`Self::prefetch`] was given; as [`Self::rank`].
+    /// The rank of the pair whose slot [`Self::prefetch`] returned; as [`Self::rank`].
     #[inline(always)]
     pub(crate) fn rank_at(&self, slot: PairSlot) -> u32 {
         self.first.rank_at(slot)

@@ -15,11 +15,11 @@ const RANK_BITS: u32 = 22;
 const EMPTY: u64 = u64::MAX;
 
 /// Pairs of larger ids do not fit.
-const MOST: u32 = (1 << ID_BITS) - 2;
+const MAX_ID: u32 = (1 << ID_BITS) - 2;
 
 /// Stands for a neighbour that is not there: a pair of it has no rank. (The number above it is
 /// left out, because a pair of that could look like an empty slot.)
-pub(crate) const NO_SYMBOL: u32 = MOST;
+pub(crate) const NO_SYMBOL: u32 = MAX_ID;
 
 /// Slots that are looked at together.
 const BUCKET: usize = 2;
@@ -27,8 +27,8 @@ const BUCKET: usize = 2;
 /// Pairs of ids below this, where most tokenizers have their bytes, are looked up directly.
 const DIRECT: usize = 288;
 
-/// A table that has fewer pairs than this is small enough as it is.
-const WORTH_DIRECT: usize = 1000;
+/// Tables with fewer pairs get no direct table: they are small enough without.
+const MIN_FOR_DIRECT: usize = 1000;
 
 /// Where a pair is looked for: see [`PairRanks::prefetch`].
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ pub(crate) struct PairSlot {
 impl PairSlot {
     /// Of no pair.
     pub const NOWHERE: PairSlot = PairSlot {
-        pair: (MOST as u64) << ID_BITS | MOST as u64,
+        pair: (MAX_ID as u64) << ID_BITS | MAX_ID as u64,
         at: 0,
     };
 }
@@ -54,7 +54,7 @@ pub(super) struct PairRanks {
     /// Open addressing; a power of two, in buckets that are filled from their start.
     slots: Vec<u64>,
     entries: usize,
-    /// Nobody can prepare pairs that collide.
+    /// Random, so that no model can be made of colliding pairs.
     seeds: [u64; 2],
     /// Pairs and ranks that are too large for one word.
     large: HashMap<(u32, u32), u32>,
@@ -77,7 +77,7 @@ impl Default for PairRanks {
 /// Both ids in one number, if they fit.
 #[inline(always)]
 fn packed(left: u32, right: u32) -> Option<u64> {
-    (left < MOST && right < MOST).then_some(pair(left, right))
+    (left < MAX_ID && right < MAX_ID).then_some(pair(left, right))
 }
 
 #[inline(always)]
@@ -171,7 +171,7 @@ impl PairRanks {
         }
     }
 
-    /// The rank of the pair that [`Self::prefetch`] was given, if [`Self::all_small`].
+    /// The rank of the pair whose slot [`Self::prefetch`] returned, if [`Self::all_small`].
     #[inline(always)]
     pub fn rank_at(&self, slot: PairSlot) -> u32 {
         self.rank_in(slot.pair, slot.at as usize)
@@ -227,7 +227,7 @@ impl PairRanks {
 
     /// All pairs are in.
     pub fn finish(&mut self) {
-        if self.entries < WORTH_DIRECT {
+        if self.entries < MIN_FOR_DIRECT {
             return;
         }
         let mut direct = vec![NO_RANK; DIRECT * DIRECT];

@@ -31,7 +31,7 @@ pub(super) struct Blocks {
 const MOST_OPEN: usize = 16;
 
 impl Blocks {
-    /// A base that nobody has and under which all `labels` are free; takes them.
+    /// An unused base under which all `labels` are free; takes them.
     pub(super) fn place(&mut self, labels: &[u8], nodes: &mut Vec<Node>) -> Result<u32> {
         let found = self
             .open
@@ -140,7 +140,7 @@ impl Node {
     };
 }
 
-/// See the module. Entries keep the numbers in which they were given.
+/// See the module. Entries are numbered in the order of the input.
 #[derive(Debug, Clone)]
 pub struct Trie {
     nodes: Vec<Node>,

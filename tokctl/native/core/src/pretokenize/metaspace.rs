@@ -1,6 +1,6 @@
 //! Metaspace word by word, without a copy of the text.
 //!
-//! Each word is told in the form that it most often has: a U+0020 in front where its
+//! Each word is counted in the form that it most often has: a U+0020 in front where its
 //! rewritten form begins with the replacement. No rewritten word begins with U+0020, unless
 //! that is the replacement, so both forms can be keys of one cache.
 

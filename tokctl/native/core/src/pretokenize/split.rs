@@ -144,24 +144,28 @@ mod tests {
     }
 
     #[derive(Debug)]
-    struct Told(Vec<(usize, usize)>);
+    struct FixedMatches(Vec<(usize, usize)>);
 
-    impl Pattern for Told {
+    impl Pattern for FixedMatches {
         fn find(&self, _: &[u8]) -> Result<Vec<(usize, usize)>> {
             Ok(self.0.clone())
         }
     }
 
     #[test]
-    fn what_a_pattern_tells_is_checked() {
-        let told = |ranges: &[(usize, usize)]| {
-            Split::pattern(Arc::new(Told(ranges.to_vec())), Behaviour::Isolated, false)
+    fn matches_of_a_pattern_are_checked() {
+        let split = |ranges: &[(usize, usize)]| {
+            Split::pattern(
+                Arc::new(FixedMatches(ranges.to_vec())),
+                Behaviour::Isolated,
+                false,
+            )
         };
         assert_eq!(
-            pieces(&told(&[(1, 2), (0, 1), (2, 2)]), "abc"),
+            pieces(&split(&[(1, 2), (0, 1), (2, 2)]), "abc"),
             ["a", "b", "c"]
         );
-        assert!(told(&[(2, 9)]).split(b"abc", |_, _| {}).is_err());
-        assert!(told(&[(2, 1)]).split(b"abc", |_, _| {}).is_err());
+        assert!(split(&[(2, 9)]).split(b"abc", |_, _| {}).is_err());
+        assert!(split(&[(2, 1)]).split(b"abc", |_, _| {}).is_err());
     }
 }

@@ -154,13 +154,13 @@ pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {
     ))
 }
 
-pub fn check_size(asked: u64, least: u64) -> Result<()> {
-    if asked < least {
-        return Err(Error::VocabularyTooSmall { asked, least });
+pub fn check_size(requested: u64, least: u64) -> Result<()> {
+    if requested < least {
+        return Err(Error::VocabularyTooSmall { requested, least });
     }
-    if asked >= u64::from(u32::MAX) {
+    if requested >= u64::from(u32::MAX) {
         return Err(Error::TooLarge(format!(
-            "a vocabulary of {asked} does not fit 32-bit ids"
+            "a vocabulary of {requested} does not fit 32-bit ids"
         )));
     }
     Ok(())

@@ -135,9 +135,9 @@ impl Corpus {
 
     /// Merges the pair at `place` into `token`. Returns the neighbours, as
     /// (place, symbol) before and symbol after, where there are any. [`Self::count_merged`]
-    /// has to be told of all such merges.
+    /// needs all such merges.
     #[inline]
-    pub fn merge_at(&mut self, place: Place, token: u32) -> Around {
+    pub fn merge_at(&mut self, place: Place, token: u32) -> Neighbours {
         let at = place as usize;
         let first = self.slots[at].width;
         let next = at + first as usize;
@@ -151,7 +151,7 @@ impl Corpus {
             width,
         };
         let present = |symbol: u32| (symbol != EDGE).then_some(symbol);
-        Around {
+        Neighbours {
             before: present(self.slots[before].symbol).map(|symbol| (before as Place, symbol)),
             after: present(self.slots[end].symbol),
         }
@@ -191,7 +191,7 @@ impl Corpus {
     }
 }
 
-pub struct Around {
+pub struct Neighbours {
     pub before: Option<(Place, u32)>,
     pub after: Option<u32>,
 }

@@ -74,7 +74,7 @@ impl Neighbours {
 // From two symbols to their pair: open addressing with linear probing.
 //
 // An entry is a part of the hash and the pair's number, 8 bytes; the symbols stand with the
-// pair, which whoever asks is going to look at anyway.
+// pair, which the caller is about to read anyway.
 
 /// No pair has this number.
 const FREE: PairId = PairId::MAX;
@@ -105,7 +105,7 @@ impl PairTable {
             .hash_one(u64::from(left) << 32 | u64::from(right)) as u32
     }
 
-    /// The slot of a pair that `symbols` tells the symbols of, or the one where it belongs.
+    /// The slot of a pair, or the free one where it belongs. `symbols` gives the symbols of a pair.
     #[inline]
     fn find(&self, left: u32, right: u32, symbols: impl Fn(PairId) -> (u32, u32)) -> (usize, u32) {
         let (hash, mask) = (self.hash(left, right), self.slots.len() - 1);
@@ -165,22 +165,22 @@ impl PairTable {
     }
 }
 
-// Where a pair occurs: most pairs have very few places, which need no memory of their own.
+// Where a pair occurs. Most pairs have very few places: those are stored without an allocation.
 
-/// So many places stand in the list itself, beside its length.
-const FEW: usize = 3;
+/// How many places are stored inline, beside the length.
+const INLINE: usize = 3;
 
 #[derive(Debug)]
 pub enum Places {
-    Few { length: u8, at: [Place; FEW] },
-    Many(Vec<Place>),
+    Inline { length: u8, at: [Place; INLINE] },
+    Heap(Vec<Place>),
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Places::Few {
+        Places::Inline {
             length: 0,
-            at: [0; FEW],
+            at: [0; INLINE],
         }
     }
 }
@@ -188,56 +188,56 @@ impl Default for Places {
 impl Places {
     pub fn as_slice(&self) -> &[Place] {
         match self {
-            Places::Few { length, at } => &at[..usize::from(*length)],
-            Places::Many(places) => places,
+            Places::Inline { length, at } => &at[..usize::from(*length)],
+            Places::Heap(places) => places,
         }
     }
 
     /// Makes room for exactly so many more, for a list that will not grow again soon.
     pub fn reserve(&mut self, more: usize) {
         match self {
-            Places::Few { length, at } => {
+            Places::Inline { length, at } => {
                 let length = usize::from(*length);
-                if length + more > FEW {
+                if length + more > INLINE {
                     let mut places = Vec::with_capacity(length + more);
                     places.extend_from_slice(&at[..length]);
-                    *self = Places::Many(places);
+                    *self = Places::Heap(places);
                 }
             }
             // One that grows once more can do so again and again.
-            Places::Many(places) => places.reserve(more),
+            Places::Heap(places) => places.reserve(more),
         }
     }
 
     #[inline]
     pub fn push(&mut self, place: Place) {
         match self {
-            Places::Few { length, at } if usize::from(*length) < FEW => {
+            Places::Inline { length, at } if usize::from(*length) < INLINE => {
                 at[usize::from(*length)] = place;
                 *length += 1;
             }
-            Places::Few { .. } => {
+            Places::Inline { .. } => {
                 self.reserve(1);
                 self.push(place);
             }
-            Places::Many(places) => places.push(place),
+            Places::Heap(places) => places.push(place),
         }
     }
 
     /// Takes out the first `head` places.
     pub fn forget(&mut self, head: usize) {
         match self {
-            Places::Few { length, at } => {
+            Places::Inline { length, at } => {
                 at.copy_within(head..usize::from(*length), 0);
                 *length -= head as u8;
             }
-            Places::Many(places) => drop(places.drain(..head)),
+            Places::Heap(places) => drop(places.drain(..head)),
         }
     }
 
     pub fn retain(&mut self, keep: impl Fn(Place) -> bool) {
         match self {
-            Places::Few { length, at } => {
+            Places::Inline { length, at } => {
                 let mut kept = 0;
                 for index in 0..usize::from(*length) {
                     at[kept] = at[index];
@@ -245,7 +245,7 @@ impl Places {
                 }
                 *length = kept as u8;
             }
-            Places::Many(places) => places.retain(|&place| keep(place)),
+            Places::Heap(places) => places.retain(|&place| keep(place)),
         }
     }
 
@@ -254,7 +254,7 @@ impl Places {
         let mut places = self.as_slice().to_vec();
         places.sort_unstable();
         places.dedup();
-        *self = Places::Many(places);
+        *self = Places::Heap(places);
     }
 }
 

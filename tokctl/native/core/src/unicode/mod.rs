@@ -131,7 +131,7 @@ impl Classes {
     }
 }
 
-/// `text` if all of it is well-formed, found with vectors. Which byte is wrong, they don't tell.
+/// `text` if all of it is well-formed, found with SIMD, which doesn't say which byte is wrong.
 pub fn well_formed(text: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(text).ok()
 }

@@ -21,7 +21,7 @@ impl Scripts {
         Scripts(&TABLE)
     }
 
-    /// The number of a script; those that are asked for by name are in [`super::scripts`].
+    /// The number of a script; those that the code names are in [`super::scripts`].
     pub fn of(self, code: u32) -> u8 {
         self.0.get(code as usize).copied().unwrap_or(UNKNOWN)
     }

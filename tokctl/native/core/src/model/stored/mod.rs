@@ -3,7 +3,7 @@
 //! A `tokenizer.json` (Hugging Face's, or tokctl's own) is a small description and a few lists
 //! as long as the vocabulary. Only these lists are read here, in milliseconds, where a Python
 //! object for each token and merge takes a hundred. What is left, with `null` in their places,
-//! is read by whoever knows what it means.
+//! is read by the caller, which knows what it means.
 //!
 //! `Lists::scan` reads files as libraries write them: ids in order, tokens before merges, no
 //! name twice. Of anything else Python makes the `Lists`, and says what is wrong with it.

@@ -4,7 +4,7 @@ use super::lanes::Lanes;
 use crate::unicode::{LETTER, LOWER, UPPER, WORD};
 
 /// Latin letters with accents, Cyrillic ones, ideographs, Hiragana, Katakana and Hangul, as
-/// far as their first bytes tell them; the others are [`super::wide`]'s.
+/// far as their first bytes decide it; the others are [`super::wide`]'s.
 #[derive(Clone, Copy, Default)]
 pub struct Letters {
     /// All of their bytes.

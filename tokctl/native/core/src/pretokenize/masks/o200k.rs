@@ -37,7 +37,7 @@ pub struct O200k {
     lower: Carry,
     both: Carry,
     /// Of the block before's contractions: what they take away here, what they start, and
-    /// where among these the scalar scanner is asked.
+    /// where among these the scalar scanner decides.
     taken: u64,
     started: u64,
     awkward: u64,
@@ -225,7 +225,7 @@ fn is_fresh(classes: Classes, text: &[u8], at: usize) -> bool {
 }
 
 /// Is the run of U alone that goes on behind the next block followed by one of L? Each run
-/// is asked for once, because it has one place where it starts.
+/// is looked up once, because it starts at one place.
 #[cold]
 fn lower_follows(view: &View) -> bool {
     let classes = Classes::get();

@@ -169,8 +169,8 @@ fn random_text(random: &mut SplitMix64, few: bool) -> Vec<u8> {
 
 /// `TOKCTL_STRINGS` asks for more of them.
 fn strings() -> u64 {
-    let asked = std::env::var("TOKCTL_STRINGS").ok();
-    asked
+    let requested = std::env::var("TOKCTL_STRINGS").ok();
+    requested
         .and_then(|number| number.parse().ok())
         .unwrap_or(3_000)
 }

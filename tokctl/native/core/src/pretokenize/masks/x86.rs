@@ -1,6 +1,6 @@
 //! [`Lanes`] of AVX2 and AVX-512.
 //!
-//! A value of [`HasAvx2`] or [`HasAvx512`] exists only where the processor was asked. The
+//! A value of [`HasAvx2`] or [`HasAvx512`] exists only once the processor was checked. The
 //! operations on lanes are inlined into the functions at the end, which need such a value;
 //! nothing else makes lanes.
 #![allow(unsafe_code)]

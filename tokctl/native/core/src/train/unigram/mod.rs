@@ -172,7 +172,7 @@ fn wanted(corpus: &Corpus, unseen: &[char], options: &UnigramOptions) -> Result<
     let least = others + (corpus.characters.len() + unseen.len()) as u64;
     if options.vocab_size < least {
         return Err(Error::VocabularyTooSmall {
-            asked: options.vocab_size,
+            requested: options.vocab_size,
             least,
         });
     }

@@ -220,8 +220,8 @@ fn a_vocabulary_has_a_least_size() {
     };
     let words = counts(&[("abab", 10)]);
     let result = train_unigram(&words, &special(259), &mut |_| true);
-    let (asked, least) = (259, 260);
-    assert_eq!(result, Err(Error::VocabularyTooSmall { asked, least }));
+    let (requested, least) = (259, 260);
+    assert_eq!(result, Err(Error::VocabularyTooSmall { requested, least }));
     let training = train_unigram(&words, &special(260), &mut |_| true).unwrap();
     assert_eq!(training.pieces.len(), 3);
 }
@@ -251,18 +251,18 @@ fn what_cannot_be_trained_is_refused() {
 }
 
 #[test]
-fn progress_can_stop_the_training_whenever_it_is_asked() {
+fn progress_can_stop_the_training_at_any_call() {
     let counts = story(2_000);
-    let mut asked = 0;
+    let mut calls = 0;
     let mut sizes = Vec::new();
     let mut count = |size| {
-        asked += 1;
+        calls += 1;
         sizes.push(size);
         true
     };
     train_unigram(&counts, &options(60), &mut count).unwrap();
     assert_eq!(sizes.last(), Some(&60));
-    for stop in [1, 2, 3, 5, 10, 20, asked / 2] {
+    for stop in [1, 2, 3, 5, 10, 20, calls / 2] {
         let mut left = stop;
         let mut until = |_| {
             left -= 1;

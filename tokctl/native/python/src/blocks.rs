@@ -1,0 +1,199 @@
+//! Encoding texts that come in blocks: to ids as files hold them, and to arrays of ids.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tokctl_core::encode::{BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, Sink};
+
+use crate::encoder::{Encoder, Matchers};
+use crate::errors::{detached, invalid};
+use crate::ids::{offsets, pack_u64, IdArray};
+
+/// The first text with a character that has no id: the line that it starts in, from 0, and its
+/// bytes.
+type MissingId<'py> = Option<(u64, Bound<'py, PyBytes>)>;
+
+/// What is written, the number of tokens, and the first text that lacks an id.
+type Written<'py> = (Bound<'py, PyBytes>, u64, MissingId<'py>);
+
+/// A text that comes in blocks, and what encodes it.
+struct BlockSource {
+    encoder: Py<Encoder>,
+    matchers: Option<Py<Matchers>>,
+    threads: usize,
+    blocks: BlockEncoder,
+}
+
+impl BlockSource {
+    fn new(
+        encoder: Py<Encoder>,
+        matchers: Option<Py<Matchers>>,
+        cuts: Cuts,
+        threads: usize,
+    ) -> Self {
+        BlockSource {
+            encoder,
+            matchers,
+            threads,
+            blocks: BlockEncoder::new(cuts),
+        }
+    }
+
+    fn feed<'py>(
+        &mut self,
+        py: Python<'py>,
+        block: &[u8],
+        last: bool,
+        sink: &mut impl Sink,
+    ) -> PyResult<MissingId<'py>> {
+        let encoder = &self.encoder.get().inner;
+        let matchers = self.matchers.as_ref().map(|matchers| &matchers.get().0);
+        let (threads, blocks) = (self.threads, &mut self.blocks);
+        let missing = detached(py, |interrupt| {
+            let context = Context {
+                encoder,
+                matchers,
+                threads,
+                interrupt,
+            };
+            blocks.feed(&context, block, last, sink)
+        })?;
+        Ok(missing.map(|found| (found.line, PyBytes::new(py, &found.text))))
+    }
+}
+
+/// See `tokctl_core::encode::{BlockEncoder, ByteSink}`.
+#[pyclass(module = "tokctl._native")]
+pub struct IdWriter {
+    source: BlockSource,
+    /// What was written last.
+    sink: ByteSink,
+}
+
+#[pymethods]
+impl IdWriter {
+    /// `cuts`: `lines`, `pieces` or `nowhere`. `form`: `decimal`, `16` and `32` (bits), or
+    /// `counted`. `last_id` is put behind each line.
+    #[new]
+    #[pyo3(signature = (encoder, matchers, *, cuts, form, threads, last_id=None))]
+    fn new(
+        encoder: Py<Encoder>,
+        matchers: Option<Py<Matchers>>,
+        cuts: &str,
+        form: &str,
+        threads: usize,
+        last_id: Option<u32>,
+    ) -> PyResult<Self> {
+        let cuts = cuts_named(cuts)?;
+        let form = form_named(form)?;
+        Ok(IdWriter {
+            source: BlockSource::new(encoder, matchers, cuts, threads),
+            sink: ByteSink::new(form, cuts == Cuts::Lines, last_id),
+        })
+    }
+
+    /// What the next part of the text, `block[start:end]`, completes; with `last` it ends there.
+    #[pyo3(signature = (block, last=false, start=0, end=None))]
+    fn feed<'py>(
+        &mut self,
+        py: Python<'py>,
+        block: &[u8],
+        last: bool,
+        start: usize,
+        end: Option<usize>,
+    ) -> PyResult<Written<'py>> {
+        let end = end.map_or(block.len(), |end| end.min(block.len()));
+        let block = block.get(start..end).unwrap_or_default();
+        self.sink.clear();
+        let missing = self.source.feed(py, block, last, &mut self.sink)?;
+        let bytes = PyBytes::new(py, &self.sink.bytes);
+        Ok((bytes, self.sink.tokens, missing))
+    }
+
+    /// Of lines in a packed form: how many ids stand before the end of each line, of those that
+    /// `feed` gave last; 64-bit numbers in the processor's order.
+    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        pack_u64(py, self.sink.ends.len(), self.sink.ends.iter().copied())
+    }
+
+    /// Bytes that were fed and not yet encoded.
+    #[getter]
+    fn waiting(&self) -> usize {
+        self.source.blocks.waiting()
+    }
+}
+
+/// `decimal`, `16` and `32` (bits), or `counted`.
+pub fn form_named(form: &str) -> PyResult<Form> {
+    match form {
+        "decimal" => Ok(Form::Decimal),
+        "16" => Ok(Form::Packed16),
+        "32" => Ok(Form::Packed32),
+        "counted" => Ok(Form::Counted),
+        _ => Err(invalid(format!("ids can't be written as {form}"))),
+    }
+}
+
+pub fn cuts_named(name: &str) -> PyResult<Cuts> {
+    match name {
+        "lines" => Ok(Cuts::Lines),
+        "pieces" => Ok(Cuts::Pieces),
+        "nowhere" => Ok(Cuts::Nowhere),
+        _ => Err(invalid(format!("a text can't be cut at {name}"))),
+    }
+}
+
+/// See `tokctl_core::encode::{BlockEncoder, IdSink, Sink}`.
+#[pyclass(module = "tokctl._native")]
+pub struct IdCollector {
+    source: BlockSource,
+    sink: IdSink,
+}
+
+#[pymethods]
+impl IdCollector {
+    /// `cuts`: `lines` or `pieces`; `separator` is put behind each document.
+    #[new]
+    #[pyo3(signature = (encoder, matchers, *, cuts, threads, separator=None))]
+    fn new(
+        encoder: Py<Encoder>,
+        matchers: Option<Py<Matchers>>,
+        cuts: &str,
+        threads: usize,
+        separator: Option<u32>,
+    ) -> PyResult<Self> {
+        let cuts = cuts_named(cuts)?;
+        Ok(IdCollector {
+            source: BlockSource::new(encoder, matchers, cuts, threads),
+            sink: IdSink::new(cuts == Cuts::Lines, separator),
+        })
+    }
+
+    /// Takes the next block of a text; with `last` the text ends there.
+    #[pyo3(signature = (block, last=false))]
+    fn feed<'py>(&mut self, py: Python<'py>, block: &[u8], last: bool) -> PyResult<MissingId<'py>> {
+        self.source.feed(py, block, last, &mut self.sink)
+    }
+
+    /// Takes whole documents.
+    fn add(&mut self, texts: &Bound<'_, PyAny>) -> PyResult<()> {
+        let source = &self.source;
+        let matchers = source.matchers.as_ref().map(Py::get);
+        let flat = (source.encoder.get()).flat_of(texts, source.threads, matchers, None, true)?;
+        self.sink.add(flat);
+        Ok(())
+    }
+
+    /// Documents that have ended, and whose ids were not taken.
+    fn documents(&self) -> usize {
+        self.sink.documents()
+    }
+
+    /// Their ids, and where those of each begin, as `Encoder.batch_array` has them.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
+        let flat = self.sink.take();
+        let numbers = Arc::clone(&self.source.encoder.get().ints);
+        Ok((IdArray::of(flat.ids, numbers), offsets(py, &flat.ends)?))
+    }
+}

@@ -1,0 +1,551 @@
+//! Ids between Python and the core: as one array of 32-bit numbers whose buffer others read, from
+//! lists and arrays of Python, to lists of ints, and as packed numbers.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_ulong, c_void};
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Mutex, TryLockError};
+
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyIterator, PyList, PySlice};
+use pyo3::{ffi, IntoPyObjectExt};
+use tokctl_core::encode::{Ids, RaggedIds};
+use tokctl_core::model::NO_ID;
+use tokctl_core::Error;
+
+/// How many ids `repr` shows.
+const SHOWN: usize = 10;
+
+/// A read-only array of ids with Python's buffer protocol.
+#[pyclass(module = "tokctl._native", frozen, sequence)]
+pub struct IdArray {
+    ids: Ids,
+    ints: Arc<IntCache>,
+    /// For views: number of ids, and bytes from one to the next.
+    shape: ffi::Py_ssize_t,
+    stride: ffi::Py_ssize_t,
+}
+
+impl IdArray {
+    pub fn of(ids: impl Into<Ids>, ints: Arc<IntCache>) -> Self {
+        let ids = ids.into();
+        IdArray {
+            // No vector has more than isize::MAX bytes.
+            shape: ids.len() as ffi::Py_ssize_t,
+            stride: size_of::<u32>() as ffi::Py_ssize_t,
+            ids,
+            ints,
+        }
+    }
+
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+}
+
+#[pymethods]
+impl IdArray {
+    #[new]
+    fn new(ids: IdSlice) -> Self {
+        IdArray::of(ids.into_vec(), Arc::default())
+    }
+
+    /// A list of the ids.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.ints.list(py, &self.ids)
+    }
+
+    fn __len__(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = index.py();
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let range = slice.indices(self.shape)?;
+            let place = |number: usize| (range.start + number as isize * range.step) as usize;
+            let ids = (0..range.slicelength).map(|number| self.ids[place(number)]);
+            return IdArray::of(ids.collect::<Vec<_>>(), Arc::clone(&self.ints))
+                .into_bound_py_any(py);
+        }
+        let index: isize = index.extract()?;
+        let place = if index < 0 { index + self.shape } else { index };
+        let id = usize::try_from(place)
+            .ok()
+            .and_then(|place| self.ids.get(place));
+        let id = id.ok_or_else(|| PyIndexError::new_err("there is no such id in the array"))?;
+        id.into_bound_py_any(py)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.tolist(py)?.try_iter()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+        if let Ok(other) = other.cast::<IdArray>() {
+            return Ok(Some(self.ids() == other.get().ids()));
+        }
+        match other.cast::<PyList>() {
+            Ok(other) => self.tolist(other.py())?.eq(other).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let shown: Vec<String> = self.ids.iter().take(SHOWN).map(u32::to_string).collect();
+        let more = if self.ids.len() > SHOWN { ", …" } else { "" };
+        format!(
+            "<IdArray of {}: [{}{more}]>",
+            self.ids.len(),
+            shown.join(", ")
+        )
+    }
+
+    /// Pickles hold four bytes for an id, in the same order on every machine.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = PyBytes::new_with(py, size_of_val(self.ids()), |out| {
+            pack(&self.ids, size_of::<u32>(), out);
+            Ok(())
+        })?;
+        let make = py.import("tokctl._native")?.getattr("ids_from_bytes")?;
+        Ok((make, (bytes,)))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf // it never changes
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// A view of the ids, as `array.array` gives one: format `I`, one dimension, read-only.
+    ///
+    /// # Safety
+    /// `view` is null, or points to memory for a `Py_buffer`: Python's promise.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        if view.is_null() {
+            return Err(PyBufferError::new_err("there is no view to fill"));
+        }
+        let wants = |what: c_int| flags & what == what;
+        if wants(ffi::PyBUF_WRITABLE) {
+            // SAFETY: `view` is not null, and so for a `Py_buffer`. An error has no owner.
+            unsafe { (*view).obj = ptr::null_mut() };
+            return Err(PyBufferError::new_err("ids are read-only"));
+        }
+        let array = slf.get();
+        let requested = |wanted: bool, value: &ffi::Py_ssize_t| match wanted {
+            true => ptr::from_ref(value).cast_mut(),
+            false => ptr::null_mut(),
+        };
+        let filled = ffi::Py_buffer {
+            buf: array.ids.as_ptr().cast_mut().cast::<c_void>(),
+            len: array.shape * array.stride,
+            itemsize: array.stride,
+            readonly: 1,
+            ndim: 1,
+            format: match wants(ffi::PyBUF_FORMAT) {
+                true => c"I".as_ptr().cast_mut(),
+                false => ptr::null_mut(),
+            },
+            shape: requested(wants(ffi::PyBUF_ND), &array.shape),
+            strides: requested(wants(ffi::PyBUF_STRIDES), &array.stride),
+            suboffsets: ptr::null_mut(),
+            internal: ptr::null_mut(),
+            obj: slf.clone().into_any().into_ptr(),
+        };
+        // SAFETY: `view` is not null, and so for a `Py_buffer`. What it points to belongs to an
+        // object that never changes (the class is frozen and hands out no `&mut`) nor moves, and
+        // that the view's `obj`, a reference of its own, keeps alive until it is released.
+        unsafe { view.write(filled) };
+        Ok(())
+    }
+}
+
+/// The array of ids that are little-endian numbers of 32 bits.
+#[pyfunction]
+pub fn ids_from_bytes(data: &[u8]) -> PyResult<IdArray> {
+    let (ids, rest) = data.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("ids are four bytes each"));
+    }
+    let ids: Vec<u32> = ids.iter().copied().map(u32::from_le_bytes).collect();
+    Ok(IdArray::of(ids, Arc::default()))
+}
+
+/// Ids to work on without the GIL.
+pub enum IdSlice {
+    Array(Py<IdArray>),
+    Copied(Vec<u32>),
+}
+
+impl IdSlice {
+    pub fn as_slice(&self) -> &[u32] {
+        match self {
+            IdSlice::Array(array) => array.get().ids(),
+            IdSlice::Copied(ids) => ids,
+        }
+    }
+
+    pub fn into_vec(self) -> Vec<u32> {
+        match self {
+            IdSlice::Array(array) => array.get().ids().to_vec(),
+            IdSlice::Copied(ids) => ids,
+        }
+    }
+}
+
+/// Ids that are read block by block.
+pub enum IdBlocks {
+    /// As one block.
+    Whole(IdSlice),
+    /// In memory that others may write to while Python's lock is not held: so each block is copied,
+    /// as numbers of 32 bits.
+    Buffer(IntBuffer),
+}
+
+/// A contiguous buffer of integers.
+pub enum IntBuffer {
+    U16(PyBuffer<u16>),
+    U32(PyBuffer<u32>),
+    U64(PyBuffer<u64>),
+    I32(PyBuffer<i32>),
+    I64(PyBuffer<i64>),
+}
+
+/// Why work on blocks ended.
+pub enum Stopped<E> {
+    /// A number is no id.
+    NoId,
+    By(E),
+}
+
+/// Ids in a block; they fit the processor's cache.
+const BLOCK: usize = 1 << 13;
+
+impl IdBlocks {
+    /// Calls `work` for each block, until one fails.
+    pub fn each<E>(
+        &self,
+        attached: Python<'_>,
+        mut work: impl FnMut(&[u32]) -> Result<(), E>,
+    ) -> Result<(), Stopped<E>> {
+        match self {
+            IdBlocks::Whole(ids) => work(ids.as_slice()).map_err(Stopped::By),
+            IdBlocks::Buffer(IntBuffer::U16(row)) => each_of(attached, row, work),
+            IdBlocks::Buffer(IntBuffer::U32(row)) => each_of(attached, row, work),
+            IdBlocks::Buffer(IntBuffer::U64(row)) => each_of(attached, row, work),
+            IdBlocks::Buffer(IntBuffer::I32(row)) => each_of(attached, row, work),
+            IdBlocks::Buffer(IntBuffer::I64(row)) => each_of(attached, row, work),
+        }
+    }
+
+    /// All at once.
+    pub fn into_slice(self, py: Python<'_>) -> PyResult<IdSlice> {
+        let ids = match self {
+            IdBlocks::Whole(ids) => return Ok(ids),
+            IdBlocks::Buffer(IntBuffer::U16(buffer)) => copied(py, &buffer),
+            IdBlocks::Buffer(IntBuffer::U32(buffer)) => copied(py, &buffer),
+            IdBlocks::Buffer(IntBuffer::U64(buffer)) => copied(py, &buffer),
+            IdBlocks::Buffer(IntBuffer::I32(buffer)) => copied(py, &buffer),
+            IdBlocks::Buffer(IntBuffer::I64(buffer)) => copied(py, &buffer),
+        };
+        ids.map(IdSlice::Copied)
+    }
+}
+
+fn each_of<T: Element + Copy + Default + TryInto<u32>, E>(
+    _attached: Python<'_>,
+    row: &PyBuffer<T>,
+    mut work: impl FnMut(&[u32]) -> Result<(), E>,
+) -> Result<(), Stopped<E>> {
+    let numbers = row.as_slice_ptr().unwrap_or(NonNull::from_ref(&[]));
+    let (mut some, mut ids) = ([T::default(); BLOCK], [0; BLOCK]);
+    for start in (0..numbers.len()).step_by(BLOCK) {
+        let count = BLOCK.min(numbers.len() - start);
+        // SAFETY: the buffer is held, so that its memory stays where it is, aligned and as long as
+        // the slice, of which this is a part; `some` is our own, and has room for a block. It is
+        // read as Python's own copies of buffers are: this thread is attached.
+        unsafe {
+            let from = numbers.cast::<T>().add(start).as_ptr();
+            std::ptr::copy_nonoverlapping(from, some.as_mut_ptr(), count);
+        }
+        let mut fit = true;
+        for (id, number) in ids.iter_mut().zip(&some[..count]) {
+            let converted = (*number).try_into();
+            fit &= converted.is_ok();
+            *id = converted.unwrap_or_default();
+        }
+        if !fit {
+            return Err(Stopped::NoId);
+        }
+        work(&ids[..count]).map_err(Stopped::By)?;
+    }
+    Ok(())
+}
+
+/// All numbers of a buffer as ids.
+fn copied<T: Element + TryInto<u32>>(py: Python<'_>, row: &PyBuffer<T>) -> PyResult<Vec<u32>> {
+    let refused = |_| PyOverflowError::new_err("a number is no id");
+    let id = |number: T| number.try_into().map_err(refused);
+    row.to_vec(py)?.into_iter().map(id).collect()
+}
+
+impl<'py> FromPyObject<'_, 'py> for IdBlocks {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.cast::<IdArray>().is_err() {
+            let buffer = PyUntypedBuffer::get(&given).ok();
+            if let Some(row) = buffer
+                .filter(PyUntypedBuffer::is_c_contiguous)
+                .and_then(int_buffer)
+            {
+                return Ok(IdBlocks::Buffer(row));
+            }
+        }
+        given.extract().map(IdBlocks::Whole)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for IdSlice {
+    type Error = PyErr;
+
+    /// An array of our own where it stands; lists and arrays of integers number by number;
+    /// everything else as `list(…)` has it.
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = given.cast::<IdArray>() {
+            return Ok(IdSlice::Array(array.to_owned().unbind()));
+        }
+        if let Ok(list) = given.cast_exact::<PyList>() {
+            return of_list(&list).map(IdSlice::Copied);
+        }
+        if let Some(ids) = of_buffer(&given) {
+            return ids.map(IdSlice::Copied);
+        }
+        let list = given.py().get_type::<PyList>().call1((given,))?;
+        of_list(list.cast::<PyList>()?).map(IdSlice::Copied)
+    }
+}
+
+fn of_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
+    let size = list.len();
+    let mut ids = Vec::with_capacity(size);
+    ids.extend((0..size as ffi::Py_ssize_t).map_while(|at| small_int(list, at)));
+    if ids.len() == size {
+        return Ok(ids);
+    }
+    // Something that is no int, or too large for an id: PyO3 says what.
+    drop(PyErr::take(list.py()));
+    list.extract()
+}
+
+/// The id at a place of a list, if it is an int that can be one; else an exception may be set.
+fn small_int(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
+    // SAFETY: `list` is a list, and this thread is attached; a place that it does not have gives
+    // null. The item is borrowed from the list, and nothing runs between here and its use.
+    let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at) };
+    if item.is_null() {
+        return None;
+    }
+    // SAFETY: `item` is a living object; one that is no int sets an exception and gives the
+    // largest number, which is refused here (where it has 32 bits, too: PyO3 then takes it).
+    let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
+    match number {
+        c_ulong::MAX => None,
+        _ => u32::try_from(number).ok(),
+    }
+}
+
+/// The numbers of a buffer, where that is one row of integers.
+fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
+    let py = given.py();
+    let buffer = PyUntypedBuffer::get(given).ok()?;
+    let kind = kind(&buffer)?;
+    match (kind.is_ascii_uppercase(), buffer.item_size()) {
+        (true, 1) => converted::<u8>(py, buffer),
+        (true, 2) => converted::<u16>(py, buffer),
+        (true, 4) => buffer.into_typed::<u32>().ok().map(|ids| ids.to_vec(py)),
+        (true, 8) => converted::<u64>(py, buffer),
+        (false, 1) => converted::<i8>(py, buffer),
+        (false, 2) => converted::<i16>(py, buffer),
+        (false, 4) => converted::<i32>(py, buffer),
+        (false, 8) => converted::<i64>(py, buffer),
+        _ => None,
+    }
+}
+
+/// A buffer of the more usual kinds of integers.
+fn int_buffer(buffer: PyUntypedBuffer) -> Option<IntBuffer> {
+    match (kind(&buffer)?.is_ascii_uppercase(), buffer.item_size()) {
+        (true, 2) => buffer.into_typed().ok().map(IntBuffer::U16),
+        (true, 4) => buffer.into_typed().ok().map(IntBuffer::U32),
+        (true, 8) => buffer.into_typed().ok().map(IntBuffer::U64),
+        (false, 4) => buffer.into_typed().ok().map(IntBuffer::I32),
+        (false, 8) => buffer.into_typed().ok().map(IntBuffer::I64),
+        _ => None,
+    }
+}
+
+/// The kind of integers that a buffer is one row of, if it is.
+fn kind(buffer: &PyUntypedBuffer) -> Option<u8> {
+    // The order of bytes may stand before the kind. That of the other sort of machine is left to
+    // the list.
+    let kind = match buffer.format().to_bytes() {
+        &[kind] | &[b'@' | b'=', kind] => kind,
+        &[b'<', kind] if cfg!(target_endian = "little") => kind,
+        &[b'>' | b'!', kind] if cfg!(target_endian = "big") => kind,
+        _ => return None,
+    };
+    (buffer.dimensions() == 1 && b"BHILQNbhilqn".contains(&kind)).then_some(kind)
+}
+
+fn converted<T: Element + TryInto<u32>>(
+    py: Python<'_>,
+    buffer: PyUntypedBuffer,
+) -> Option<PyResult<Vec<u32>>> {
+    Some(copied(py, &buffer.into_typed::<T>().ok()?))
+}
+
+/// Ints of ids below this are cached: the table takes 32 MB at most.
+const MAX_CACHED: usize = 1 << 22;
+
+/// The Python int of every id that lists were made of, so that the next list needs references
+/// and no new objects. The table is as long as the vocabulary at most, since that is where ids
+/// come from.
+#[derive(Default)]
+pub struct IntCache(Mutex<Table>);
+
+type Table = Vec<Option<Py<PyInt>>>;
+
+impl IntCache {
+    pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        self.with_table(|table| list(py, ids, table))
+    }
+
+    /// A list for each text.
+    pub fn lists<'py>(&self, py: Python<'py>, texts: &RaggedIds) -> PyResult<Bound<'py, PyList>> {
+        let lists = PyList::empty(py);
+        // Nothing but lists of ints comes into being here: walking them is no use.
+        let _paused = PausedGc::new(py);
+        self.with_table(|table| {
+            for ids in texts.texts() {
+                lists.append(list(py, ids, table)?)?;
+            }
+            Ok(lists)
+        })
+    }
+
+    fn with_table<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
+        match self.0.try_lock() {
+            Ok(mut table) => work(&mut table),
+            Err(TryLockError::Poisoned(table)) => work(&mut table.into_inner()),
+            // Making a list can run Python's collector, and so any code, this one included. It
+            // then makes ints of its own.
+            Err(TryLockError::WouldBlock) => work(&mut Table::new()),
+        }
+    }
+}
+
+fn list<'py>(py: Python<'py>, ids: &[u32], table: &mut Table) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(
+        py,
+        ids.iter().map(|&id| match table.get(id as usize) {
+            Some(Some(number)) => number.bind(py).clone(),
+            _ => made(py, id, table),
+        }),
+    )
+}
+
+#[cold]
+fn made<'py>(py: Python<'py>, id: u32, table: &mut Table) -> Bound<'py, PyInt> {
+    let Ok(number) = id.into_pyobject(py);
+    let place = id as usize;
+    if place < MAX_CACHED {
+        if place >= table.len() {
+            table.resize_with(place + 1, || None);
+        }
+        table[place] = Some(number.clone().unbind());
+    }
+    number
+}
+
+/// Python's cyclic garbage collector starts no collection while this lives.
+struct PausedGc<'py> {
+    _py: Python<'py>,
+    was_on: bool,
+}
+
+impl<'py> PausedGc<'py> {
+    fn new(py: Python<'py>) -> Self {
+        // SAFETY: the thread is attached to the interpreter, which `py` proves.
+        let was_on = unsafe { ffi::PyGC_Disable() } != 0;
+        PausedGc { _py: py, was_on }
+    }
+}
+
+impl Drop for PausedGc<'_> {
+    fn drop(&mut self) {
+        if self.was_on {
+            // SAFETY: the thread is attached still: `_py` can't outlive that.
+            unsafe { ffi::PyGC_Enable() };
+        }
+    }
+}
+
+/// Checks that ids can be written as numbers of `width` bytes.
+pub fn check_width(ids: &[u32], width: usize) -> Result<(), Error> {
+    if !matches!(width, 2 | 4) {
+        return Err(Error::Invalid(format!("ids can't be {width} bytes wide")));
+    }
+    if ids.contains(&NO_ID) {
+        return Err(Error::Invalid("a character of the text has no id".into()));
+    }
+    match ids.iter().find(|&&id| width == 2 && id > u16::MAX.into()) {
+        Some(id) => Err(Error::TooLarge(format!("id {id} does not fit 16 bits"))),
+        None => Ok(()),
+    }
+}
+
+/// Writes ids that were checked as little-endian numbers of `width` bytes.
+pub fn pack(ids: &[u32], width: usize, out: &mut [u8]) {
+    if width == 4 {
+        for (&id, to) in ids.iter().zip(out.chunks_exact_mut(4)) {
+            to.copy_from_slice(&id.to_le_bytes());
+        }
+    } else {
+        for (&id, to) in ids.iter().zip(out.chunks_exact_mut(2)) {
+            to.copy_from_slice(&(id as u16).to_le_bytes());
+        }
+    }
+}
+
+/// `count` numbers of 64 bits in the processor's order.
+pub fn pack_u64<'py>(
+    py: Python<'py>,
+    count: usize,
+    numbers: impl Iterator<Item = u64>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * count, |out| {
+        for (out, number) in out.chunks_exact_mut(8).zip(numbers) {
+            out.copy_from_slice(&number.to_ne_bytes());
+        }
+        Ok(())
+    })
+}
+
+/// Where the ids of each text begin, and the last ones end, from where those of each end: as
+/// [`pack_u64`] writes them.
+pub fn offsets<'py>(py: Python<'py>, ends: &[usize]) -> PyResult<Bound<'py, PyBytes>> {
+    let ends_64 = ends.iter().map(|&end| end as u64);
+    pack_u64(py, ends.len() + 1, std::iter::once(0).chain(ends_64))
+}
