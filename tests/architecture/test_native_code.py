@@ -21,8 +21,7 @@ UNSAFE: dict[str, str] = {
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
     "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
     "python/src/decoder.rs": "Python's bytes are written where they stand",
-    "python/src/ids.rs": "the buffer protocol is made of pointers; ints are read from lists without "
-    "an object for each; Python's collector is paused",
+    "python/src/ids.rs": "buffers, lists without an object for each item, the collector paused",
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the Rust sources are not here")
