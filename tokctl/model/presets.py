@@ -12,7 +12,11 @@ from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKEN
 DEFAULTS = {
     name: Recipe(name=name, algorithm=name, **one.default) for name, one in ALGORITHMS.items()
 }
-BPE, WORDPIECE, UNIGRAM, WORD, CHAR = DEFAULTS.values()
+BPE = DEFAULTS["bpe"]
+WORDPIECE = DEFAULTS["wordpiece"]
+UNIGRAM = DEFAULTS["unigram"]
+WORD = DEFAULTS["word"]
+CHAR = DEFAULTS["char"]
 BPE_CHARACTERS = replace(BPE, **ALGORITHMS[BPE.algorithm].default_characters)
 
 
