@@ -308,13 +308,13 @@ def test_what_splits_behind_bytes_is_refused() -> None:
     ],
 )
 def test_their_regular_expressions(pattern: str, expected: str | None) -> None:
-    from tokctl.formats.huggingface.patterns import native
+    from tokctl.formats.huggingface.components import native_pattern
 
     if expected is None:
         with pytest.raises(TokctlError):
-            native(pattern)
+            native_pattern(pattern)
     else:
-        assert native(pattern) == expected
+        assert native_pattern(pattern) == expected
 
 
 def test_tokens_that_their_model_would_make_of_text() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import options, overlaps, streams
+from tokctl.cli import options, streams
 from tokctl.cli.streams import json_line, text_or_bytes
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
@@ -93,11 +93,11 @@ def count(
     if output is not None and output != "-":
         for path in paths:
             streams.check_output(
-                world, output, overlaps.named_files(files or ["-"]) or [os.devnull], path
+                world, output, streams.named_files(files or ["-"]) or [os.devnull], path
             )
     tokenizers = _load(world, paths, count_options)
     texts = sources.open(world, files)
-    overlaps.check_apart(world, overlaps.names_of(texts), [output or "-"])
+    streams.check_apart(world, streams.names_of(texts), [output or "-"])
     start = perf_counter()
     counts = TokenCounts(tuple(tokenizers), [], [])
     with Bars(world) as bars:

@@ -60,7 +60,7 @@ def decode(
     last line ends with a line feed only if the input's does.
     """
     world: World = context.obj
-    from tokctl.cli.overlaps import check_apart
+    from tokctl.cli.streams import check_apart
     from tokctl.idfiles.reader import IdSource, ReadOptions
 
     if dtype is not None and form not in ("auto", "bin"):

@@ -337,13 +337,13 @@ class OutputPlan(NamedTuple):
     ) -> None:
         """TokctlError where what is written surely can't be."""
         if self.size is not None:
-            from tokctl.cli.overlaps import check_beside
+            from tokctl.cli.streams import check_beside
             from tokctl.idfiles.shards import check_folder
 
             check_folder(self.output or "", resume=self.options.resume)
             check_beside(self.output or "", f"shard-00000.{self.form}", texts, reading)
             return
-        from tokctl.cli.overlaps import named_files
+        from tokctl.cli.streams import named_files
 
         files = named_files(texts or ["-"]) or [os.devnull]
         for name in self.files if self.output != "" else [""]:
@@ -352,7 +352,7 @@ class OutputPlan(NamedTuple):
 
     def check_apart(self, world: World, texts: Sequence[Source]) -> None:
         """TokctlError where one of the texts is what is written."""
-        from tokctl.cli.overlaps import check_apart, names_of
+        from tokctl.cli.streams import check_apart, names_of
 
         folder = None if self.size is None else self.output
         check_apart(world, names_of(texts), self.files, folder)
