@@ -64,7 +64,6 @@ def test_signals(line: str, number: signal.Signals, code: int, models: Models) -
         stdin=reads,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     os.close(reads)
     try:

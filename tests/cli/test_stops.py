@@ -28,13 +28,12 @@ def slow_text() -> bytes:
 
 
 def started(arguments: list[str]) -> subprocess.Popen[bytes]:
-    """The process, which hears of Ctrl-C even where this one, run in the background, does not."""
+    """The process, with pipes."""
     return subprocess.Popen(
         arguments,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

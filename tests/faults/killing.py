@@ -31,7 +31,6 @@ def stopped(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         deadline = time.monotonic() + seconds
         while process.poll() is None and time.monotonic() < deadline:

@@ -69,7 +69,6 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # Ctrl-C is heard even where this process, run in the background, does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

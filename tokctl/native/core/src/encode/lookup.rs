@@ -60,20 +60,17 @@ impl KeyBatch {
         }
     }
 
-    /// Appends the ids of the keys from `*at` on, up to the first that is not found at once; then
-    /// `*at` is behind that one, which is returned with its hash.
+    /// Appends the ids of the keys from `at` on, up to the first that is not found at once;
+    /// returns the place of that one, or `count`.
     #[inline(always)]
     pub fn append_hits(
         &self,
-        at: &mut usize,
+        at: usize,
         count: usize,
         cache: &IdsCache,
         out: &mut Vec<u32>,
-    ) -> Option<(Key, u64)> {
-        let (keys, hashes) = (&self.keys[*at..count], &self.hashes[*at..count]);
-        let found = cache.append_first_hits(keys, hashes, out);
-        *at += found + 1;
-        Some((*keys.get(found)?, hashes[found]))
+    ) -> usize {
+        at + cache.append_first_hits(&self.keys[at..count], &self.hashes[at..count], out)
     }
 }
 
@@ -272,9 +269,11 @@ impl<'b> PreTokenLookup<'b> {
     fn append_all(&mut self, count: usize) -> Result<()> {
         let mut at = 0;
         while at < count {
-            let missed = (self.batch).append_hits(&mut at, count, self.cache, self.out);
-            if let Some((key, hash)) = missed {
+            at = (self.batch).append_hits(at, count, self.cache, self.out);
+            if at < count {
+                let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
                 self.append_missed(key, hash)?;
+                at += 1;
             }
         }
         if self.deferred.is_due(self.out.len()) {

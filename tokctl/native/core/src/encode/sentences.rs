@@ -212,11 +212,13 @@ impl<'s> SentenceLookup<'s> {
     fn append_all(&mut self, count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
-            let missed = (self.batch).append_hits(&mut at, count, self.cache, self.out);
-            if let Some((key, hash)) = missed {
+            at = (self.batch).append_hits(at, count, self.cache, self.out);
+            if at < count {
+                let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
                 if !self.append_key(key, hash)? {
                     return Ok(false);
                 }
+                at += 1;
             }
         }
         Ok(true)
