@@ -68,7 +68,6 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
         env={**os.environ, "TMPDIR": str(folder.parent / "spill")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Ctrl-C is heard even where this process, run in the background, does not.
     )
 
 
