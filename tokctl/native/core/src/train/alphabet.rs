@@ -3,10 +3,12 @@
 //! A character that is left out has no id, and no merge crosses it: its neighbours do not
 //! become adjacent. (Hugging Face drops it from the word, so that they do.)
 
+use hashbrown::HashSet;
+
 use super::Options;
 use crate::count::Counts;
 use crate::error::{Error, Result};
-use crate::model::{Marker, Units, Vocabulary};
+use crate::model::{Alphabet, Marker, Units, Vocabulary};
 
 /// Code points, as many as there can be.
 const CODE_POINTS: usize = 0x11_0000;
@@ -145,6 +147,21 @@ pub fn vocabulary(counts: &Counts, options: &Options) -> Result<Vocabulary> {
     }
     check_size(options.vocab_size, vocabulary.len() as u64)?;
     Ok(vocabulary)
+}
+
+/// The initial symbols of pre-tokens, with their ids in [`vocabulary`]: text never starts as a
+/// special token.
+pub(super) fn initial_symbols(vocabulary: &Vocabulary, options: &Options) -> Alphabet {
+    match options.units {
+        Units::Bytes => Alphabet::bytes(|byte| vocabulary.id(byte)),
+        Units::Characters => {
+            let special: HashSet<&[u8]> =
+                options.special_tokens.iter().map(Vec::as_slice).collect();
+            let tokens = vocabulary.tokens().iter().map(Vec::as_slice).zip(0..);
+            let ordinary = tokens.filter(|(token, _)| !special.contains(token));
+            Alphabet::characters(&options.marker, ordinary)
+        }
+    }
 }
 
 pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {

@@ -7,12 +7,11 @@
 //! after the last. A place (the index of a symbol's first slot) never changes while the
 //! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
 
-use hashbrown::HashSet;
-
+use super::alphabet::initial_symbols;
 use super::{Options, Ties};
 use crate::count::Counts;
 use crate::error::{Error, Result};
-use crate::model::{Alphabet, Units, Vocabulary, NO_ID};
+use crate::model::{Vocabulary, NO_ID};
 
 const EDGE: u32 = u32::MAX;
 const INSIDE: u32 = u32::MAX - 1;
@@ -43,19 +42,7 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn new(counts: &Counts, vocabulary: &Vocabulary, options: &Options) -> Result<Self> {
-        let special: HashSet<&[u8]> = options.special_tokens.iter().map(Vec::as_slice).collect();
-        let alphabet = match options.units {
-            Units::Bytes => Alphabet::bytes(|byte| vocabulary.id(byte)),
-            Units::Characters => Alphabet::characters(
-                &options.marker,
-                vocabulary
-                    .tokens()
-                    .iter()
-                    .map(Vec::as_slice)
-                    .zip(0..)
-                    .filter(|(token, _)| !special.contains(token)),
-            ),
-        };
+        let alphabet = initial_symbols(vocabulary, options);
         // Each byte, and each word's edge and marker: an upper bound of what follows.
         let most = counts.text_length() + 2 * counts.len() + 1;
         let mut corpus = Corpus {
