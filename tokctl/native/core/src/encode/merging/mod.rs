@@ -72,10 +72,12 @@ impl Merging {
         }
         let first = out.len();
         self.initial(pre_token, self.unknown, out);
-        if out.len() - first > SHORT && self.order == MergeOrder::ByRank {
-            return long::merge(&self.merges, out, first, interrupt);
+        match self.order {
+            MergeOrder::ByRank if out.len() - first > SHORT => {
+                long::merge(&self.merges, out, first, interrupt)
+            }
+            _ => self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt),
         }
-        self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt)
     }
 
     /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
@@ -153,18 +155,36 @@ impl Merging {
         done: impl FnMut(u32, u32, u32),
         interrupt: Interrupt,
     ) -> Result<()> {
-        if out.len() - first <= SHORT {
-            self.merge_by_scan(out, first, limit, done);
-            Ok(())
-        } else {
-            self.merge_by_heap(out, first, limit, done, interrupt)
+        let merges = &self.merges;
+        match self.order {
+            MergeOrder::ByRank => {
+                let rank_after = |left, right, _| merges.rank(left, right);
+                self.merge_lowest(first, limit, out, rank_after, done, interrupt)
+            }
+            MergeOrder::Replay => {
+                let rank_after = |left, right, passed| merges.rank_after(left, right, passed);
+                self.merge_lowest(first, limit, out, rank_after, done, interrupt)
+            }
         }
     }
 
-    fn rank_after(&self, left: u32, right: u32, done: u32) -> u32 {
-        match self.order {
-            MergeOrder::Replay => self.merges.rank_after(left, right, done),
-            MergeOrder::ByRank => self.merges.rank(left, right),
+    /// Makes the merge of the lowest rank, the leftmost of equal ones, again and again.
+    /// `rank_after` gives the rank of a pair that becomes adjacent by a merge of the rank that is
+    /// its third argument.
+    fn merge_lowest(
+        &self,
+        first: usize,
+        limit: u32,
+        out: &mut Vec<Segment>,
+        rank_after: impl Fn(u32, u32, u32) -> u32,
+        done: impl FnMut(u32, u32, u32),
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        if out.len() - first <= SHORT {
+            self.merge_by_scan(out, first, limit, rank_after, done);
+            Ok(())
+        } else {
+            self.merge_by_heap(out, first, limit, rank_after, done, interrupt)
         }
     }
 
@@ -174,6 +194,7 @@ impl Merging {
         out: &mut Vec<Segment>,
         first: usize,
         limit: u32,
+        rank_after: impl Fn(u32, u32, u32) -> u32,
         mut done: impl FnMut(u32, u32, u32),
     ) {
         let mut all_ranks = [NO_RANK; SHORT];
@@ -195,10 +216,10 @@ impl Merging {
             ranks.copy_within(at + 1.., at);
             pairs -= 1;
             if at > 0 {
-                ranks[at - 1] = self.rank_after(out[left - 1].id, out[left].id, rank);
+                ranks[at - 1] = rank_after(out[left - 1].id, out[left].id, rank);
             }
             if at < pairs {
-                ranks[at] = self.rank_after(out[left].id, out[left + 1].id, rank);
+                ranks[at] = rank_after(out[left].id, out[left + 1].id, rank);
             }
         }
     }
@@ -209,6 +230,7 @@ impl Merging {
         out: &mut Vec<Segment>,
         first: usize,
         limit: u32,
+        rank_after: impl Fn(u32, u32, u32) -> u32,
         mut done: impl FnMut(u32, u32, u32),
         interrupt: Interrupt,
     ) -> Result<()> {
@@ -240,7 +262,7 @@ impl Merging {
             // An outdated entry: the pair is gone, and the one that stands there now has
             // an entry of its own. (Of several ranks of one pair, the next one counts.)
             let present = match self.merges.rank(node.id, right.id) {
-                passed if passed < rank => self.rank_after(node.id, right.id, rank - 1),
+                passed if passed < rank => rank_after(node.id, right.id, rank - 1),
                 present => present,
             };
             if present != rank {
@@ -261,7 +283,7 @@ impl Merging {
             for (left, right) in [(before, at), (at, after)] {
                 if left != NONE && right != NONE {
                     let (l, r) = (nodes[left as usize].id, nodes[right as usize].id);
-                    let next = self.rank_after(l, r, rank);
+                    let next = rank_after(l, r, rank);
                     if next < limit {
                         heap.push(Reverse((next, left)));
                     }

@@ -158,11 +158,13 @@ impl<const N: usize> SymbolRow<N> {
 impl Merging {
     /// The alphabet, if merges by rank of byte tokens are all that this does to a short pre-token.
     pub(crate) fn plain_alphabet(&self) -> Option<&ByteAlphabet> {
-        let Alphabet::Bytes(alphabet) = &self.alphabet else {
-            return None;
-        };
-        let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
-        (self.order == MergeOrder::ByRank && fits).then_some(alphabet)
+        match (&self.alphabet, self.order) {
+            (Alphabet::Bytes(alphabet), MergeOrder::ByRank) => {
+                let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
+                fits.then_some(alphabet)
+            }
+            _ => None,
+        }
     }
 
     /// Appends the ids of a pre-token: those of [`Self::segment`]. False, and nothing is
