@@ -29,7 +29,8 @@ class CliOption(OptionInfo):
 
     Attributes:
         values: the values that it can have, for completion; those of a metavar like
-            `strict|replace` need not be repeated. None: others, too.
+            `strict|replace` need not be repeated, and are the metavar where there is none. None:
+            others, too.
         closed: other values are an error.
     """
 
@@ -94,6 +95,12 @@ class Command(TyperCommand):
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, which is a flag and has no value to be read."""
         return _without_value(super().get_help_option(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help. Values that the code knows are looked up for that alone."""
+        for parameter in self.params:
+            parameter.metavar = metavar_of(parameter)
+        super().format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, those that every command has, and `--help`."""
@@ -196,6 +203,11 @@ def values_of(parameter: Any) -> tuple[str, ...]:
     return alternatives if len(alternatives) > 1 and words else ()
 
 
+def metavar_of(parameter: Any) -> str:
+    """What the value of a parameter is called; empty: it takes none."""
+    return parameter.metavar or "|".join(values_of(parameter))
+
+
 def _check(parameter: Any, value: Any) -> None:
     """TokctlError where the catalogue knows all values, and this is another."""
     if parameter.declared.closed and value is not None and value != parameter.default:
@@ -287,7 +299,11 @@ def _presets() -> Iterable[str]:
 def _algorithms() -> Iterable[str]:
     from tokctl.model import ALGORITHMS
 
-    return (*ALGORITHMS, *(name for name in _presets() if name not in ALGORITHMS))
+    return ALGORITHMS
+
+
+def _algorithms_and_presets() -> Iterable[str]:
+    return dict.fromkeys((*_algorithms(), *_presets()))
 
 
 def _tie_breaks() -> Iterable[str]:
@@ -589,7 +605,7 @@ _decoding = partial(CliOption, panel="What is put around, and how tokens become 
 
 Algo = Annotated[
     str | None,
-    CliOption("--algo -a bpe|wordpiece|unigram|word|char", "The algorithm: bpe by default."),
+    CliOption("--algo -a", "The algorithm: bpe by default.", values=_algorithms),
 ]
 Preset = Annotated[
     str | None,
@@ -1158,7 +1174,7 @@ CompareAlgos = Annotated[
         "--algo ALGO,…",
         "What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
         f"default {DEFAULT_ALGORITHMS}.",
-        values=_algorithms,
+        values=_algorithms_and_presets,
     ),
 ]
 CompareSizes = Annotated[

@@ -21,7 +21,7 @@ from typing import Any
 import typer
 
 from tokctl import __version__
-from tokctl.cli.options import values_of
+from tokctl.cli.options import metavar_of, values_of
 
 # -- the tree of commands -------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ def _described(command: Any, path: tuple[str, ...], parent: Any) -> ShellCommand
 def _described_parameter(given: Any) -> ShellOption:
     flag = bool(getattr(given, "is_flag", False))
     argument = given.param_type_name == "argument"
-    metavar = "" if flag else (given.metavar or given.name.upper())
+    metavar = "" if flag else (metavar_of(given) or given.name.upper())
     names = (metavar,) if argument else (*given.opts, *given.secondary_opts)
     closed = () if flag else values_of(given)
     number = not flag and given.number is not None
