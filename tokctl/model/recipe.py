@@ -167,6 +167,12 @@ class Recipe(Value):
         return self.alphabet == "characters"
 
     @property
+    def merges_by_likelihood(self) -> bool:
+        """Is the pair of the highest `count(ab) / (count(a) * count(b))` merged, not that of the
+        highest count?"""
+        return self.score == "likelihood"
+
+    @property
     def matches_longest(self) -> bool:
         """Is the longest token taken that matches, from left to right?"""
         return self.segmentation == "longest-match"

@@ -133,7 +133,7 @@ class History(MergeRules):
         merge = self.merges[rank]
         score = None
         expected = merge.left_count * merge.right_count  # 0 where a file does not know them
-        if self.model.recipe.score == "likelihood" and expected:
+        if self.model.recipe.merges_by_likelihood and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
         return MergeRecord(rank + 1, *names, merge.count or None, score)

@@ -206,7 +206,7 @@ class Criterion:
         model = tokenizer.model
         recipe, training = model.recipe, model.training
         self.known = training is not None
-        self.by_score = self.known and recipe.score == "likelihood"
+        self.by_score = self.known and recipe.merges_by_likelihood
         self.tie_break = recipe.tie_break if self.known else "lowest-id"
         self.least = training.min_frequency if training else 1
         self._longest = training.max_token_length if training else None

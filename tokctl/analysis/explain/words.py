@@ -579,7 +579,7 @@ class Explanation:
 
     Attributes:
         text: as it was given.
-        segmentation: the recipe's, one of `tokctl.model.SEGMENTATIONS`.
+        segmentation: the recipe's; see `tokctl.model.Recipe`.
         words: one for each pre-token, in order, and one for each added token that the
             text holds; but for these all are of one type.
         normalized: the text that was split, where the normalizers have changed it; None
