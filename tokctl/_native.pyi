@@ -401,7 +401,7 @@ class ModelFile:
     def id(self, token: str) -> int | None: ...
     def spelled(self, id: int) -> str: ...  # noqa: A002
     def fill(
-        self, *, byte_level: bool, mark: str, size: int, apart: list[tuple[str, int]]
+        self, *, byte_level: bool, mark: str, size: int, reserved: list[tuple[str, int]]
     ) -> StoredModel: ...
 
 @final
@@ -424,7 +424,7 @@ class StoredModel:
         pre_tokenizers: _Parts,
         settings: _Settings,
         *,
-        apart: frozenset[int],
+        reserved_ids: frozenset[int],
         byte_fallback: bool,
     ) -> Encoder: ...
     def decoder(self, steps: list[dict[str, Any]], special: list[int]) -> Decoder: ...

@@ -74,7 +74,7 @@ def _encoder(
             normalizers,
             pre_tokenizers,
             settings,
-            apart=reserved,
+            reserved_ids=reserved,
             byte_fallback=recipe.byte_fallback,
         )
     if reserved == frozenset(range(len(reserved))):

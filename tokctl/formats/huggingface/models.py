@@ -343,5 +343,5 @@ def fill(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> Store
         byte_level=recipe.is_byte_level,
         mark=recipe.marker.text if recipe.marker.is_continuation else "",
         size=size,
-        apart=[(token.text, token.id) for token in added if not token.ordinary],
+        reserved=[(token.text, token.id) for token in added if not token.ordinary],
     )

@@ -9,14 +9,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use tokctl_core::decode::{self, Step};
-use tokctl_core::model::Prepend;
+use tokctl_core::model::{Marker, Prepend};
 use tokctl_core::pattern::Search;
 use tokctl_core::{large_pages, Error};
 
 use crate::errors::{detached, invalid, to_python};
 use crate::ids::{IdBlocks, IdSlice, Stopped};
 use crate::pattern::python_pattern;
-use crate::segmenters;
 
 /// See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -254,10 +253,10 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
             word_delimiter: get(data, "word_delimiter")?,
             cleanup: get(data, "cleanup")?,
         },
-        "markers" => Step::Markers(segmenters::marker((
-            get(data, "marker")?,
-            get(data, "text")?,
-        ))?),
+        "markers" => {
+            let (kind, text): (String, String) = (get(data, "marker")?, get(data, "text")?);
+            Step::Markers(Marker::new(&kind, &text).map_err(to_python)?)
+        }
         _ => return Err(invalid(format!("no decoder is called {kind}"))),
     })
 }

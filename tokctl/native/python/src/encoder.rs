@@ -1,22 +1,23 @@
 //! Encoding: text, pre-tokens and added tokens to ids; see `tokctl_core::encode::Encoder`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{
-    self, AddedToken, ByteSink, Ids, RaggedIds, Rng, Segment, Segmenter, Token, Unigram, CHUNK,
+    self, AddedToken, ByteSink, Ids, Learned, Precision, RaggedIds, Rng, Segment, Segmentation,
+    Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
 };
-use tokctl_core::model::{Units, NO_ID};
+use tokctl_core::model::{Marker, Units, NO_ID};
 use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
 use crate::blocks::form_named;
 use crate::errors::{detached, invalid, no_id, to_python};
 use crate::ids::{check_width, offsets, pack, pack_u64, IdArray, IntCache};
-use crate::segmenters::{Learned, Settings};
 use crate::texts::Reader;
-use crate::{normalizers, pretokenizers, segmenters};
+use crate::{normalizers, pretokenizers};
 
 /// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
 type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
@@ -31,6 +32,46 @@ type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
 type Replayed = (Vec<u32>, Vec<u32>, Vec<u32>);
 
+/// The fields of a recipe that encoders read; see [`SegmenterOptions`].
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    segmentation: String,
+    units: String,
+    marker: (String, String),
+    user_defined: HashSet<u32>,
+    fuse_unknown: bool,
+    whole_words: bool,
+    precision: String,
+    unknown_id: Option<u32>,
+    unknown: String,
+    max_input_chars: Option<usize>,
+}
+
+impl Settings {
+    fn options(self) -> tokctl_core::Result<SegmenterOptions> {
+        Ok(SegmenterOptions {
+            segmentation: Segmentation::named(&self.segmentation)?,
+            units: Units::named(&self.units)?,
+            marker: Marker::new(&self.marker.0, &self.marker.1)?,
+            unknown_id: self.unknown_id,
+            unknown: Unknown::named(&self.unknown)?,
+            fuse_unknown: self.fuse_unknown,
+            whole_words: self.whole_words,
+            max_characters: self.max_input_chars,
+            precision: Precision::named(&self.precision)?,
+            user_defined: self.user_defined,
+        })
+    }
+}
+
+/// The ids of `<0x00>` to `<0xFF>`.
+fn byte_table(ids: Vec<u32>) -> PyResult<Box<[u32; 256]>> {
+    <[u32; 256]>::try_from(ids)
+        .map(Box::new)
+        .map_err(|_| invalid("there is not one id for each of the 256 bytes".into()))
+}
+
 /// See `tokctl_core::encode::Encoder`. Safe to use from many threads at once.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Encoder {
@@ -42,7 +83,7 @@ pub struct Encoder {
 
 #[pymethods]
 impl Encoder {
-    /// `settings` are as in [`segmenters::Settings`]; `tokens` are the ordinary tokens with their
+    /// `settings` are as in [`Settings`]; `tokens` are the ordinary tokens with their
     /// ids; `merges` are (left, right, token); `scores` are by id; `byte_ids` those of `<0x00>` to
     /// `<0xFF>`.
     #[new]
@@ -62,9 +103,9 @@ impl Encoder {
             tokens,
             merges,
             scores,
-            byte_ids: byte_ids.map(segmenters::byte_table).transpose()?,
+            byte_ids: byte_ids.map(byte_table).transpose()?,
         };
-        Encoder::of(py, (normalizers, pre_tokenizers), &settings, learned)
+        Encoder::of(py, (normalizers, pre_tokenizers), settings, learned)
     }
 
     /// `text` is `str` or `bytes`, as in every call that makes ids. `otherwise` is called with a
@@ -293,18 +334,19 @@ impl Encoder {
     pub fn of<T: AsRef<[u8]> + Send>(
         py: Python<'_>,
         (normalizers, pre_tokenizers): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
-        settings: &Settings,
+        settings: Settings,
         learned: Learned<T>,
     ) -> PyResult<Self> {
         let chain = normalizers::chain(py, normalizers)?;
         let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
-        let units = segmenters::units(&settings.units)?;
+        let options = settings.options().map_err(to_python)?;
+        let characters = options.units == Units::Characters;
         let segmenter = py
-            .detach(|| segmenters::segmenter(settings, units, learned))
+            .detach(|| Segmenter::new(&options, learned))
             .map_err(to_python)?;
         Ok(Encoder {
             inner: encode::Encoder::new(chain, pre_tokenizer, segmenter),
-            characters: units == Units::Characters,
+            characters,
             ints: Arc::default(),
         })
     }

@@ -11,7 +11,6 @@ mod measuring;
 mod normalizers;
 mod pattern;
 mod pretokenizers;
-mod segmenters;
 mod stored;
 mod texts;
 mod trainer;

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
+use tokctl_core::encode::Learned;
 use tokctl_core::model::{Fault, Filling, Lists, MergeList, Ranks, Stored, NO_ID};
 
 use crate::decoder::{self, Decoder};
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, Settings};
 use crate::errors::{detached, invalid};
-use crate::segmenters::{Learned, Settings};
 
 /// See `tokctl_core::model::Lists`.
 #[pyclass(module = "tokctl._native")]
@@ -122,15 +122,15 @@ impl ModelFile {
         Ok(PyString::new(py, spelled))
     }
 
-    /// The model, once. `apart` are the tokens that are spelled as they are, with their ids.
-    #[pyo3(signature = (*, byte_level, mark, size, apart))]
+    /// The model, once. `reserved` are the tokens that are spelled as they are, with their ids.
+    #[pyo3(signature = (*, byte_level, mark, size, reserved))]
     fn fill(
         &mut self,
         py: Python<'_>,
         byte_level: bool,
         mark: &str,
         size: usize,
-        apart: Vec<(String, u32)>,
+        reserved: Vec<(String, u32)>,
     ) -> PyResult<StoredModel> {
         let lists = self.0.take().ok_or_else(taken)?;
         let filled = py.detach(|| {
@@ -138,7 +138,7 @@ impl ModelFile {
                 bytes: byte_level,
                 mark,
                 size,
-                apart: apart.iter().map(|(text, id)| (*id, &text[..])).collect(),
+                reserved: reserved.iter().map(|(text, id)| (*id, &text[..])).collect(),
             })
         });
         filled.map(StoredModel).map_err(|fault| {
@@ -243,27 +243,27 @@ impl StoredModel {
         self.0.token_counts.clone()
     }
 
-    /// As `Encoder`. `apart` are the ids that the model never makes of ordinary text; with
+    /// As `Encoder`. `reserved_ids` are the ids that the model never makes of ordinary text; with
     /// `byte_fallback` the tokens of bytes are looked for.
-    #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, apart, byte_fallback))]
+    #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, reserved_ids, byte_fallback))]
     fn encoder(
         &self,
         py: Python<'_>,
         normalizers: &Bound<'_, PyAny>,
         pre_tokenizers: &Bound<'_, PyAny>,
         settings: Settings,
-        apart: HashSet<u32>,
+        reserved_ids: HashSet<u32>,
         byte_fallback: bool,
     ) -> PyResult<Encoder> {
         let tokens = (0u32..).zip(self.0.tokens.iter());
-        let ordinary = tokens.filter(|(id, _)| !apart.contains(id));
+        let ordinary = tokens.filter(|(id, _)| !reserved_ids.contains(id));
         let learned = Learned {
             tokens: ordinary.map(|(id, token)| (token, id)).collect(),
             merges: self.0.merges.clone(),
             scores: self.0.scores.clone(),
             byte_ids: byte_fallback.then(|| self.byte_ids()),
         };
-        Encoder::of(py, (normalizers, pre_tokenizers), &settings, learned)
+        Encoder::of(py, (normalizers, pre_tokenizers), settings, learned)
     }
 
     /// As `Decoder`; `special` are the ids of the special tokens.

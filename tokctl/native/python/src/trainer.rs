@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
 use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, Ties};
 
 use crate::counter::Counts;
 use crate::errors::{self, invalid, to_python};
-use crate::segmenters;
 
 /// (left id, right id, token id, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
@@ -141,14 +141,10 @@ pub fn train(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let options = Options {
-        criterion: match criterion {
-            "count" => Criterion::Count,
-            "likelihood" => Criterion::Likelihood,
-            _ => return Err(invalid(format!("no score is called {criterion}"))),
-        },
-        ties: Ties::named(ties).ok_or_else(|| invalid(format!("no tie rule is called {ties}")))?,
-        units: segmenters::units(units)?,
-        marker: segmenters::marker(marker)?,
+        criterion: Criterion::named(criterion).map_err(to_python)?,
+        ties: Ties::named(ties).map_err(to_python)?,
+        units: Units::named(units).map_err(to_python)?,
+        marker: Marker::new(&marker.0, &marker.1).map_err(to_python)?,
         vocab_size,
         special_tokens,
         reserved,

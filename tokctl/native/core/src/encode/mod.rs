@@ -25,7 +25,7 @@ pub use matching::{AddedToken, AddedTokens, LongestMatch, Matchers, Unknown, Wor
 pub use merging::{MergeOrder, Merging};
 pub use output::{BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, MissingId, Sink};
 pub use parallel::{RaggedIds, CHUNK};
-pub use segmenter::{Segment, Segmenter};
+pub use segmenter::{Learned, Segment, Segmentation, Segmenter, SegmenterOptions};
 pub use tokens::{PreTokens, Token};
 pub use unigram::{Precision, Unigram, UnigramOptions};
 pub use word_starts::can_cut;

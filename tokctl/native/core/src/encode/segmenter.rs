@@ -1,7 +1,12 @@
-//! One pre-token to its tokens, by any kind of model.
+//! One pre-token to its tokens, by any kind of model, and the way from a model's data to that.
 
-use super::{LongestMatch, Merging, Unigram, Words};
+use std::collections::HashSet;
+
+use super::{
+    can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
+};
 use crate::error::{Error, Result};
+use crate::model::{Alphabet, Marker, Merges, Units};
 use crate::Interrupt;
 
 /// A token of a pre-token and how many bytes of it the token covers. The lengths of a
@@ -39,9 +44,7 @@ impl Segmenter {
             }
         }
     }
-}
 
-impl Segmenter {
     /// Appends the ids of one pre-token: those of its segments.
     pub(crate) fn ids(
         &self,
@@ -60,6 +63,202 @@ impl Segmenter {
         out.extend(scratch.iter().map(|segment| segment.id));
         Ok(())
     }
+}
+
+/// How a recipe segments a pre-token; `docs/algorithms.md` defines each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segmentation {
+    Merges,
+    Replay,
+    Ranks,
+    Symbols,
+    LongestMatch,
+    Viterbi,
+    Lookup,
+}
+
+impl Segmentation {
+    pub fn named(name: &str) -> Result<Self> {
+        Ok(match name {
+            "merges" => Segmentation::Merges,
+            "replay" => Segmentation::Replay,
+            "ranks" => Segmentation::Ranks,
+            "symbols" => Segmentation::Symbols,
+            "longest-match" => Segmentation::LongestMatch,
+            "viterbi" => Segmentation::Viterbi,
+            "lookup" => Segmentation::Lookup,
+            _ => return Err(invalid(format!("no segmentation is called {name}"))),
+        })
+    }
+}
+
+/// What a recipe says about segmenting. A kind of model reads what concerns it.
+#[derive(Debug, Clone)]
+pub struct SegmenterOptions {
+    pub segmentation: Segmentation,
+    pub units: Units,
+    pub marker: Marker,
+    /// None leaves [`NO_ID`](crate::model::NO_ID) in the output.
+    pub unknown_id: Option<u32>,
+    /// Of words that have an unmatchable rest.
+    pub unknown: Unknown,
+    /// Unknown characters, or words, in a row are one.
+    pub fuse_unknown: bool,
+    /// A pre-token that is a token stays whole, whatever the merges would make.
+    pub whole_words: bool,
+    /// Longer words are unknown as a whole.
+    pub max_characters: Option<usize>,
+    pub precision: Precision,
+    /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
+    pub user_defined: HashSet<u32>,
+}
+
+/// What a model has learned.
+pub struct Learned<T> {
+    /// The ordinary tokens with their ids.
+    pub tokens: Vec<(T, u32)>,
+    /// (left, right, token), in the order learned.
+    pub merges: Vec<(u32, u32, u32)>,
+    /// Natural log probabilities, or negated ranks: by id.
+    pub scores: Vec<f64>,
+    /// Tokens of the 256 bytes; [`NO_ID`](crate::model::NO_ID) where one has none.
+    pub byte_ids: Option<Box<[u32; 256]>>,
+}
+
+impl Segmenter {
+    pub fn new<T: AsRef<[u8]>>(options: &SegmenterOptions, learned: Learned<T>) -> Result<Self> {
+        match options.segmentation {
+            Segmentation::Merges
+            | Segmentation::Replay
+            | Segmentation::Ranks
+            | Segmentation::Symbols => learned.merging(options).map(Segmenter::Merges),
+            Segmentation::LongestMatch => {
+                learned.longest_match(options).map(Segmenter::LongestMatch)
+            }
+            Segmentation::Viterbi => learned.unigram(options).map(Segmenter::Unigram),
+            Segmentation::Lookup => {
+                let mut words = learned.words(options.unknown_id);
+                words.byte_ids = learned.byte_ids;
+                words.fuse_unknown = options.fuse_unknown;
+                Ok(Segmenter::Words(words))
+            }
+        }
+    }
+}
+
+impl<T: AsRef<[u8]>> Learned<T> {
+    fn tokens(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.tokens.iter().map(|(text, id)| (text.as_ref(), *id))
+    }
+
+    fn words(&self, unknown_id: Option<u32>) -> Words {
+        Words::new(self.tokens(), unknown_id)
+    }
+
+    fn merging(self, options: &SegmenterOptions) -> Result<Merging> {
+        let by_words = match (options.segmentation, options.units, &options.marker) {
+            (Segmentation::Merges, Units::Characters, Marker::None) => {
+                can_cut(&self.tokens, Some(&self.merges))
+            }
+            (Segmentation::Ranks, Units::Characters, Marker::None) => can_cut(&self.tokens, None),
+            _ => false,
+        };
+        // Its text says nothing of what it stands for.
+        let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
+        let merges = match options.segmentation {
+            Segmentation::Symbols => Merges::default(),
+            Segmentation::Ranks => self.by_rank()?,
+            _ => Merges::new(self.merges.iter().copied()),
+        };
+        Ok(Merging {
+            alphabet: self.alphabet(options),
+            merges,
+            order: match options.segmentation {
+                Segmentation::Replay => MergeOrder::Replay,
+                _ => MergeOrder::ByRank,
+            },
+            unknown: options.unknown_id,
+            fuse_unknown: options.fuse_unknown,
+            whole: options.whole_words.then(|| self.words(None)),
+            by_words: by_words && !options.whole_words && !unknown_is_ordinary,
+            byte_ids: self.byte_ids,
+        })
+    }
+
+    /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
+    /// model without scores, that of the lowest id.
+    fn by_rank(&self) -> Result<Merges> {
+        let mut ranked: Vec<(&[u8], u32, u32)> =
+            self.tokens().map(|(text, id)| (text, id, id)).collect();
+        if !self.scores.is_empty() {
+            let score = |id: u32| self.scores.get(id as usize).copied().unwrap_or(0.0);
+            ranked.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)).then(a.1.cmp(&b.1)));
+            let mut rank = 0;
+            for place in 0..ranked.len() {
+                if place > 0 && score(ranked[place - 1].1) != score(ranked[place].1) {
+                    rank += 1;
+                }
+                ranked[place].2 = rank;
+            }
+        }
+        Merges::by_vocabulary(&ranked)
+    }
+
+    fn alphabet(&self, options: &SegmenterOptions) -> Alphabet {
+        match options.units {
+            Units::Bytes => {
+                let mut ids = [None; 256];
+                for (token, id) in self.tokens() {
+                    if let [byte] = *token {
+                        ids[byte as usize] = Some(id);
+                    }
+                }
+                Alphabet::bytes(|byte| ids[byte[0] as usize])
+            }
+            Units::Characters => Alphabet::characters(&options.marker, self.tokens()),
+        }
+    }
+
+    fn longest_match(self, options: &SegmenterOptions) -> Result<LongestMatch> {
+        let Marker::Continuation(prefix) = &options.marker else {
+            return Err(invalid("longest match needs a continuation marker".into()));
+        };
+        LongestMatch::new(
+            self.tokens(),
+            prefix.as_bytes(),
+            options.unknown,
+            options.unknown_id,
+            options.max_characters,
+        )
+    }
+
+    fn unigram(self, options: &SegmenterOptions) -> Result<Unigram> {
+        let scores = &self.scores;
+        if let Some((_, id)) = self.tokens().find(|(_, id)| *id as usize >= scores.len()) {
+            return Err(invalid(format!("the token with the id {id} has no score")));
+        }
+        let (user_defined, pieces): (Vec<_>, Vec<_>) = self
+            .tokens()
+            .partition(|(_, id)| options.user_defined.contains(id));
+        let user_defined = user_defined.into_iter();
+        let user_defined = user_defined.map(|(text, id)| (text.to_vec(), id)).collect();
+        let pieces = pieces.into_iter();
+        Unigram::new(
+            pieces.map(|(text, id)| (text, id, scores[id as usize])),
+            UnigramOptions {
+                unknown_id: options.unknown_id,
+                unknown_score: None,
+                byte_ids: self.byte_ids.clone(),
+                fuse_unknown: options.fuse_unknown,
+                user_defined,
+                precision: options.precision,
+            },
+        )
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::Invalid(message)
 }
 
 /// Lengths and places inside a pre-token are 32-bit numbers.

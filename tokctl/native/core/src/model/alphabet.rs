@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use super::{Marker, NO_ID};
+use crate::error::{Error, Result};
 use crate::unicode;
 
 /// What a symbol starts as.
@@ -10,6 +11,16 @@ use crate::unicode;
 pub enum Units {
     Bytes,
     Characters,
+}
+
+impl Units {
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "bytes" => Ok(Units::Bytes),
+            "characters" => Ok(Units::Characters),
+            _ => Err(Error::Invalid(format!("no units are called {name}"))),
+        }
+    }
 }
 
 /// Ids of the initial symbols. [`NO_ID`] where a byte or character has none.

@@ -36,6 +36,16 @@ pub enum Criterion {
     Likelihood,
 }
 
+impl Criterion {
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "count" => Ok(Criterion::Count),
+            "likelihood" => Ok(Criterion::Likelihood),
+            _ => Err(Error::Invalid(format!("no score is called {name}"))),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Options {
     pub criterion: Criterion,

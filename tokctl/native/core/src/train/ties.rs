@@ -1,5 +1,7 @@
 //! The rules that decide between pairs of equal score.
 
+use crate::error::{Error, Result};
+
 /// See `docs/algorithms.md`. Every rule gives a key; the smaller key wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
@@ -14,12 +16,12 @@ pub enum Ties {
 }
 
 impl Ties {
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
+    pub fn named(name: &str) -> Result<Self> {
+        Ok(match name {
             "first-seen" => Ties::FirstSeen,
             "rewritten-last" => Ties::RewrittenLast,
             "lowest-id" => Ties::LowestId,
-            _ => return None,
+            _ => return Err(Error::Invalid(format!("no tie rule is called {name}"))),
         })
     }
 }

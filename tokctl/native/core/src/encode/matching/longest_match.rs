@@ -16,6 +16,16 @@ pub enum Unknown {
     Character,
 }
 
+impl Unknown {
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "word" => Ok(Unknown::Word),
+            "char" => Ok(Unknown::Character),
+            _ => Err(Error::Invalid(format!("unknown can't be {name}"))),
+        }
+    }
+}
+
 /// Tokens between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 16;
 /// A trie may take so many steps for each byte of a word, and so many more; then the automaton takes

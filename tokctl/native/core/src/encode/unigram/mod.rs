@@ -80,6 +80,14 @@ pub struct Unigram {
 }
 
 impl Precision {
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "single" => Ok(Precision::Single),
+            "double" => Ok(Precision::Double),
+            _ => Err(Error::Invalid(format!("no precision is called {name}"))),
+        }
+    }
+
     /// Rounds a sum. (Rounding a 64-bit sum of two 32-bit numbers to 32 bits gives their
     /// 32-bit sum.)
     #[inline]

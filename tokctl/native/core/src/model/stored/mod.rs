@@ -59,7 +59,7 @@ pub struct Filling<'f> {
     /// How many tokens there are, those of the vocabulary first.
     pub size: usize,
     /// The tokens that are spelled as they are, by id: those behind the vocabulary among them.
-    pub apart: HashMap<u32, &'f str>,
+    pub reserved: HashMap<u32, &'f str>,
 }
 
 /// Tokens and merges of a model, and what a training counted.
@@ -167,7 +167,7 @@ impl Lists {
         let mut tokens = Strings::with_capacity(filling.size, self.spelled.total());
         let mut strange: Option<char> = None;
         for (id, spelled) in (0u32..).zip(self.spelled.iter()) {
-            match filling.apart.get(&id) {
+            match filling.reserved.get(&id) {
                 Some(text) => tokens.push(text.as_bytes()),
                 None if filling.bytes => {
                     let text = String::from_utf8_lossy(spelled);
@@ -184,7 +184,7 @@ impl Lists {
             return Err(Fault::NoByte(character));
         }
         for id in self.spelled.len()..filling.size {
-            let text = u32::try_from(id).ok().and_then(|id| filling.apart.get(&id));
+            let text = u32::try_from(id).ok().and_then(|id| filling.reserved.get(&id));
             tokens.push(text.map_or(b"", |text| text.as_bytes()));
         }
         Ok(tokens)
@@ -504,7 +504,7 @@ mod tests {
         lists.merges = MergeList::Triples(vec![(0, 2, 0)]);
         let filling = Filling {
             size: 5,
-            apart: HashMap::from([(1, "<x>")]),
+            reserved: HashMap::from([(1, "<x>")]),
             ..Filling::default()
         };
         let stored = lists.fill(&filling).unwrap();
@@ -513,13 +513,13 @@ mod tests {
     }
 
     #[test]
-    fn tokens_apart_are_as_they_are() {
+    fn reserved_tokens_are_as_they_are() {
         let text = r#"{"model":{"vocab":{"Ġ":0,"é":1}}}"#;
-        let apart = HashMap::from([(1, "é"), (2, "<x>")]);
+        let reserved = HashMap::from([(1, "é"), (2, "<x>")]);
         let filling = Filling {
             bytes: true,
             size: 3,
-            apart,
+            reserved,
             ..Filling::default()
         };
         let stored = filled(text, &filling).unwrap();
