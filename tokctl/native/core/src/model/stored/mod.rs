@@ -184,7 +184,9 @@ impl Lists {
             return Err(Fault::NoByte(character));
         }
         for id in self.spelled.len()..filling.size {
-            let text = u32::try_from(id).ok().and_then(|id| filling.reserved.get(&id));
+            let text = u32::try_from(id)
+                .ok()
+                .and_then(|id| filling.reserved.get(&id));
             tokens.push(text.map_or(b"", |text| text.as_bytes()));
         }
         Ok(tokens)
