@@ -14,6 +14,10 @@ from hypothesis import HealthCheck, settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Work that takes seconds tells of itself on stderr, and what is short takes seconds on a machine
+# that is busy.
+os.environ["TOKCTL_PROGRESS"] = "none"
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # `TOKCTL_EXAMPLES=1000 pytest` looks further than a day's run does.

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import error, process
+from tests.sources.made import nobody
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import hub
 
@@ -100,8 +101,9 @@ def test_what_is_not_cached_is_an_error_offline(cache: Path) -> None:
 
 
 def test_no_network(cache: Path) -> None:
-    env = offline(cache, HF_HUB_OFFLINE="0", HF_ENDPOINT="http://127.0.0.1:9")
-    done = process("encode", "-m", "hf:some-org/other", stdin=b"a", env=env)
+    with nobody() as closed:
+        env = offline(cache, HF_HUB_OFFLINE="0", HF_ENDPOINT=f"http://{closed}")
+        done = process("encode", "-m", "hf:some-org/other", stdin=b"a", env=env)
     assert (done.code, done.out) == (2, b"")
     assert done.err.startswith("error: the Hugging Face Hub can't be reached, and hf:some-org/")
     assert process("encode", "-m", "hf:some-org/small", stdin=b"a", env=env).code == 0

@@ -15,7 +15,7 @@ from typing import Any
 from tokctl import Tokenizer
 
 #: Seconds that a child may take, on a machine that has much else to do.
-PATIENCE = 20
+PATIENCE = 300
 
 TEXTS = [f"There is still a lot of treasure {number}" for number in range(100)]
 

@@ -53,20 +53,20 @@ def test_a_child_can_ask_for_what_was_being_computed_when_it_was_forked() -> Non
         @cached_property
         def answer(self) -> int:
             begun.set()
-            go_on.wait(30)
+            go_on.wait(600)
             return 7
 
     slow = Slow()
     thread = threading.Thread(target=lambda: slow.answer)
     thread.start()
-    begun.wait(30)
+    begun.wait(600)
     child = os.fork()
     if child == 0:
         go_on.set()
         os._exit(0 if (Slow().answer, slow.answer) == (7, 7) else 1)
     go_on.set()
     thread.join()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 600
     ended = (0, 0)
     while ended[0] == 0 and time.monotonic() < deadline:
         ended = os.waitpid(child, os.WNOHANG)
@@ -128,9 +128,9 @@ class Loader:
             self.numbers.put(number)
         for _ in self.workers:
             self.numbers.put(None)
-        found = dict(self.made.get(timeout=60) for _ in range(self.size))
+        found = dict(self.made.get(timeout=600) for _ in range(self.size))
         for worker in self.workers:
-            worker.join(60)
+            worker.join(600)
         assert [worker.exitcode for worker in self.workers] == [0] * len(self.workers)
         yield from (found[number] for number in range(self.size))
 

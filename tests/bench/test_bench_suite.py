@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -248,7 +249,7 @@ def test_a_crash_is_a_row_that_says_so(
     monkeypatch.setattr(driver.sys, "executable", str(crashing))
     part = suite.measure_row(BOOKS, materials, 2, quiet)
     assert [line.verdict for line in part.lines] == ["not measured: killed by SIGSEGV"] * 2
-    slow = "#!/bin/sh\nexec sleep 20\n"
+    slow = "#!/bin/sh\nexec sleep 600\n"
     crashing.write_text(slow, encoding="ascii")
     job = Job("tokctl_", "encode_list", "no.txt", str(tmp_path))
     assert run_job(job, timeout=0.1).error == "not done after 0 s"
@@ -268,6 +269,8 @@ def test_the_clock_and_slow_contenders_cut_rounds(
         samples = measure(replace(BOOKS, rounds=4), materials, 9, quiet, **more)  # type: ignore[arg-type]
         return [len(found) for found in samples.values()]
 
+    monkeypatch.setattr(driver, "QUICK", inf)
+    monkeypatch.setattr(driver, "SLOW", inf)
     assert rounds() == [4, 4]
     assert rounds(more=lambda: False) == [4, 4]
     monkeypatch.setattr(driver, "QUICK", -1.0)

@@ -35,8 +35,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(here)
     for name in ("TOKCTL_MODEL", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
-    # A machine that is busy makes short work long, and long work tells of itself.
-    monkeypatch.setenv("TOKCTL_PROGRESS", "none")
     return here
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +22,20 @@ class Result(NamedTuple):
     err: str
 
 
-def tokctl(*arguments: str | Path, stdin: bytes | None = None, **world: Any) -> Result:
-    """One command line, in this process. Without `stdin` it is a terminal."""
+def tokctl(
+    *arguments: str | Path,
+    stdin: bytes | None = None,
+    environ: Mapping[str, str] | None = None,
+    **world: Any,
+) -> Result:
+    """One command line, in this process. Without `stdin` it is a terminal. As in `conftest`, long
+    work does not tell of itself, unless `environ` says so."""
     out, err = io.BytesIO(), io.StringIO()
     made = World(
         stdin=io.BytesIO(stdin or b""),
         stdout=out,
         stderr=err,
+        environ={"TOKCTL_PROGRESS": "none", **(environ or {})},
         **{"stdin_is_terminal": stdin is None, **world},
     )
     code = run([str(argument) for argument in arguments], made)
@@ -49,7 +57,7 @@ def process(
         stdout=options.pop("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
         env={**os.environ, **(env or {})},
-        timeout=120,
+        timeout=600,
         check=False,
         **options,
     )

@@ -7,14 +7,18 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.cli.run import command
+
+#: Seconds after which something is taken to hang.
+PATIENCE = 600
 
 
 class Terminal:
@@ -39,16 +43,17 @@ class Terminal:
         self.shown += data
         return data
 
-    def until(self, text: bytes, seconds: float = 60) -> None:
+    def until(self, text: bytes) -> None:
         """Waits until the text is shown."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while text not in self.shown:
-            assert time.monotonic() < end, (text, self.shown)
-            self.read()
+            ended = self.process.poll() is not None
+            more = self.read()
+            assert (more or not ended) and time.monotonic() < end, (text, self.shown)
 
-    def end(self, seconds: float = 60) -> int:
+    def end(self) -> int:
         """Waits for the end of the process: its exit code."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < end, self.shown
             self.read()
@@ -62,13 +67,26 @@ def terminal(
     *arguments: str | Path, columns: int = 80, env: dict[str, str] | None = None
 ) -> Iterator[Terminal]:
     """A command line whose streams are all one terminal, which Ctrl-C comes from, too."""
+    with on_a_terminal(command(*arguments), columns=columns, env=env) as shell:
+        yield shell
+
+
+@contextlib.contextmanager
+def on_a_terminal(
+    words: Sequence[str],
+    *,
+    columns: int = 80,
+    env: dict[str, str] | None = None,
+    stderr: int | None = None,
+) -> Iterator[Terminal]:
+    """The same for any process; `stderr` can go elsewhere."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
-        command(*arguments),
+        words,
         stdin=other,
         stdout=other,
-        stderr=other,
+        stderr=other if stderr is None else stderr,
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(env or {})},
@@ -77,7 +95,9 @@ def terminal(
     try:
         yield Terminal(main, process)
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        with contextlib.suppress(ProcessLookupError):  # where all has ended, as it should
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
         os.close(main)

@@ -40,7 +40,7 @@ def test_what_find_names(models: Models, folder: Path) -> None:
         f'--files0-from - -m "{models["bytes"]}"'
     )
     ran = subprocess.run(
-        ["bash", "-c", line], cwd=folder, capture_output=True, check=True, timeout=120
+        ["bash", "-c", line], cwd=folder, capture_output=True, check=True, timeout=600
     )
     rows = ran.stdout.splitlines()
     assert len(rows) == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -65,14 +66,16 @@ def test_signals(line: str, number: signal.Signals, code: int, models: Models) -
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    os.close(reads)
     try:
         os.write(writes, b"258 32\n")
-        time.sleep(1.0)
+        # What has read its input hears signals, and waits for more of it.
+        while select.select([reads], [], [], 0)[0] and running.poll() is None:
+            time.sleep(0.01)
         running.send_signal(number)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=600)
     finally:
         running.kill()
+        os.close(reads)
         os.close(writes)
     assert running.returncode == code
     if "json" in line:
@@ -100,6 +103,6 @@ def test_ctrl_c_at_the_start_is_no_traceback() -> None:
         [sys.executable, "-c", WHILE_IMPORTING, "corpora", "list"],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -48,7 +48,7 @@ def test_a_module_is_made_first(number: signal.Signals, heard: str) -> None:
         [sys.executable, "-c", SCRIPT, str(int(number))],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     assert done.stdout.split("\n")[:2] == ["made", heard + (" " if number == signal.SIGINT else "")]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tokctl import Tokenizer
 Models = dict[str, Path]
 
 
+@cache
 def slow_text() -> bytes:
     """Words that WordPiece merges for many seconds."""
     letters = random.Random(1)
@@ -53,7 +55,7 @@ def test_a_training_is_stopped(folder: Path, phase: str, number: signal.Signals,
         time.sleep(1)
         running.send_signal(number)
         try:
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             running.kill()
             raise
@@ -74,7 +76,7 @@ def test_a_stopped_encode_leaves_no_file(models: Models, folder: Path) -> None:
             running.send_signal(number)
             running.stdin.close()
             running.stdin = None
-            running.communicate(timeout=60)
+            running.communicate(timeout=600)
         assert running.returncode == code
         assert names(folder) == []
 
@@ -98,7 +100,7 @@ def test_kill_while_saving_leaves_the_old_file(models: Models, folder: Path, old
         [sys.executable, "-c", KILLED_WHILE_SAVING, *arguments],
         input=b"low lower lowest",
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == -signal.SIGKILL
     assert Path("m.json").exists() == old
@@ -153,7 +155,7 @@ def test_a_closed_pipe_ends_quietly(models: Models, form: str) -> None:
         assert running.stdout.readline()
         running.stdout.close()
         assert running.stderr.read() == b""
-        assert running.wait(timeout=60) == 0
+        assert running.wait(timeout=600) == 0
 
 
 def test_output_comes_as_input_comes(models: Models) -> None:
@@ -173,7 +175,7 @@ def test_output_comes_as_input_comes(models: Models) -> None:
     encode.stdin.close()
     assert decode.stdout.read() == b""
     decode.stdout.close()
-    assert (encode.wait(timeout=60), decode.wait(timeout=60)) == (0, 0)
+    assert (encode.wait(timeout=600), decode.wait(timeout=600)) == (0, 0)
 
 
 def test_a_terminal_on_stdin_is_no_hang(models: Models, folder: Path) -> None:
@@ -187,7 +189,7 @@ def test_a_terminal_on_stdin_is_no_hang(models: Models, folder: Path) -> None:
         main, terminal = pty.openpty()
         try:
             done = subprocess.run(
-                command(*arguments), stdin=terminal, capture_output=True, check=False, timeout=60
+                command(*arguments), stdin=terminal, capture_output=True, check=False, timeout=600
             )
         finally:
             os.close(main)
@@ -217,7 +219,7 @@ def test_closed_streams(models: Models, closed: int, code: int, message: str) ->
         input=b"low\n" if closed else None,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert (done.returncode, done.stderr.decode()) == (code, message)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import select
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,40 +92,15 @@ def test_light_terminals_say_so() -> None:
 @pytest.mark.parametrize("text", ["named", "piped", "none"])
 def test_on_a_terminal(bpe: str, toy: str, text: str) -> None:
     pytest.importorskip("textual", reason="the extra watch is not installed")
-    import pty
+    from tests.cli.terminals import on_a_terminal
 
     pipe = f"cat {toy} | " if text == "piped" else ""
     named = {"named": [toy], "piped": ["-"], "none": []}[text]
     line = pipe + "exec " * (not pipe) + " ".join(command("inspect", bpe, "--watch", *named))
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS="90", LINES="24")
-        os.execv("/bin/sh", ["sh", "-c", line])
-    seen = _read_until(terminal, b"vocabulary 12")
-    assert (b"the bundled sample (no text was named)" in seen) == (text == "none")
-    os.write(terminal, b"n")
-    _read_until(terminal, b"count")
-    os.write(terminal, b"q")
-    _read_until(terminal, None)
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 0
-
-
-def _read_until(terminal: int, wanted: bytes | None) -> bytes:
-    """What comes until something is there; None: until the end."""
-    seen = b""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if wanted is not None and wanted in seen:
-            return seen
-        if select.select([terminal], [], [], 0.5)[0]:
-            try:
-                block = os.read(terminal, 1 << 16)
-            except OSError:  # the other end is closed
-                block = b""
-            if not block:
-                break
-            seen += block
-    assert wanted is None, seen[-2000:]
-    return seen
+    with on_a_terminal(["sh", "-c", line], columns=90, env={"TERM": "xterm-256color"}) as shell:
+        shell.until(b"vocabulary 12")
+        shell.type(b"n")
+        shell.until(b"vocabulary 13")
+        shell.type(b"q")
+        assert shell.end() == 0
+    assert (b"the bundled sample (no text was named)" in shell.shown) == (text == "none")

@@ -74,17 +74,23 @@ def test_memory_stays_the_same() -> None:
 
     for _ in range(5):
         work()
-    tracemalloc.start()
-    try:
-        gc.collect()
-        before, _ = tracemalloc.get_traced_memory()
-        for _ in range(30):
-            work()
-        gc.collect()
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert after - before < len(text), f"{after - before} bytes more"
+
+    def grown() -> int:
+        """By how many bytes; the other threads of the process take memory, too."""
+        tracemalloc.start()
+        try:
+            gc.collect()
+            before, _ = tracemalloc.get_traced_memory()
+            for _ in range(30):
+                work()
+            gc.collect()
+            after, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        return after - before
+
+    more = [grown() for _ in range(3)]
+    assert min(more) < len(text), f"{more} bytes more"
 
 
 def test_the_collector_goes_on() -> None:

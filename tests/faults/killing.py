@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import signal
 import subprocess
 import time
@@ -39,8 +40,25 @@ def stopped(
         while process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
         process.send_signal(number)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=600)
     return Ended(process.returncode, err.decode())
+
+
+class Moments:
+    """Moments at which to send a signal, in seconds after the start: at first within the time
+    that the work was measured to take. They come sooner after each that came too late, and later
+    after each other, so that both are seen however the speed of the machine changes."""
+
+    def __init__(self, source: random.Random, seconds: float) -> None:
+        self._source = source
+        self._most = seconds
+
+    def next(self) -> float:
+        return self._source.uniform(0.0, self._most)
+
+    def heard(self, in_time: bool) -> None:
+        """How the last one went."""
+        self._most *= 1.1 if in_time else 0.9
 
 
 def timed(arguments: list[str], folder: Path) -> float:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.killing import digests, hidden, stopped, timed
+from tests.cli.run import process
+from tests.faults.killing import Moments, digests, hidden, stopped, timed
 from tokctl import Tokenizer
 
 pytestmark = pytest.mark.slow
@@ -50,13 +51,14 @@ def test_a_killed_encoding_goes_on(folder: Path, form: str, number: signal.Signa
     seconds = max(timed(encoding(form, f"whole-{form}"), folder), 0.1)
     expected = digests(folder / f"whole-{form}")
     assert len([name for name in expected if "shard" in name]) > 20
-    source = random.Random(SEED)
+    moments = Moments(random.Random(SEED), seconds)
     target = folder / f"killed-{form}"
     kills = 0
     for run in range(10 * KILLS):
-        moment = source.uniform(0, seconds)
+        moment = moments.next()
         where = f"seed {SEED}, run {run}, after {moment:.3f} s"
         ended = stopped(encoding(form, target.name, "--resume"), folder, moment, number)
+        moments.heard(in_time=ended.killed)
         if ended.killed:
             kills += 1
             # Before the handler of SIGTERM stands, the signal's own end; then ours.
@@ -72,6 +74,6 @@ def test_a_killed_encoding_goes_on(folder: Path, form: str, number: signal.Signa
         if kills == KILLS:
             break
     assert kills == KILLS
-    ended = stopped(encoding(form, target.name, "--resume"), folder, 60)
+    ended = process(*encoding(form, target.name, "--resume"), cwd=folder)
     assert ended.code == 0, ended
     assert digests(target) == expected

@@ -64,7 +64,7 @@ def with_mounts(folder: Path, script: str, *arguments: str) -> tuple[str, str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     if done.returncode == 77 or "unshare" in done.stderr:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.run import command, error, names, process
 from tests.cli.test_train_memory import words
+from tests.faults.killing import Moments
 
 pytestmark = pytest.mark.slow
 
@@ -72,22 +73,26 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def test_whatever_ends_it_and_whenever(undisturbed: Undisturbed, folder: Path) -> None:
-    moments = random.Random(SEED)
+    source = random.Random(SEED)
+    moments = Moments(source, undisturbed.seconds)
     seen = {"ended": 0, "counts": 0}
-    for number in range(MOMENTS):
-        ending = moments.choice(list(ENDED))
-        after = moments.uniform(0.0, 1.1) * undisturbed.seconds
+    for number in range(10 * MOMENTS):
+        if number >= MOMENTS and seen["ended"] >= 10 and seen["counts"] >= 2:
+            break
+        ending = source.choice(list(ENDED))
+        after = moments.next()
         what = f"seed {SEED}, number {number}: {ending.name} after {after:.3f} s"
         for name in names(folder):
             if name != "text":
                 (folder / name).unlink()
-        old = b"old" if moments.random() < 0.5 else None
+        old = b"old" if source.random() < 0.5 else None
         if old:
             (folder / "m.json").write_bytes(old)
         with started(folder) as running:
             time.sleep(after)
             running.send_signal(ending)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=600)
+        moments.heard(in_time=running.returncode != 0)
         left = set(names(folder)) - {"text"}
         model = (folder / "m.json").read_bytes() if "m.json" in left else None
         if running.returncode == 0:
@@ -156,7 +161,7 @@ def test_a_folder_that_takes_no_files(folder: Path) -> None:
 
 def test_two_at_once_write_the_same_file(undisturbed: Undisturbed, folder: Path) -> None:
     with started(folder) as one, started(folder) as other:
-        outs = [running.communicate(timeout=120) for running in (one, other)]
+        outs = [running.communicate(timeout=600) for running in (one, other)]
     assert [one.returncode, other.returncode] == [0, 0], outs
     assert names(folder) == ["m.json", "text", "w.tsv"]
     assert (folder / "m.json").read_bytes() == undisturbed.model

@@ -30,7 +30,7 @@ def run(path: Path) -> tuple[int, str, int, float]:
     """`tokctl encode` with that model: exit code, message, peak memory in MB, CPU seconds."""
     command = [sys.executable, "-m", "tokctl", "encode", "-m", str(path)]
     shown = subprocess.run(
-        [sys.executable, "-c", RUN, *command], capture_output=True, timeout=60, check=True
+        [sys.executable, "-c", RUN, *command], capture_output=True, timeout=600, check=True
     )
     code, message, peak, seconds = json.loads(shown.stdout)
     return code, message, peak, seconds

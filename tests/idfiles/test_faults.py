@@ -59,7 +59,7 @@ def test_stopped_by_a_signal(
             time.sleep(0.001)
         time.sleep(draw.random() * 0.01)
         begun.send_signal(sign)
-        said = begun.communicate(timeout=60)[1].decode()
+        said = begun.communicate(timeout=600)[1].decode()
         if sign != signal.SIGKILL and not (folder / "manifest.json").exists():
             hint = f"what is whole stays in {folder}; to go on: the same command with --resume\n"
             assert said == ("interrupted\n" if sign == signal.SIGINT else "") + f"hint: {hint}"
@@ -85,7 +85,7 @@ def test_two_processes_at_once(arguments: Arguments, undisturbed: dict[str, byte
     both = [
         subprocess.Popen(command(*arguments, "-o", "f"), stderr=subprocess.PIPE) for _ in range(2)
     ]
-    said = [one.communicate(timeout=120)[1].decode() for one in both]
+    said = [one.communicate(timeout=600)[1].decode() for one in both]
     assert sorted(one.returncode for one in both) == [0, 2]
     assert "error: another process is writing to f\n" in "".join(said) or "f holds" in "".join(said)
     assert made.contents(Path("f")) == undisturbed
@@ -159,4 +159,4 @@ def test_a_pipe_that_is_closed(arguments: Arguments) -> None:
         os.close(writing)
         assert len(os.read(reading, 10)) == 10
         os.close(reading)
-        assert (writer.communicate(timeout=60)[1], writer.returncode) == (b"", 0)
+        assert (writer.communicate(timeout=600)[1], writer.returncode) == (b"", 0)

@@ -105,7 +105,7 @@ def test_stdout_that_is_read(name: str, stdin: bool) -> None:
             stdout=out,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=60,
+            timeout=600,
         )
     which = "stdin" if stdin else "text"
     message = f"{which} is one of the files to read, and stdout goes to it"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tests.metrics.models import RECIPES, TEXT, model
+from tokctl.analysis.comparison import measuring
 from tokctl.analysis.comparison.measuring import BUDGET, _slice, speed
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import Text
@@ -22,12 +25,16 @@ def test_every_model_has_a_speed(name: str) -> None:
         assert found.decode_mb_per_s > 0
 
 
-def test_it_is_bounded() -> None:
+def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock by which a run takes a thousandth, or a third, of the budget."""
     text = Text("a", TEXT.encode() * 100_000)
-    found = speed(model("bpe"), [text], 2)
-    assert 1 << 14 < found.bytes < len(text.data)
-    # A machine that does much else can take longer.
-    assert found.seconds < 20 * BUDGET
+    for part in (0.001, 0.3):
+        clock = itertools.count(0.0, part * BUDGET)
+        monkeypatch.setattr(measuring, "perf_counter", lambda clock=clock: next(clock))
+        found = speed(model("bpe"), [text], 2)
+        assert (found.bytes > 1 << 14) == (part < 0.1)
+        assert found.bytes < len(text.data)
+        assert found.seconds < 20 * BUDGET
 
 
 def test_what_has_no_id_is_not_decoded() -> None:

@@ -35,7 +35,7 @@ class Shell:
             cwd=self.folder,
             env=self.environ,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

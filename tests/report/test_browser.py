@@ -257,7 +257,10 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(browser: Any, file: Pat
             document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='slipped = true'>");
         }"""
     )
-    found.page.wait_for_timeout(100)
+    for _ in range(6000):
+        found.page.wait_for_timeout(100)
+        if any("Content Security Policy" in complaint for complaint in found.complaints):
+            break
     assert found.page.evaluate("window.slipped") is None
     assert any("Content Security Policy" in complaint for complaint in found.complaints)
     found.context.close()

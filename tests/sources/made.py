@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import itertools
 import lzma
+import socket
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -21,6 +23,15 @@ else:
     from backports import zstd
 
 Compress = Callable[[bytes], bytes]
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[str]:
+    """The address of a port that is taken, and at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
 
 COMPRESS: dict[str, Compress] = {
     "gz": lambda data: gzip.compress(data, 6, mtime=0),

@@ -133,7 +133,7 @@ def test_what_is_no_regular_file_is_passed_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "folder" / "pipe")
     path = tmp_path / "t.tar"
     subprocess.run(
-        ["tar", "--sort=name", "-cf", path, "-C", tmp_path, "./folder"], check=True, timeout=60
+        ["tar", "--sort=name", "-cf", path, "-C", tmp_path, "./folder"], check=True, timeout=600
     )
     assert read(path) == [(f"{path}/folder/a.txt", [b"a"])]
 
@@ -144,7 +144,7 @@ def test_sparse_files(tmp_path: Path) -> None:
         file.seek(3_000_000)
         file.write(b"end of it")
     path = tmp_path / "t.tar"
-    subprocess.run(["tar", "-Scf", path, "-C", tmp_path, "sparse"], check=True, timeout=60)
+    subprocess.run(["tar", "-Scf", path, "-C", tmp_path, "sparse"], check=True, timeout=600)
     assert read(path) == [(f"{path}/sparse", [bytes(3_000_000) + b"end of it"])]
 
 

@@ -169,7 +169,7 @@ def test_what_comes_first_comes_through_first(first: bytes) -> None:
 
     def write() -> None:
         os.write(writer, first)
-        release.wait(10)
+        release.wait(600)
         os.write(writer, b" and more")
         os.close(writer)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.sources.made import nobody
 from tokctl.errors import TokctlError
 from tokctl.sources import corpora
 from tokctl.sources.corpora import corpus_path, fetch_corpus, list_corpora
@@ -204,10 +205,8 @@ def test_a_bad_answer_leaves_nothing(
 
 def test_no_server(cache: Path) -> None:
     pytest.importorskip("pooch")
-    with socket.socket() as taken:  # bound, but nobody listens
-        taken.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{taken.getsockname()[1]}/book.txt"
-        for address in (closed, "ftp://127.0.0.1/book.txt", "book.txt"):
+    with nobody() as closed:
+        for address in (f"http://{closed}/book.txt", "ftp://127.0.0.1/book.txt", "book.txt"):
             with pytest.raises(TokctlError, match="cannot download"):
                 fetch_corpus("book", address=address)
     assert left_in(cache) == []

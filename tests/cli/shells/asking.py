@@ -44,7 +44,7 @@ def bash(script: Path, *words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=600,
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -57,7 +57,7 @@ def fish(script: Path, line: str, folder: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=600,
         cwd=folder,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "TERM": "xterm"},
     )
@@ -73,7 +73,7 @@ def zsh(script: Path, line: str, folder: Path, seconds: float = 0.3) -> str:
         text=True,
         errors="replace",
         check=True,
-        timeout=60,
+        timeout=600,
         cwd=folder,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "TERM": "xterm"},
     )
