@@ -34,105 +34,6 @@ _CODE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4}))")
 _CONTROLS = "rntfv"
 _SETS = "sSdDwW"
 
-
-class Characters:
-    """A place in a pattern, and what can be read there.
-
-    at: how many characters are read.
-    any_case, any_dot: inside `(?i:` and `(?s:`, how many deep.
-    """
-
-    def __init__(self, pattern: str, rust: bool) -> None:
-        self.pattern = pattern
-        self.rust = rust
-        self.at = 0
-        #: Inside `(?i:` and `(?s:`, how many deep.
-        self.any_case = 0
-        self.any_dot = 0
-
-    def unlike(self, what: str | None = None) -> InexpressibleError:
-        shown = what or self.pattern[self.at : self.at + 12]
-        place = f"at character {self.at + 1} of its pattern"
-        return InexpressibleError(f"{shown!r} {place} is not read alike by Python and Rust")
-
-    def ahead(self, text: str) -> bool:
-        return self.pattern.startswith(text, self.at)
-
-    def fits_case(self, sign: str) -> bool:
-        """Outside `(?i:` anything does; inside it, what both compare alike."""
-        return not self.any_case or (sign.isascii() and sign not in "iI")
-
-    def one_escape(self) -> str:
-        r"""An escape that stands for one character, in a class or out of it."""
-        if match := _PROPERTY.match(self.pattern, self.at):
-            name = match[1] or match[2]
-            if name not in _PROPERTIES or self.any_case:
-                raise self.unlike()
-            self.at = match.end()
-            return f"\\{match[0][1]}{{{name}}}"
-        if match := _CODE.match(self.pattern, self.at):
-            character = chr(int(match[1] or match[2], 16))
-            if not self.fits_case(character) or "\ud800" <= character <= "\udfff":
-                raise self.unlike()
-            self.at = match.end()
-            return f"\\u{ord(character):04x}"
-        sign = self.pattern[self.at + 1 : self.at + 2]
-        punctuation = sign and sign.isascii() and sign.isprintable() and not sign.isalnum()
-        if sign and (sign in _CONTROLS + _SETS or (punctuation and sign not in " <>'\"`,;:@!%/=_")):
-            self.at += 2
-            return f"\\{sign}"
-        if punctuation and sign not in "<>":
-            # Rust knows no escapes of these; they stand for themselves.
-            self.at += 2
-            return sign
-        raise self.unlike()
-
-    def members(self) -> str:
-        """What stands in a class, up to its end or to `&&`."""
-        start = self.at
-        self.at += 1
-        found = ""
-        if self.ahead("^"):
-            found = "^"
-            self.at += 1
-        empty = True
-        while not self.ahead("]"):
-            if self.ahead("&&") and not empty:
-                return found
-            if self.at >= len(self.pattern):
-                raise InexpressibleError("a class of its pattern has no end")
-            found += self.member()
-            empty = False
-        if empty:
-            self.at = start
-            raise self.unlike()
-        return found
-
-    def member(self) -> str:
-        first, is_one = self.character()
-        last_one = self.pattern[self.at + 1 : self.at + 2] == "]"
-        if not self.ahead("-") or last_one:
-            return first
-        self.at += 1
-        last, is_last = self.character()
-        if not is_one or not is_last or self.any_case:
-            raise self.unlike()
-        return f"{first}-{last}"
-
-    def character(self) -> tuple[str, bool]:
-        """A member of a class; and is it one character, not a set?"""
-        sign = self.pattern[self.at : self.at + 1]
-        if sign == "\\":
-            text = self.one_escape()
-            return text, text[1:2] not in ("p", "P", *_SETS)
-        if sign in ("", "[", "]") or not self.fits_case(sign):
-            raise self.unlike()
-        if self.pattern[self.at : self.at + 2] in ("&&", "--", "~~", "||"):
-            raise self.unlike()
-        self.at += 1
-        return (r"\-" if sign == "-" else sign), True
-
-
 #: Groups in groups, at most.
 _DEEPEST = 40
 #: The greatest number of a quantifier: a pattern is compiled to as many copies.
@@ -172,7 +73,28 @@ def parse(pattern: str, *, rust: bool) -> Node:
     return node
 
 
-class _PatternParser(Characters):
+class _PatternParser:
+    """Reads a pattern by recursive descent, from alternatives down to the members of a class.
+
+    at: how many characters are read.
+    any_case, any_dot: inside `(?i:` and `(?s:`, how many deep.
+    """
+
+    def __init__(self, pattern: str, rust: bool) -> None:
+        self.pattern = pattern
+        self.rust = rust
+        self.at = 0
+        self.any_case = 0
+        self.any_dot = 0
+
+    def unlike(self, what: str | None = None) -> InexpressibleError:
+        shown = what or self.pattern[self.at : self.at + 12]
+        place = f"at character {self.at + 1} of its pattern"
+        return InexpressibleError(f"{shown!r} {place} is not read alike by Python and Rust")
+
+    def ahead(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
     def alternatives(self, depth: int) -> Node:
         if depth > _DEEPEST:
             raise InexpressibleError(f"the groups of its pattern are more than {_DEEPEST} deep")
@@ -325,6 +247,80 @@ class _PatternParser(Characters):
         text = f"(?:(?=[{inner}])[{members}])"
         return Node(text, f"[{members}&&[{inner}]]", 1, False, (text,), True)
 
+    def fits_case(self, sign: str) -> bool:
+        """Outside `(?i:` anything does; inside it, what both compare alike."""
+        return not self.any_case or (sign.isascii() and sign not in "iI")
+
+    def one_escape(self) -> str:
+        r"""An escape that stands for one character, in a class or out of it."""
+        if match := _PROPERTY.match(self.pattern, self.at):
+            name = match[1] or match[2]
+            if name not in _PROPERTIES or self.any_case:
+                raise self.unlike()
+            self.at = match.end()
+            return f"\\{match[0][1]}{{{name}}}"
+        if match := _CODE.match(self.pattern, self.at):
+            character = chr(int(match[1] or match[2], 16))
+            if not self.fits_case(character) or "\ud800" <= character <= "\udfff":
+                raise self.unlike()
+            self.at = match.end()
+            return f"\\u{ord(character):04x}"
+        sign = self.pattern[self.at + 1 : self.at + 2]
+        punctuation = sign and sign.isascii() and sign.isprintable() and not sign.isalnum()
+        if sign and (sign in _CONTROLS + _SETS or (punctuation and sign not in " <>'\"`,;:@!%/=_")):
+            self.at += 2
+            return f"\\{sign}"
+        if punctuation and sign not in "<>":
+            # Rust knows no escapes of these; they stand for themselves.
+            self.at += 2
+            return sign
+        raise self.unlike()
+
+    def members(self) -> str:
+        """What stands in a class, up to its end or to `&&`."""
+        start = self.at
+        self.at += 1
+        found = ""
+        if self.ahead("^"):
+            found = "^"
+            self.at += 1
+        empty = True
+        while not self.ahead("]"):
+            if self.ahead("&&") and not empty:
+                return found
+            if self.at >= len(self.pattern):
+                raise InexpressibleError("a class of its pattern has no end")
+            found += self.member()
+            empty = False
+        if empty:
+            self.at = start
+            raise self.unlike()
+        return found
+
+    def member(self) -> str:
+        first, is_one = self.character()
+        last_one = self.pattern[self.at + 1 : self.at + 2] == "]"
+        if not self.ahead("-") or last_one:
+            return first
+        self.at += 1
+        last, is_last = self.character()
+        if not is_one or not is_last or self.any_case:
+            raise self.unlike()
+        return f"{first}-{last}"
+
+    def character(self) -> tuple[str, bool]:
+        """A member of a class; and is it one character, not a set?"""
+        sign = self.pattern[self.at : self.at + 1]
+        if sign == "\\":
+            text = self.one_escape()
+            return text, text[1:2] not in ("p", "P", *_SETS)
+        if sign in ("", "[", "]") or not self.fits_case(sign):
+            raise self.unlike()
+        if self.pattern[self.at : self.at + 2] in ("&&", "--", "~~", "||"):
+            raise self.unlike()
+        self.at += 1
+        return (r"\-" if sign == "-" else sign), True
+
 
 def _single(text: str, any_case: int) -> Node:
     one = f"(?i:{text})" if any_case else text
@@ -352,7 +348,7 @@ _LONGEST = 1 << 16
 _MOST_ONES = 64
 
 #: The whole text is one pre-token.
-EVERYTHING = r"[\s\S]+"
+_EVERYTHING = r"[\s\S]+"
 
 _IDEOGRAPHS = "\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff"
 _STOPS = rf"\p{{N}}{_IDEOGRAPHS}"
@@ -363,7 +359,7 @@ _DEEPSEEK_V3_THIRD = (
 )
 #: DeepSeek-V3's three patterns as one: no match of the third reaches into what the first two
 #: take, and what is left between matches is a pre-token.
-DEEPSEEK_V3 = (
+_DEEPSEEK_V3 = (
     rf"\p{{N}}{{1,3}}|[{_IDEOGRAPHS}]+|{_DEEPSEEK_V3_THIRD}|"
     rf"(?:(?!{_DEEPSEEK_V3_THIRD}|[{_STOPS}])(?s:.))+"
 )
@@ -373,9 +369,10 @@ _PATTERNS = {
     # As `tiktoken_ext` has it: it does what GPT-2's own does, faster.
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
     **{kind: PATTERNS[kind] for kind in ("cl100k", "llama3", "qwen2", "o200k")},
-    "deepseek-v3": DEEPSEEK_V3,
+    "deepseek-v3": _DEEPSEEK_V3,
     "characters": r"(?s:.)",
 }
+_KINDS = KNOWN_PATTERNS | {pattern: kind for kind, pattern in _PATTERNS.items()}
 
 
 def pattern_of(parts: Sequence[Part]) -> str:
@@ -385,7 +382,7 @@ def pattern_of(parts: Sequence[Part]) -> str:
         InexpressibleError: no pattern that both read alike does the same.
     """
     if not parts:
-        return EVERYTHING
+        return _EVERYTHING
     if len(parts) > 1:
         raise InexpressibleError("several pre-tokenizers, one after the other")
     (part,) = parts
@@ -424,13 +421,10 @@ def pre_tokenizers_of(pattern: str) -> str:
     """
     if len(pattern) > _LONGEST:
         raise InexpressibleError(f"its pattern is longer than {_LONGEST} characters")
-    if pattern == EVERYTHING:
+    if pattern == _EVERYTHING:
         return "none"
-    if pattern in KNOWN_PATTERNS:
-        return KNOWN_PATTERNS[pattern]
-    for kind, known in _PATTERNS.items():
-        if pattern == known:
-            return kind
+    if pattern in _KINDS:
+        return _KINDS[pattern]
     # What `_gaps` made: a pattern, what it puts around it, and the pattern again.
     around = len(_gaps(""))
     half = pattern[: (len(pattern) - around) // 2]
