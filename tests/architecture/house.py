@@ -117,6 +117,27 @@ def class_names() -> Counter[str]:
     return names
 
 
+def names_defined_twice() -> list[str]:
+    """Names that a module gives to two things at its top: the second hides the first."""
+    found = []
+    for module, path in modules().items():
+        names: Counter[str] = Counter()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names[node.name] += 1
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.AnnAssign):
+                targets = [node.target]
+            places = [place for target in targets for place in ast.walk(target)]
+            names.update(
+                place.id
+                for place in places
+                if isinstance(place, ast.Name) and isinstance(place.ctx, ast.Store)
+            )
+        found += [f"{module}.{name}" for name, count in names.items() if count > 1]
+    return found
+
+
 def lines(paths: list[Path]) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.house import circles, class_names, folder, folder_edges, graph, modules
+from tests.architecture.house import (
+    circles,
+    class_names,
+    folder,
+    folder_edges,
+    graph,
+    modules,
+    names_defined_twice,
+)
 
 #: From the bottom up. A folder imports what stands before it, never what stands behind it;
 #: imports inside functions and for types alone count.
@@ -39,3 +47,7 @@ def test_folders_form_no_circle() -> None:
 def test_class_names_are_unique() -> None:
     repeated = {name for name, count in class_names().items() if count > 1}
     assert not repeated
+
+
+def test_a_module_gives_a_name_once() -> None:
+    assert names_defined_twice() == []

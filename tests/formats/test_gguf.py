@@ -220,6 +220,10 @@ REFUSED = {
     "wordpiece with ▁": (with_tokens("bert", ("▁", 1)), "▁"),
     "wordpiece control": (with_tokens("bert", ("mask", 3)), "'mask'"),
     "no unknown": (changed("bert", unknown_token_id=6), "unknown token"),
+    "a control token that is looked up": (
+        {**with_tokens("gpt2", ("!word", 3)), "pre": "llama-bpe"},
+        "'!word' is found in ordinary text",
+    ),
     "bos is ordinary": (changed("gpt-2", bos_token_id=65), "no control token"),
     "gap tokens": (with_tokens("llama", ("<PRE>", 1), ("<fim_prefix>", 1)), "chance"),
     "no merges": ({**changed("gpt-2"), "merges": [1, 2]}, "merges"),

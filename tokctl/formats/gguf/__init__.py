@@ -35,7 +35,6 @@ from tokctl.model.parts import DECODERS, NORMALIZERS, Part, native_parts
 
 # -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
 
-
 SPACE = "▁"
 #: More ways than this to split control tokens in two are no vocabulary's.
 _MOST_SPLITS = 1 << 24
@@ -132,11 +131,10 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
             )
 
 
-#: What may be one pre-token: no pattern puts more side by side.
-_ONE_WORD = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
-
-
 # -- GPT-2's byte-level BPE (`llm_tokenizer_bpe`) ------------------------------------
+
+#: What may be one pre-token: no pattern puts more side by side.
+_ONE_PRE_TOKEN = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
 
 
 def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
@@ -197,7 +195,7 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
     pre-token that is looked up."""
     for id_ in apart:
         text = found.texts[id_]
-        looked_up = whole_words and text.isascii() and _ONE_WORD.fullmatch(text)
+        looked_up = whole_words and text.isascii() and _ONE_PRE_TOKEN.fullmatch(text)
         if text in byte_level.BYTES or (looked_up and id_ in found.special):
             raise TokctlError(
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
@@ -205,13 +203,12 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
             )
 
 
+# -- WordPiece (`llm_tokenizer_wpm`) -------------------------------------------------
+
 _MARK = "##"
 _ONE_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~]+")
 #: Hangul syllables by their first letter (Unicode, 3.12): so many each, from U+AC00.
 _SYLLABLES, _EACH, _LETTERS, _FIRST = 0xAC00, 588, 19, 0x1100
-
-
-# -- WordPiece (`llm_tokenizer_wpm`) -------------------------------------------------
 
 
 def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
@@ -278,11 +275,10 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
     return (*parts, spacing)
 
 
+# -- SentencePiece's Unigram (`llm_tokenizer_ugm`) -----------------------------------
+
 #: Characters of all that the rules leave alone.
 _MOST_KEPT = 1 << 20
-
-
-# -- SentencePiece's Unigram (`llm_tokenizer_ugm`) -----------------------------------
 
 
 def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
