@@ -313,7 +313,7 @@ def test_a_word_as_long_as_a_book_is_shown_in_part() -> None:
 
 
 def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokctl.analysis.replay.replays.MOST_BYTES", 10)
+    monkeypatch.setattr("tokctl.analysis.replay.MOST_BYTES", 10)
     tokenizer = models.model("bytes")
     with pytest.raises(TokctlError, match="too large to watch: its distinct pre-tokens have 11"):
         MergeReplay(tokenizer, counted(tokenizer, "low lower x"))

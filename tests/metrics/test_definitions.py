@@ -40,8 +40,8 @@ def test_every_metric_is_defined() -> None:
     names = [metric.name for metric in METRICS]
     assert list(DEFINITIONS)[: len(names)] == names
     for metric in METRICS:
-        assert metric.definition.better in ("higher", "lower")
-        assert metric.definition.unit.startswith("share") == (metric.kind == "share")
+        assert metric.better in ("higher", "lower")
+        assert metric.unit.startswith("share") == (metric.kind == "share")
 
 
 def test_every_definition_is_whole() -> None:

@@ -458,40 +458,28 @@ class Definition:
     misleads: str
 
     def to_dict(self) -> dict[str, str]:
-        return dict(vars(self))
+        return {entry.name: getattr(self, entry.name) for entry in fields(Definition)}
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Definition):
     """One figure per model.
 
     Attributes:
-        definition: what it is, in words.
         kind: `count`, `ratio`, or `share` (0 to 1).
         figure: from (what the model can make of text, its counts, the baseline's counts on
             the same text).
         adds_up: it is a sum over lines, or a ratio of such sums: so it can be resampled.
     """
 
-    definition: Definition
     kind: str
     figure: Callable[[Range, Counts, Counts], Figure]
     adds_up: bool = True
 
     @property
-    def name(self) -> str:
-        """In JSON and in conditions."""
-        return self.definition.name
-
-    @property
-    def label(self) -> str:
-        """In tables."""
-        return self.definition.label
-
-    @property
     def higher_is_better(self) -> bool:
         """False where less is better."""
-        return self.definition.better == "higher"
+        return self.better == "higher"
 
     def written(self, figure: Figure) -> str:
         """The figure for people: a share is never rounded to 0 or 1 unless it is that."""
@@ -513,174 +501,150 @@ _ZOUHAR = "Zouhar et al. 2023, arXiv 2306.16842"
 
 METRICS = (
     Metric(
-        Definition(
-            "tokens",
-            "tokens",
-            "T",
-            "tokens",
-            "lower",
-            "",
-            "It grows with the text: compare it on the same text only. A model that drops white "
-            "space, or reads much as unknown, has few tokens that carry less text.",
-        ),
+        "tokens",
+        "tokens",
+        "T",
+        "tokens",
+        "lower",
+        "",
+        "It grows with the text: compare it on the same text only. A model that drops white "
+        "space, or reads much as unknown, has few tokens that carry less text.",
         "count",
         lambda _r, n, _b: n.tokens,
     ),
     Metric(
-        Definition(
-            "bytes_per_token",
-            "bytes per token",
-            "B / T",
-            "bytes per token",
-            "higher",
-            "",
-            "White space counts, so that a model that drops it looks better by about a byte per "
-            "word. Scripts with long UTF-8 forms look better than others. A vocabulary trained on "
-            "the very text compresses it beyond what it will do on any other.",
-        ),
+        "bytes_per_token",
+        "bytes per token",
+        "B / T",
+        "bytes per token",
+        "higher",
+        "",
+        "White space counts, so that a model that drops it looks better by about a byte per "
+        "word. Scripts with long UTF-8 forms look better than others. A vocabulary trained on "
+        "the very text compresses it beyond what it will do on any other.",
         "ratio",
         lambda _r, n, _b: bytes_per_token(n.bytes, n.tokens),
     ),
     Metric(
-        Definition(
-            "characters_per_token",
-            "characters per token",
-            "C / T",
-            "characters per token",
-            "higher",
-            "",
-            "White space counts, as for bytes per token. A character of Chinese says more than one "
-            "of English, so that scripts do not compare.",
-        ),
+        "characters_per_token",
+        "characters per token",
+        "C / T",
+        "characters per token",
+        "higher",
+        "",
+        "White space counts, as for bytes per token. A character of Chinese says more than one "
+        "of English, so that scripts do not compare.",
         "ratio",
         lambda _r, n, _b: characters_per_token(n.characters, n.tokens),
     ),
     Metric(
-        Definition(
-            "nsl",
-            "NSL",
-            "T / T of the baseline model",
-            "ratio, 1 = the baseline",
-            "lower",
-            "Dagan et al. 2024, arXiv 2402.01035",
-            "A baseline that reads half of a text as unknown needs few tokens, and makes others "
-            "look long. It is taken over totals, where the paper takes the mean over examples.",
-        ),
+        "nsl",
+        "NSL",
+        "T / T of the baseline model",
+        "ratio, 1 = the baseline",
+        "lower",
+        "Dagan et al. 2024, arXiv 2402.01035",
+        "A baseline that reads half of a text as unknown needs few tokens, and makes others "
+        "look long. It is taken over totals, where the paper takes the mean over examples.",
         "ratio",
         lambda _r, n, b: nsl(n.tokens, b.tokens),
     ),
     Metric(
-        Definition(
-            "fertility",
-            "fertility",
-            "T / W",
-            "tokens per word",
-            "lower",
-            f"Ács 2019; {_RUST}",
-            "Scripts without spaces have no words to divide by. Words keep their punctuation "
-            "unless they are those of Unicode. Unknown tokens keep it low: look at the UNK rate "
-            "beside it.",
-        ),
+        "fertility",
+        "fertility",
+        "T / W",
+        "tokens per word",
+        "lower",
+        f"Ács 2019; {_RUST}",
+        "Scripts without spaces have no words to divide by. Words keep their punctuation "
+        "unless they are those of Unicode. Unknown tokens keep it low: look at the UNK rate "
+        "beside it.",
         "ratio",
         lambda _r, n, _b: fertility(n),
     ),
     Metric(
-        Definition(
-            "continued_words",
-            "continued words",
-            "words that are two tokens or more / W",
-            "share, 0 to 1",
-            "lower",
-            _RUST,
-            "As fertility. Two tokens and ten count the same.",
-        ),
+        "continued_words",
+        "continued words",
+        "words that are two tokens or more / W",
+        "share, 0 to 1",
+        "lower",
+        _RUST,
+        "As fertility. Two tokens and ten count the same.",
         "share",
         lambda _r, n, _b: continued_words(n),
     ),
     Metric(
-        Definition(
-            "strr",
-            "STRR",
-            "words that are one token / W",
-            "share, 0 to 1",
-            "higher",
-            "arXiv 2510.09947",
-            "As fertility. A model that cuts off punctuation can't keep sea. whole, one that "
-            "splits at spaces alone can. Whole words are no better where a stem would do.",
-        ),
+        "strr",
+        "STRR",
+        "words that are one token / W",
+        "share, 0 to 1",
+        "higher",
+        "arXiv 2510.09947",
+        "As fertility. A model that cuts off punctuation can't keep sea. whole, one that "
+        "splits at spaces alone can. Whole words are no better where a stem would do.",
         "share",
         lambda _r, n, _b: strr(n),
     ),
     Metric(
-        Definition(
-            "unk_rate",
-            "UNK rate",
-            "unknown tokens / T",
-            "share, 0 to 1",
-            "lower",
-            "",
-            "One unknown token can stand for one character or for a word of a hundred: the share "
-            "of text that is lost can be far from it.",
-        ),
+        "unk_rate",
+        "UNK rate",
+        "unknown tokens / T",
+        "share, 0 to 1",
+        "lower",
+        "",
+        "One unknown token can stand for one character or for a word of a hundred: the share "
+        "of text that is lost can be far from it.",
         "share",
         lambda r, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=r.reads_everything),
     ),
     Metric(
-        Definition(
-            "round_trip",
-            "round trip",
-            "lines with decode(encode(line)) = line / lines",
-            "share of lines, 0 to 1",
-            "higher",
-            "",
-            "It says that something was lost, not how much: one double space fails a line. Models "
-            "that normalize fail by design, byte-level models can't fail.",
-        ),
+        "round_trip",
+        "round trip",
+        "lines with decode(encode(line)) = line / lines",
+        "share of lines, 0 to 1",
+        "higher",
+        "",
+        "It says that something was lost, not how much: one double space fails a line. Models "
+        "that normalize fail by design, byte-level models can't fail.",
         "share",
         lambda _r, n, _b: round_trip(n.exact_lines, n.lines),
     ),
     Metric(
-        Definition(
-            "vocabulary_use",
-            "vocabulary use",
-            "distinct ids used / ids that the model can emit",
-            "share of ids, 0 to 1",
-            "higher",
-            "",
-            "A short text can't use a large vocabulary. Low use on a large text means tokens that "
-            "only served to build longer ones, or a text unlike that of the training.",
-        ),
+        "vocabulary_use",
+        "vocabulary use",
+        "distinct ids used / ids that the model can emit",
+        "share of ids, 0 to 1",
+        "higher",
+        "",
+        "A short text can't use a large vocabulary. Low use on a large text means tokens that "
+        "only served to build longer ones, or a text unlike that of the training.",
         "share",
         lambda r, n, _b: vocabulary_use(len(n.id_counts), r.emittable),
         adds_up=False,
     ),
     Metric(
-        Definition(
-            "renyi_efficiency",
-            "Rényi efficiency",
-            "log2(sum of p^2.5) / (1 - 2.5) / log2 |V|",
-            "share of log2 |V| bits, 0 to 1",
-            "higher",
-            _ZOUHAR,
-            "Adding rare tokens lowers it, by |V| alone. It rose and translations got worse where "
-            "Cognetta et al. 2024 (arXiv 2402.14614) made it rise on purpose. On a short text it "
-            "is too low.",
-        ),
+        "renyi_efficiency",
+        "Rényi efficiency",
+        "log2(sum of p^2.5) / (1 - 2.5) / log2 |V|",
+        "share of log2 |V| bits, 0 to 1",
+        "higher",
+        _ZOUHAR,
+        "Adding rare tokens lowers it, by |V| alone. It rose and translations got worse where "
+        "Cognetta et al. 2024 (arXiv 2402.14614) made it rise on purpose. On a short text it "
+        "is too low.",
         "share",
         lambda r, n, _b: renyi_efficiency(n.id_counts.values(), r.emittable),
         adds_up=False,
     ),
     Metric(
-        Definition(
-            "shannon_efficiency",
-            "Shannon efficiency",
-            "(-sum of p log2 p) / log2 |V|",
-            "share of log2 |V| bits, 0 to 1",
-            "higher",
-            f"Shannon 1948; {_ZOUHAR}",
-            "As Rényi efficiency; it agreed less with the quality of translations. On a short text "
-            "it is too low.",
-        ),
+        "shannon_efficiency",
+        "Shannon efficiency",
+        "(-sum of p log2 p) / log2 |V|",
+        "share of log2 |V| bits, 0 to 1",
+        "higher",
+        f"Shannon 1948; {_ZOUHAR}",
+        "As Rényi efficiency; it agreed less with the quality of translations. On a short text "
+        "it is too low.",
         "share",
         lambda r, n, _b: shannon_efficiency(n.id_counts.values(), r.emittable),
         adds_up=False,
@@ -753,10 +717,7 @@ _OTHERS = (
 )
 
 #: By name: the metrics of one model in the order of the tables, then the others.
-DEFINITIONS = {
-    definition.name: definition
-    for definition in (*(metric.definition for metric in METRICS), *_OTHERS)
-}
+DEFINITIONS = {definition.name: definition for definition in (*METRICS, *_OTHERS)}
 
 
 def metric_names() -> list[str]:
