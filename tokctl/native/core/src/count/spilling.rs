@@ -693,22 +693,22 @@ mod merge_tests {
 
     use super::tests::Remembered;
     use super::*;
-    use crate::random::SplitMix64;
+    use crate::random::random_below;
 
     /// Counts and first places by pre-token.
     type Sums = BTreeMap<Vec<u8>, (u64, u64)>;
 
     /// Sorted runs of random words, and what they come to.
     fn runs(number: usize) -> (Vec<Shelf>, Sums) {
-        let mut random = SplitMix64::new(number as u64);
+        let mut below = random_below(number as u64);
         let mut all = Sums::new();
         let mut shelves: Vec<_> = (0..2).map(|_| Shelf::new(&Remembered).unwrap()).collect();
         for run in 0..number {
             let mut words = BTreeMap::new();
-            for _ in 0..random.next_u64() % 20 {
-                let length = random.next_u64() % 12;
-                let word: Vec<u8> = (0..length).map(|_| random.next_u64() as u8 % 3).collect();
-                words.insert(word, (random.next_u64() % 100, random.next_u64() % 1000));
+            for _ in 0..below(20) {
+                let length = below(12);
+                let word: Vec<u8> = (0..length).map(|_| below(3) as u8).collect();
+                words.insert(word, (below(100) as u64, below(1000) as u64));
             }
             let put = |writer: &mut super::RunWriter| {
                 words.iter().try_for_each(|(text, &(count, first))| {
@@ -796,15 +796,15 @@ mod tally_tests {
     use crate::count::Counter;
     use crate::normalize::Chain;
     use crate::pretokenize::Scanner;
-    use crate::random::SplitMix64;
+    use crate::random::random_below;
 
     /// Words of one to thirty letters, many of them again and again.
     fn text(words: usize) -> String {
-        let mut random = SplitMix64::new(3);
+        let mut below = random_below(3);
         let mut word = || {
-            let mut word = SplitMix64::new(random.next_u64() % 20_000);
-            let length = word.next_u64() % 30 + 1;
-            let letters = (0..length).map(|_| char::from(b'a' + (word.next_u64() % 26) as u8));
+            let mut below = random_below(below(20_000) as u64);
+            let length = below(30) + 1;
+            let letters = (0..length).map(|_| char::from(b'a' + below(26) as u8));
             letters.chain([' ']).collect::<String>()
         };
         (0..words).map(|_| word()).collect()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::model::{Marker, Prepend};
 use crate::pattern::Search;
+use crate::random::random_below;
 
 fn marked(kind: &str, mark: &str) -> Vec<Step> {
     vec![Step::Markers(Marker::new(kind, mark).unwrap())]
@@ -128,16 +129,6 @@ fn an_id_outside_the_vocabulary_is_an_error() {
     assert_eq!(decoder.decode(&[0, 7], false), error);
 }
 
-/// A small generator of numbers: the tests give the same ids everywhere.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-}
-
 const TOKENS: [&[u8]; 24] = [
     b"",
     b" ",
@@ -194,15 +185,15 @@ fn every_way_of_decoding_gives_the_same() {
         marked("start", "▁"),
         marked("continuation", "##"),
     ];
-    let mut numbers = Numbers(7);
+    let mut below = random_below(7);
     let tokens: Vec<Vec<u8>> = TOKENS.iter().map(|token| token.to_vec()).collect();
     let special: Vec<bool> = TOKENS.iter().map(|token| token == b"[S]").collect();
     for (number, steps) in chains.into_iter().enumerate() {
         let decoder = Decoder::new(steps, tokens.clone(), special.clone()).unwrap();
         let decoder = Arc::new(decoder);
         for round in 0..400 {
-            let length = numbers.below(12);
-            let ids: Vec<u32> = (0..length).map(|_| numbers.below(24) as u32).collect();
+            let length = below(12);
+            let ids: Vec<u32> = (0..length).map(|_| below(24) as u32).collect();
             let skip = round % 2 == 0;
             let kept = ids.iter().map(|&id| TOKENS[id as usize]);
             let kept = kept.filter(|token| !(skip && *token == b"[S]"));

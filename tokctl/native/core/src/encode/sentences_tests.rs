@@ -4,6 +4,7 @@ use crate::encode::{Encoder, Precision, Segmenter, Unigram, UnigramOptions};
 use crate::normalize::{Chain, Normalizer};
 use crate::pattern::Search;
 use crate::pretokenize::PreTokenizer;
+use crate::random::random_below;
 
 const PIECES: [&str; 12] = [
     "▁",
@@ -40,11 +41,7 @@ fn unigram(scale: f64, apart: u32, byte_ids: bool) -> Unigram {
 }
 
 fn text(words: usize, seed: u64) -> String {
-    let mut state = seed;
-    let mut below = |end: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (state >> 33) as usize % end
-    };
+    let mut below = random_below(seed);
     let parts = ["a", "b", "ab", "ba", "aab", "é", "日本", "x", " ", " "];
     let mut text = String::new();
     for _ in 0..words {

@@ -307,6 +307,7 @@ mod trie_blocks_tests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random_below;
     use std::collections::BTreeMap;
 
     fn all_prefixes(trie: &Trie, text: &[u8]) -> Vec<(usize, u32)> {
@@ -349,15 +350,11 @@ mod tests {
 
     #[test]
     fn prefixes_agree_with_a_map() {
-        let mut state = 1u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = random_below(1);
         for (letters, count, longest) in
             [(2, 50u32, 9), (256, 3000, 4), (256, 20, 2), (5, 4000, 12)]
         {
-            let mut word = |longest: u64| -> Vec<u8> {
+            let mut word = |longest: usize| -> Vec<u8> {
                 let length = random(longest + 1);
                 (0..length).map(|_| random(letters) as u8).collect()
             };

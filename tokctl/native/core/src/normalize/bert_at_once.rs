@@ -226,6 +226,7 @@ fn character(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random_below;
 
     fn every() -> impl Iterator<Item = Steps> {
         (0..16).map(|bits| Steps {
@@ -290,11 +291,7 @@ mod tests {
             "😀\u{1D165}".as_bytes(),
             b"\0",
         ];
-        let mut state = 3u64;
-        let mut below = |end: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-            (state >> 33) as usize % end
-        };
+        let mut below = random_below(3);
         for _ in 0..500 {
             let count = below(12);
             let parts: Vec<&[u8]> = (0..count).map(|_| pieces[below(12)]).collect();

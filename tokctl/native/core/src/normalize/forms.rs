@@ -220,6 +220,7 @@ fn put_together(
 mod tests {
     use super::*;
     use crate::normalize::aligned::Bytes;
+    use crate::random::random_below;
     use unicode_normalization::UnicodeNormalization;
 
     const FORMS: [Form; 4] = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
@@ -273,14 +274,11 @@ mod tests {
         let turning: Vec<char> = "aAe \u{300}\u{301}\u{323}\u{327}\u{345}\u{e9}\u{1e69}\u{1100}\u{1161}\u{11a8}\u{ac00}\u{ac01}\u{ffa1}\u{ffc2}\u{fb01}\u{ff76}\u{ff9e}\u{3099}\u{304b}\u{fdfa}\u{212b}\u{5d0}\u{5b0}\u{5bc}\u{9c7}\u{9be}\u{1d15e}\u{1f600}\u{4e2d}"
             .chars()
             .collect();
-        let mut state = 1u64;
+        let mut below = random_below(1);
         for _ in 0..20_000 {
             let mut text = String::new();
             for _ in 0..8 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                text.push(turning[(state >> 33) as usize % turning.len()]);
+                text.push(turning[below(turning.len())]);
             }
             for form in FORMS {
                 assert_eq!(ours(form, &text), theirs(form, &text), "{form:?} {text:?}");

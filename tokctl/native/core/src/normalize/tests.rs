@@ -1,6 +1,7 @@
 //! Chains: places, edges, cuts.
 
 use super::*;
+use crate::random::random_below;
 use crate::unicode::{Classes, LETTER, NUMBER, PUNCTUATION};
 use std::borrow::Cow;
 
@@ -57,34 +58,21 @@ fn apply(chain: &Chain, text: &[u8], edges: Edges) -> Vec<u8> {
     applied.expect("these normalizers do not fail").into_owned()
 }
 
-/// A small generator: the same texts in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) as usize % limit
-    }
-
-    fn text(&mut self, length: usize) -> Vec<u8> {
-        const TURNING: &str = "aAebc.1   \n\n\r\t\0\u{1}é\u{301}\u{323}字ﬁ①ｶﾞ한ᄒ\u{1161}\u{11ab}\u{a0}\u{2581}\u{3000}İΣǅ\u{d4e}\u{600}\u{200d}👩\u{ff5e}\u{fdfa}\u{37a}";
-        let turning: Vec<char> = TURNING.chars().collect();
-        let mut text = Vec::new();
-        for _ in 0..self.below(length) {
-            match self.below(40) {
-                0 => text.push(0xE5),
-                1 => text.extend([0xF0, 0x9F]),
-                _ => {
-                    let character = turning[self.below(turning.len())];
-                    text.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
-                }
+fn random_text(below: &mut impl FnMut(usize) -> usize, length: usize) -> Vec<u8> {
+    const TURNING: &str = "aAebc.1   \n\n\r\t\0\u{1}é\u{301}\u{323}字ﬁ①ｶﾞ한ᄒ\u{1161}\u{11ab}\u{a0}\u{2581}\u{3000}İΣǅ\u{d4e}\u{600}\u{200d}👩\u{ff5e}\u{fdfa}\u{37a}";
+    let turning: Vec<char> = TURNING.chars().collect();
+    let mut text = Vec::new();
+    for _ in 0..below(length) {
+        match below(40) {
+            0 => text.push(0xE5),
+            1 => text.extend([0xF0, 0x9F]),
+            _ => {
+                let character = turning[below(turning.len())];
+                text.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
-        text
     }
+    text
 }
 
 fn places_of_a_cut(text: &[u8]) -> Vec<usize> {
@@ -105,7 +93,7 @@ fn parts_normalized_apart_are_the_whole_where_a_chain_says_so() {
             chains.push(vec![first.clone(), Normalizer::Lowercase, second.clone()]);
         }
     }
-    let mut random = Random(7);
+    let mut below = random_below(7);
     let (mut cutting, mut cuts) = (0, 0);
     for chain in chains
         .into_iter()
@@ -114,7 +102,7 @@ fn parts_normalized_apart_are_the_whole_where_a_chain_says_so() {
     {
         cutting += 1;
         for _ in 0..60 {
-            let text = random.text(30);
+            let text = random_text(&mut below, 30);
             let whole = apply(&chain, &text, Edges::WHOLE);
             for cut in places_of_a_cut(&text) {
                 cuts += 1;
@@ -217,12 +205,12 @@ fn a_word_never_comes_to_end_in_white_space() {
 #[test]
 fn both_sinks_give_the_same_text_and_places_lie_in_the_original() {
     let kinds = every_kind();
-    let mut random = Random(3);
+    let mut below = random_below(3);
     for number in 0..4000 {
         let mut parts = vec![kinds[number % kinds.len()].clone()];
-        parts.push(kinds[random.below(kinds.len())].clone());
+        parts.push(kinds[below(kinds.len())].clone());
         let chain = Chain::new(parts);
-        let text = random.text(20);
+        let text = random_text(&mut below, 20);
         let fast = chain.apply(&text, Edges::WHOLE).expect("these do not fail");
         let aligned = chain.apply_aligned(&text, Edges::WHOLE);
         match aligned.expect("these do not fail") {

@@ -248,6 +248,7 @@ fn pair(text: &[u8], at: usize) -> Option<(&[u8; 8], &[u8; 8])> {
 mod tests {
     use super::*;
     use crate::normalize::{Chain, Edges};
+    use crate::random::random_below;
 
     fn literal(from: &str, to: &str) -> Normalizer {
         Normalizer::Replace {
@@ -289,11 +290,7 @@ mod tests {
             b"longer than eight",
             b"\n",
         ];
-        let mut state = 7u64;
-        let mut below = |end: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-            (state >> 33) as usize % end
-        };
+        let mut below = random_below(7);
         let mut text = || {
             let count = below(9);
             (0..count).flat_map(|_| pieces[below(9)]).copied().collect()

@@ -314,6 +314,7 @@ impl Iterator for Matches<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random_below;
 
     /// By trying every string at every place.
     fn slow(strings: &[&[u8]], text: &[u8]) -> Vec<(usize, usize, u32)> {
@@ -339,14 +340,10 @@ mod tests {
 
     #[test]
     fn matches_are_those_of_the_slow_search() {
-        let mut seed = 3u64;
-        let mut below = |end: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
-            (seed >> 33) % end
-        };
+        let mut below = random_below(3);
         for _ in 0..3000 {
             let letters = 1 + below(3);
-            let mut word = |longest: u64| -> Vec<u8> {
+            let mut word = |longest: usize| -> Vec<u8> {
                 (0..below(longest))
                     .map(|_| b'a' + below(letters) as u8)
                     .collect()

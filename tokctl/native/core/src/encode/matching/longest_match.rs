@@ -208,6 +208,7 @@ impl Matches<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random_below;
 
     /// By trying every length, longest first.
     fn slow(tokens: &[(Vec<u8>, u32)], word: &[u8], unknown: Unknown) -> Vec<(u32, u32)> {
@@ -237,11 +238,7 @@ mod tests {
 
     #[test]
     fn the_automaton_takes_over_and_nothing_changes() {
-        let mut state = 5u64;
-        let mut below = |end: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-            (state >> 33) as usize % end
-        };
+        let mut below = random_below(5);
         for round in 0..40 {
             let unknown = [Unknown::Word, Unknown::Character][round % 2];
             let mut tokens = vec![

@@ -454,7 +454,7 @@ fn count<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SplitMix64;
+    use crate::random::random_below;
 
     /// Merges of what there is so far: letters from 97 on, and tokens from 256 on.
     fn merges(below: &mut impl FnMut(u32) -> u32, some_exist: bool) -> Merges {
@@ -476,8 +476,8 @@ mod tests {
 
     #[test]
     fn windows_leave_no_trace() {
-        let mut numbers = SplitMix64::new(11);
-        let mut below = |most: u32| (numbers.next_u64() % u64::from(most)) as u32;
+        let mut numbers = random_below(11);
+        let mut below = |most: u32| numbers(most as usize) as u32;
         for round in 0..600 {
             let merges = merges(&mut below, round % 2 == 0);
             let letters = 1 + round % 3;

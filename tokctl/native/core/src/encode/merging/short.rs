@@ -302,7 +302,7 @@ mod tests {
     use crate::encode::merging::long;
     use crate::encode::{Segment, Segmenter};
     use crate::model::{NO_ID, NO_RANK};
-    use crate::random::SplitMix64;
+    use crate::random::random_below;
 
     /// The ids by the general way.
     fn by_segments(merging: &Merging, text: &[u8]) -> Vec<u32> {
@@ -345,8 +345,8 @@ mod tests {
     #[test]
     fn few_bytes_merge_as_many_do() {
         let mut in_order = 0;
-        let mut numbers = SplitMix64::new(7);
-        let mut below = |most: u64| (numbers.next_u64() % most) as u32;
+        let mut numbers = random_below(7);
+        let mut below = |most: u32| numbers(most as usize) as u32;
         for round in 0..400 {
             // Merges of what there is so far; some make a token that exists.
             let mut merges = Vec::new();
@@ -355,10 +355,7 @@ mod tests {
                     true => number + 97,
                     false => number + 253,
                 };
-                let (left, right) = (
-                    symbol(below(3 + u64::from(step))),
-                    symbol(below(3 + u64::from(step))),
-                );
+                let (left, right) = (symbol(below(3 + step)), symbol(below(3 + step)));
                 let token = if round % 2 == 0 && below(8) == 0 {
                     symbol(below(3))
                 } else {

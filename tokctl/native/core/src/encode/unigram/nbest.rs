@@ -368,14 +368,14 @@ impl PriorityQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random_below;
 
     #[test]
     fn items_come_out_by_priority() {
         let mut queue = PriorityQueue::default();
-        let mut state = 7u32;
+        let mut below = random_below(7);
         for hypothesis in 0..500 {
-            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-            let priority = f64::from(state >> 26);
+            let priority = below(64) as f64;
             queue.push(Item {
                 priority,
                 hypothesis,

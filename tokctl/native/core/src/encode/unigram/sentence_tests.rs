@@ -3,6 +3,7 @@
 use super::super::UnigramOptions;
 use super::*;
 use crate::encode::unigram::Precision;
+use crate::random::random_below;
 
 fn model(pieces: &[(String, f64)], precision: Precision) -> Unigram {
     let options = UnigramOptions {
@@ -57,11 +58,7 @@ fn check(model: &Unigram, text: &str) -> (usize, usize) {
 
 #[test]
 fn near_ties_are_decided_as_in_the_whole_sentence() {
-    let mut state = 11u64;
-    let mut below = |end: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (state >> 33) as usize % end
-    };
+    let mut below = random_below(11);
     let (mut words, mut searched) = (0, 0);
     for round in 0..200 {
         let precision = [Precision::Single, Precision::Double][round % 2];

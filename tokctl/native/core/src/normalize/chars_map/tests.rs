@@ -1,5 +1,6 @@
 use super::*;
 use crate::normalize::{Chain, Edges, Normalizer};
+use crate::random::random_below;
 
 fn apply(map: &CharsMap, text: &str) -> String {
     let chain = Chain::new(vec![Normalizer::CharsMap(map.clone())]);
@@ -44,15 +45,12 @@ fn damaged_blobs_are_refused_or_harmless() {
             apply(&map, "aab\u{0}é ab");
         }
     }
-    let mut state = 1u64;
+    let mut below = random_below(1);
     for _ in 0..3000 {
         let mut blob = sound.clone();
         for _ in 0..20 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let at = (state >> 40) as usize % blob.len();
-            blob[at] = (state >> 32) as u8;
+            let at = below(blob.len());
+            blob[at] = below(256) as u8;
         }
         for graphemes in [false, true] {
             if let Ok(map) = CharsMap::from_blob(&blob, graphemes) {
@@ -140,13 +138,7 @@ fn what_is_kept_is_kept_from_rules_that_begin_inside() {
 /// By the reader of ours: every rule is there, and nothing else.
 #[test]
 fn compiled_rules_are_the_rules() {
-    let mut state = 7u64;
-    let mut draw = |most: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) % most
-    };
+    let mut draw = random_below(7);
     for size in [1, 2, 40, 3000] {
         let mut rules = CharsMapRules::new();
         for _ in 0..size {

@@ -3,7 +3,7 @@
 use super::{split_at_level, AsciiClasses, Level, Pattern};
 use super::{Bert, Cl100k, Gpt2, O200k, Whitespace, WordRuns};
 use crate::pretokenize::scalar::{bert, cl100k, gpt2, gpt2_words, o200k, whitespace, word_runs};
-use crate::random::SplitMix64;
+use crate::random::random_below;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
 /// What the patterns turn on: contractions, white space of every kind and length, numbers
@@ -155,14 +155,16 @@ fn all_same(text: &[u8]) {
 }
 
 /// A text of what `choose` finds among the turning strings, at any offset in a block.
-fn random_text(random: &mut SplitMix64, few: bool) -> Vec<u8> {
-    let mut text = vec![b'x'; (random.next_u64() % 70) as usize];
+fn random_text(below: &mut impl FnMut(usize) -> usize, few: bool) -> Vec<u8> {
+    let mut text = vec![b'x'; below(70)];
     // A few of them, so that long runs and repeated turns are frequent.
-    let chosen: Vec<u64> = (0..4).map(|_| random.next_u64()).collect();
-    for _ in 0..random.next_u64() % 100 {
-        let any = random.next_u64();
-        let which = if few { chosen[(any % 4) as usize] } else { any };
-        text.extend_from_slice(TURNING[(which >> 8) as usize % TURNING.len()]);
+    let chosen: Vec<usize> = (0..4).map(|_| below(TURNING.len())).collect();
+    for _ in 0..below(100) {
+        let which = match few {
+            true => chosen[below(4)],
+            false => below(TURNING.len()),
+        };
+        text.extend_from_slice(TURNING[which]);
     }
     text
 }
@@ -177,18 +179,17 @@ fn strings() -> u64 {
 
 #[test]
 fn masks_equal_the_scalar_scanners_on_turning_texts() {
-    let mut random = SplitMix64::new(1);
+    let mut below = random_below(1);
     for number in 0..strings() {
-        all_same(&random_text(&mut random, number % 2 == 0));
+        all_same(&random_text(&mut below, number % 2 == 0));
     }
 }
 
 #[test]
 fn masks_equal_the_scalar_scanners_on_bytes() {
-    let mut random = SplitMix64::new(2);
+    let mut below = random_below(2);
     for _ in 0..strings() / 4 {
-        let length = random.next_u64() % 300;
-        let bytes = (0..length).map(|_| random.next_u64() as u8);
+        let bytes = (0..below(300)).map(|_| below(256) as u8);
         all_same(&bytes.collect::<Vec<_>>());
     }
 }

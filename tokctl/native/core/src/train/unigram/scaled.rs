@@ -127,6 +127,7 @@ mod tests {
     use super::super::{seed, UnigramOptions};
     use super::*;
     use crate::count::Counts;
+    use crate::random::random_below;
 
     /// The plain passes, with a text as long as they can take, say the same.
     #[test]
@@ -157,12 +158,9 @@ mod tests {
     #[test]
     fn expected_counts_cover_a_long_text() {
         let mut counts = Counts::default();
-        let mut state = 1u32;
-        let mut letter = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            char::from(b'a' + (state >> 24) as u8 % 26)
-        };
-        let word: String = (0..40_000).map(|_| letter()).collect();
+        let mut below = random_below(1);
+        let letters = (0..40_000).map(|_| char::from(b'a' + below(26) as u8));
+        let word: String = letters.collect();
         counts.push(word.as_bytes(), 5);
         let corpus = Corpus::new(&counts, None, &mut || true).unwrap();
         let options = UnigramOptions::default();
