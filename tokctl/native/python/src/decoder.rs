@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
-use tokctl_core::decode::{self, Step};
+use tokctl_core::decode::{self, DecoderStep};
 use tokctl_core::model::{Marker, Prepend};
 use tokctl_core::pattern::Search;
 use tokctl_core::{large_pages, Error};
@@ -216,31 +216,31 @@ fn finished() -> PyErr {
 }
 
 /// A decoder as plain data: its kind and what belongs to it.
-pub fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
+pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
     let kind: String = get(data, "kind")?;
     Ok(match kind.as_str() {
-        "wordpiece" => Step::WordPiece {
+        "wordpiece" => DecoderStep::WordPiece {
             prefix: get(data, "prefix")?,
             cleanup: get(data, "cleanup")?,
         },
-        "metaspace" => Step::Metaspace {
+        "metaspace" => DecoderStep::Metaspace {
             replacement: get(data, "replacement")?,
             prepend: Prepend::named(&get::<String>(data, "prepend")?).map_err(to_python)?,
         },
-        "byte-fallback" => Step::ByteFallback,
-        "bpe-suffix" => Step::BpeSuffix {
+        "byte-fallback" => DecoderStep::ByteFallback,
+        "bpe-suffix" => DecoderStep::BpeSuffix {
             suffix: get(data, "suffix")?,
         },
-        "fuse" | "byte-level" => Step::Fuse,
-        "join" => Step::JoinWithSpaces,
-        "strip" => Step::Strip {
+        "fuse" | "byte-level" => DecoderStep::Fuse,
+        "join" => DecoderStep::JoinWithSpaces,
+        "strip" => DecoderStep::Strip {
             content: get(data, "content")?,
             start: get(data, "start")?,
             stop: get(data, "stop")?,
         },
         "replace" => {
             let pattern: String = get(data, "pattern")?;
-            Step::Replace {
+            DecoderStep::Replace {
                 pattern: match get(data, "regex")? {
                     true => Search::Pattern(python_pattern(data.py(), &pattern)?),
                     false => Search::Literal(pattern),
@@ -248,14 +248,14 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<Step> {
                 content: get(data, "content")?,
             }
         }
-        "ctc" => Step::Ctc {
+        "ctc" => DecoderStep::Ctc {
             pad: get(data, "pad")?,
             word_delimiter: get(data, "word_delimiter")?,
             cleanup: get(data, "cleanup")?,
         },
         "markers" => {
             let (kind, text): (String, String) = (get(data, "marker")?, get(data, "text")?);
-            Step::Markers(Marker::new(&kind, &text).map_err(to_python)?)
+            DecoderStep::Markers(Marker::new(&kind, &text).map_err(to_python)?)
         }
         _ => return Err(invalid(format!("no decoder is called {kind}"))),
     })

@@ -16,13 +16,12 @@ use tokctl_core::Error;
 use crate::blocks::form_named;
 use crate::errors::{detached, invalid, no_id, to_python};
 use crate::ids::{check_width, offsets, pack, pack_u64, IdArray, IntCache};
+use crate::pretokenizers::Ranges;
 use crate::texts::Reader;
 use crate::{normalizers, pretokenizers};
 
 /// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
 type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
-/// Starts and ends.
-type Ranges = Vec<(usize, usize)>;
 /// Text, ranges, places, ids of added tokens.
 type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
 /// Bytes, ends, the first that lacks an id.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tokctl_core::measure::{self, Column, Documents, Options, Words, COUNTS};
+use tokctl_core::measure::{self, Column, Documents, MeasureOptions, WordRule, COUNTS};
 use tokctl_core::Error;
 
 use crate::decoder::Decoder;
@@ -11,7 +11,7 @@ use crate::errors::{detached, invalid, to_python};
 
 /// Bytes, characters, spaces, words, whole words, split words, tokens, unknown tokens, lines,
 /// lines that come back.
-type Counts = [u64; COUNTS + 2];
+type CountsRow = [u64; COUNTS + 2];
 
 /// See `tokctl_core::measure::Measured`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -66,9 +66,9 @@ impl Measured {
         weights: Option<Vec<u64>>,
         chunk: usize,
     ) -> PyResult<Self> {
-        let options = Options {
+        let options = MeasureOptions {
             unknown: unknown_id,
-            words: Words::named(words).map_err(to_python)?,
+            words: WordRule::named(words).map_err(to_python)?,
             boundaries,
             lines,
             threads,
@@ -97,8 +97,8 @@ impl Measured {
     }
 
     #[getter]
-    fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    fn counts(&self) -> CountsRow {
+        let mut counts = CountsRow::default();
         counts[..COUNTS].copy_from_slice(&self.inner.totals);
         let exact_of = |lines: &[bool]| lines.iter().filter(|&&exact| exact).count() as u64;
         let lines = match &self.weights {
@@ -131,12 +131,12 @@ impl Measured {
     /// The counts of each line, of one that was measured with `lines`; once each, whatever its
     /// document's weight.
     #[getter]
-    fn lines(&self) -> PyResult<Vec<Counts>> {
+    fn lines(&self) -> PyResult<Vec<CountsRow>> {
         let rows = self.inner.lines.as_ref().ok_or_else(no_lines)?;
         let whole = rows.iter().zip(&self.exact);
         Ok(whole
             .map(|(row, &exact)| {
-                let mut counts = Counts::default();
+                let mut counts = CountsRow::default();
                 counts[..COUNTS].copy_from_slice(row);
                 counts[COUNTS..].copy_from_slice(&[1, u64::from(exact)]);
                 counts
@@ -169,7 +169,7 @@ pub fn resample_lines(
     resamples: usize,
     seed: u64,
     threads: usize,
-) -> PyResult<Vec<Vec<Counts>>> {
+) -> PyResult<Vec<Vec<CountsRow>>> {
     let models: Vec<Vec<&Measured>> = models
         .iter()
         .map(|texts| texts.iter().map(|text| text.get()).collect())

@@ -11,7 +11,8 @@ use tokctl_core::pretokenize::{Split, Step};
 use crate::errors::{invalid, to_python};
 use crate::pattern::python_pattern;
 
-type Ranges = Vec<(usize, usize)>;
+/// Starts and ends.
+pub type Ranges = Vec<(usize, usize)>;
 
 /// Reads the steps of a pre-tokenizer: a list whose items are dicts `{"kind": …}` with the
 /// options of that kind, or names of kinds without options. A name alone is a list of one.

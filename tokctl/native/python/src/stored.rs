@@ -20,7 +20,7 @@ use crate::errors::{detached, invalid};
 pub struct ModelFile(Option<Lists>);
 
 /// The four columns of `Lists::columns`.
-type Columns = [Option<Vec<u64>>; 4];
+type MergeColumns = [Option<Vec<u64>>; 4];
 
 #[pymethods]
 impl ModelFile {
@@ -41,7 +41,7 @@ impl ModelFile {
         merges: Vec<Vec<u32>>,
         scores: Vec<f64>,
         scored: bool,
-        columns: Columns,
+        columns: MergeColumns,
     ) -> PyResult<Self> {
         let texts = tokens.iter().map(|token| token.as_deref());
         let mut lists = Lists::of(texts).ok_or_else(|| invalid("too many tokens".into()))?;

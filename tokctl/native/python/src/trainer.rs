@@ -54,10 +54,10 @@ pub fn train_by_frequency<'py>(
     max_token_length: Option<u64>,
     limits: LimitsRow,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, Vec<u64>, bool)> {
-    let options = frequency::Options {
+    let options = frequency::FrequencyOptions {
         kind: match kind {
-            "words" => frequency::Kind::Words,
-            "characters" => frequency::Kind::Characters,
+            "words" => frequency::TokenKind::Words,
+            "characters" => frequency::TokenKind::Characters,
             _ => return Err(invalid(format!("no kind of token is called {kind}"))),
         },
         vocab_size,
@@ -229,7 +229,7 @@ pub fn train_unigram(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<UnigramTraining> {
-    let options = unigram::UnigramOptions {
+    let options = unigram::UnigramTrainingOptions {
         vocab_size,
         special_tokens,
         byte_fallback,

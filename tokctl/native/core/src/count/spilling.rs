@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hashbrown::DefaultHashBuilder;
 
 use super::counts::Counts;
-use super::table::Table;
+use super::table::CountTable;
 use crate::error::{Error, Result};
 
 /// Room outside of memory, a temporary file, say: bytes are put at its end, and read from
@@ -102,9 +102,9 @@ impl Shelf {
     }
 
     /// The runs, to be read with buffers of so many bytes.
-    pub fn readers(&self, size: usize) -> impl Iterator<Item = Reader<'_>> {
+    pub fn readers(&self, size: usize) -> impl Iterator<Item = RunReader<'_>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(move |(start, &end)| Reader {
+        starts.zip(&self.ends).map(move |(start, &end)| RunReader {
             scratch: self.scratch.as_ref(),
             at: start,
             end,
@@ -147,7 +147,7 @@ impl RunWriter<'_> {
 }
 
 /// Reads one run, record by record.
-pub struct Reader<'s> {
+pub struct RunReader<'s> {
     scratch: &'s dyn Scratch,
     /// What is read next, and where the run ends.
     at: u64,
@@ -162,7 +162,7 @@ pub struct Reader<'s> {
     first: u64,
 }
 
-impl Reader<'_> {
+impl RunReader<'_> {
     /// Goes to the next record, the first one at first: its bytes in the run, or None where
     /// there is none.
     pub fn advance(&mut self) -> Result<Option<usize>> {
@@ -231,11 +231,11 @@ pub enum Order {
 }
 
 /// Called with how many bytes of the runs have been read; false stops the work.
-pub type Progress<'a> = &'a mut dyn FnMut(u64) -> bool;
+pub type MergeProgress<'a> = &'a mut dyn FnMut(u64) -> bool;
 
 /// All records of some runs in their order, those of the same pre-token one behind the other.
-struct Merge<'s> {
-    readers: Vec<Reader<'s>>,
+struct RunMerge<'s> {
+    readers: Vec<RunReader<'s>>,
     /// Runs that are not at their end: the first eight bytes of what each is sorted by, and
     /// its number. A heap, the least record at its top.
     heap: Vec<(u64, usize)>,
@@ -244,9 +244,9 @@ struct Merge<'s> {
     read: u64,
 }
 
-impl<'s> Merge<'s> {
-    fn new(readers: Vec<Reader<'s>>, order: Order) -> Result<Self> {
-        let mut merge = Merge {
+impl<'s> RunMerge<'s> {
+    fn new(readers: Vec<RunReader<'s>>, order: Order) -> Result<Self> {
+        let mut merge = RunMerge {
             heap: Vec::with_capacity(readers.len()),
             readers,
             order,
@@ -333,12 +333,12 @@ impl<'s> Merge<'s> {
 
 /// Gives each pre-token of the runs once: its counts added up, its least place.
 fn merged(
-    readers: Vec<Reader>,
+    readers: Vec<RunReader>,
     order: Order,
-    progress: Progress,
+    progress: MergeProgress,
     mut each: impl FnMut(Record) -> Result<()>,
 ) -> Result<()> {
-    let mut merge = Merge::new(readers, order)?;
+    let mut merge = RunMerge::new(readers, order)?;
     let mut text = Vec::new();
     let mut until_report = RECORDS_PER_REPORT;
     while let Some(record) = merge.record() {
@@ -413,7 +413,7 @@ pub fn merge_all(
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct PlacedRecord {
     first: u64,
     count: u64,
     start: usize,
@@ -425,7 +425,7 @@ pub struct ByPlace<'s> {
     store: &'s dyn Store,
     /// Bytes that may wait in memory.
     most: usize,
-    entries: Vec<Entry>,
+    entries: Vec<PlacedRecord>,
     text: Vec<u8>,
     shelf: Option<Shelf>,
     /// Pre-tokens taken, and their bytes.
@@ -445,7 +445,7 @@ impl<'s> ByPlace<'s> {
     }
 
     pub fn put(&mut self, record: Record) -> Result<()> {
-        self.entries.push(Entry {
+        self.entries.push(PlacedRecord {
             first: record.first,
             count: record.count,
             start: self.text.len(),
@@ -519,7 +519,7 @@ pub struct Limit {
 }
 
 pub struct Tally {
-    pub table: Table,
+    pub table: CountTable,
     /// Bytes that the table may have; None: any number.
     most: Option<usize>,
     store: Option<Arc<dyn Store>>,
@@ -531,7 +531,7 @@ impl Tally {
     pub fn some(threads: usize, limit: Option<&Limit>) -> Vec<Self> {
         let hasher = DefaultHashBuilder::default();
         let tally = |_| Tally {
-            table: Table::with_hasher(hasher.clone()),
+            table: CountTable::with_hasher(hasher.clone()),
             // A quarter is left for what texts and writing take beside the tables.
             most: limit.map(|limit| limit.bytes / 4 * 3 / threads),
             store: limit.map(|limit| limit.store.clone()),
@@ -575,7 +575,7 @@ pub fn finish(
     let spilled = tallies.iter().any(|tally| tally.shelf.is_some());
     let tables = || tallies.iter().map(|tally| &tally.table);
     if let Some(limit) = limit {
-        if spilled || Table::bytes_together(tables()) > limit.bytes {
+        if spilled || CountTable::bytes_together(tables()) > limit.bytes {
             tallies.iter_mut().try_for_each(Tally::spill)?;
             let shelves = tallies.iter_mut().filter_map(|tally| tally.shelf.take());
             let shelves = shelves.collect();
@@ -618,17 +618,17 @@ pub mod tests {
     use super::*;
 
     /// Room in memory.
-    pub struct Remembered;
+    pub struct MemoryStore;
 
-    impl Store for Remembered {
+    impl Store for MemoryStore {
         fn scratch(&self) -> Result<Box<dyn Scratch>> {
-            Ok(Box::new(Bytes(Vec::new())))
+            Ok(Box::new(MemoryScratch(Vec::new())))
         }
     }
 
-    struct Bytes(Vec<u8>);
+    struct MemoryScratch(Vec<u8>);
 
-    impl Scratch for Bytes {
+    impl Scratch for MemoryScratch {
         fn append(&mut self, bytes: &[u8]) -> Result<()> {
             self.0.extend_from_slice(bytes);
             Ok(())
@@ -645,7 +645,7 @@ pub mod tests {
     fn records_come_back_whatever_is_read_at_a_time() {
         let long = vec![b'x'; 3 * WRITTEN];
         let numbers = [0, 1, 127, 128, 1 << 14, u64::MAX >> 1, u64::MAX];
-        let mut shelf = Shelf::new(&Remembered).unwrap();
+        let mut shelf = Shelf::new(&MemoryStore).unwrap();
         for text in [&b""[..], b"a", &long, b"\xFF\0"] {
             let put = |run: &mut RunWriter| {
                 numbers.iter().try_for_each(|&number| {
@@ -677,7 +677,7 @@ pub mod tests {
     fn what_was_changed_is_an_error_or_other_records() {
         for bytes in [&b"\x05\x01\x01abc"[..], b"\x80", &[0xFF; 40], b"\x05\x01"] {
             let shelf = Shelf {
-                scratch: Box::new(Bytes(bytes.to_vec())),
+                scratch: Box::new(MemoryScratch(bytes.to_vec())),
                 length: bytes.len() as u64,
                 ends: vec![bytes.len() as u64],
             };
@@ -691,7 +691,7 @@ pub mod tests {
 mod merge_tests {
     use std::collections::BTreeMap;
 
-    use super::tests::Remembered;
+    use super::tests::MemoryStore;
     use super::*;
     use crate::random::random_below;
 
@@ -702,7 +702,7 @@ mod merge_tests {
     fn runs(number: usize) -> (Vec<Shelf>, Sums) {
         let mut below = random_below(number as u64);
         let mut all = Sums::new();
-        let mut shelves: Vec<_> = (0..2).map(|_| Shelf::new(&Remembered).unwrap()).collect();
+        let mut shelves: Vec<_> = (0..2).map(|_| Shelf::new(&MemoryStore).unwrap()).collect();
         for run in 0..number {
             let mut words = BTreeMap::new();
             for _ in 0..below(20) {
@@ -737,7 +737,7 @@ mod merge_tests {
             merge_all(
                 shelves,
                 Order::Text,
-                &Remembered,
+                &MemoryStore,
                 1,
                 &mut progress,
                 |record| {
@@ -758,14 +758,21 @@ mod merge_tests {
         let (shelves, all) = runs(4200);
         assert!(all.len() > RECORDS_PER_REPORT as usize / 2);
         let mut never = |_, _| false;
-        let merged = merge_all(shelves, Order::Text, &Remembered, 1, &mut never, |_| Ok(()));
+        let merged = merge_all(
+            shelves,
+            Order::Text,
+            &MemoryStore,
+            1,
+            &mut never,
+            |_| Ok(()),
+        );
         assert_eq!(merged, Err(Error::Interrupted));
     }
 }
 
 #[cfg(test)]
 mod by_place_tests {
-    use super::tests::Remembered;
+    use super::tests::MemoryStore;
     use super::*;
 
     #[test]
@@ -773,7 +780,7 @@ mod by_place_tests {
         // 7919 is prime: all places come once.
         let words: Vec<_> = (0..3000u64).map(|n| (n * 7919 % 3000, n)).collect();
         for most in [1, 100, 5000, 1 << 30] {
-            let mut sorting = ByPlace::new(&Remembered, most);
+            let mut sorting = ByPlace::new(&MemoryStore, most);
             for &(first, count) in &words {
                 let text = first.to_string().into_bytes();
                 let text = &text[..];
@@ -791,7 +798,7 @@ mod by_place_tests {
 
 #[cfg(test)]
 mod tally_tests {
-    use super::tests::Remembered;
+    use super::tests::MemoryStore;
     use super::*;
     use crate::count::Counter;
     use crate::normalize::Chain;
@@ -811,7 +818,7 @@ mod tally_tests {
     }
 
     fn count(text: &str, threads: usize, bytes: usize, least: u64) -> (Vec<(Vec<u8>, u64)>, bool) {
-        let store = Arc::new(Remembered);
+        let store = Arc::new(MemoryStore);
         let limit = Limit { bytes, store };
         let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), threads);
         counter = counter.within(limit);

@@ -12,17 +12,17 @@ use crate::packed::{Key, Seeds, LONGEST};
 
 /// Order of insertion is not kept: entries are sorted by their first places in the end. So
 /// the hashers' random seeds can't show.
-pub struct Table {
-    short: Short,
-    long: Long,
+pub struct CountTable {
+    short: ShortCounts,
+    long: LongCounts,
 }
 
-impl Table {
+impl CountTable {
     /// Tables that will be merged share a hasher for long pre-tokens.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
-        Table {
-            short: Short::new(),
-            long: Long::with_hasher(hasher),
+        CountTable {
+            short: ShortCounts::new(),
+            long: LongCounts::with_hasher(hasher),
         }
     }
 
@@ -33,7 +33,7 @@ impl Table {
         }
     }
 
-    pub fn absorb(&mut self, other: &Table) {
+    pub fn absorb(&mut self, other: &CountTable) {
         self.short.absorb(&other.short);
         self.long.absorb(&other.long);
     }
@@ -48,11 +48,11 @@ impl Table {
     }
 
     /// Bytes that it takes to join such tables, about.
-    pub fn bytes_together<'t>(tables: impl Iterator<Item = &'t Table> + Clone) -> usize {
+    pub fn bytes_together<'t>(tables: impl Iterator<Item = &'t CountTable> + Clone) -> usize {
         let bytes = tables.clone().map(|t| t.short.bytes() + t.long.bytes());
         let entries = tables.clone().map(|t| t.short.len()).sum();
         let long = tables.map(|t| t.long.bytes());
-        bytes.sum::<usize>() + Short::bytes_of(entries) + long.sum::<usize>()
+        bytes.sum::<usize>() + ShortCounts::bytes_of(entries) + long.sum::<usize>()
     }
 
     /// Sorts the entries by the bytes of the pre-tokens, for [`Self::sorted`]; nothing else can
@@ -95,7 +95,7 @@ impl Table {
 
     /// All counts of at least `min_count`, by first places.
     pub fn into_counts(self, min_count: u64) -> Counts {
-        let Table { short, long } = self;
+        let CountTable { short, long } = self;
         let mut order = Vec::with_capacity(short.len() + long.entries().len());
         let mut length = 0;
         // Which table an entry is in and where it stands there are one number.
@@ -223,14 +223,14 @@ const LEAST: usize = 1 << 10;
 /// Two fit a cache line, and none lies across two.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
-pub struct Slot {
+pub struct CountSlot {
     key: Key,
     pub count: u64,
     /// Place of the first occurrence.
     pub first: u64,
 }
 
-impl Slot {
+impl CountSlot {
     /// Writes the pre-token to the end of `text`.
     pub fn unpack(&self, text: &mut Vec<u8>) {
         let (bytes, length) = self.key.text();
@@ -252,16 +252,16 @@ impl Slot {
     }
 }
 
-pub struct Short {
+pub struct ShortCounts {
     /// A power of two of them; at most three quarters are used.
-    slots: Vec<Slot>,
+    slots: Vec<CountSlot>,
     used: usize,
     seeds: Seeds,
 }
 
-impl Short {
+impl ShortCounts {
     pub fn new() -> Self {
-        Short {
+        ShortCounts {
             slots: free(LEAST),
             used: 0,
             seeds: Seeds::default(),
@@ -298,7 +298,7 @@ impl Short {
                 return;
             }
             if slot.key == FREE {
-                *slot = Slot { key, count, first };
+                *slot = CountSlot { key, count, first };
                 break;
             }
             at = (at + 1) & (self.slots.len() - 1);
@@ -347,7 +347,7 @@ impl Short {
     /// Bytes that a table grows to on its way to so many entries, with those of the one before.
     pub fn bytes_of(entries: usize) -> usize {
         let slots = (entries / 3 * 4).next_power_of_two().max(LEAST);
-        slots * size_of::<Slot>() / 2 * 3
+        slots * size_of::<CountSlot>() / 2 * 3
     }
 
     /// Sorts the entries by their bytes, for [`Self::sorted`]; nothing else can be done with
@@ -360,10 +360,10 @@ impl Short {
                 used += 1;
             }
         }
-        self.slots[..used].sort_unstable_by_key(Slot::order);
+        self.slots[..used].sort_unstable_by_key(CountSlot::order);
     }
 
-    pub fn sorted(&self) -> &[Slot] {
+    pub fn sorted(&self) -> &[CountSlot] {
         &self.slots[..self.used]
     }
 
@@ -377,37 +377,37 @@ impl Short {
         self.used = 0;
     }
 
-    pub fn slot(&self, at: usize) -> &Slot {
+    pub fn slot(&self, at: usize) -> &CountSlot {
         &self.slots[at]
     }
 
     /// The entries and their places.
-    pub fn slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+    pub fn slots(&self) -> impl Iterator<Item = (usize, &CountSlot)> {
         let slots = self.slots.iter().enumerate();
         slots.filter(|(_, slot)| slot.key != FREE)
     }
 
     /// Adds another table's counts.
-    pub fn absorb(&mut self, other: &Short) {
+    pub fn absorb(&mut self, other: &ShortCounts) {
         for (_, slot) in other.slots() {
             self.add(slot.key, slot.count, slot.first);
         }
     }
 }
 
-const NONE: Slot = Slot {
+const NONE: CountSlot = CountSlot {
     key: FREE,
     count: 0,
     first: 0,
 };
 
-fn free(size: usize) -> Vec<Slot> {
+fn free(size: usize) -> Vec<CountSlot> {
     vec![NONE; size]
 }
 
 /// One distinct pre-token; its bytes lie in the table's arena.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct LongEntry {
     start: usize,
     length: usize,
     hash: u64,
@@ -418,17 +418,17 @@ pub struct Entry {
 
 /// Order of insertion is kept, but nothing that leaves the counter depends on it:
 /// entries are sorted by `first`. So the hasher's random seed can't show.
-pub struct Long {
+pub struct LongCounts {
     hasher: DefaultHashBuilder,
     index: HashTable<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<LongEntry>,
     arena: Vec<u8>,
 }
 
-impl Long {
+impl LongCounts {
     /// Tables that will be merged share a hasher, so that hashes are computed once.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
-        Long {
+        LongCounts {
             hasher,
             index: HashTable::new(),
             entries: Vec::new(),
@@ -436,17 +436,17 @@ impl Long {
         }
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LongEntry] {
         &self.entries
     }
 
-    pub fn text(&self, entry: &Entry) -> &[u8] {
+    pub fn text(&self, entry: &LongEntry) -> &[u8] {
         &self.arena[entry.start..entry.start + entry.length]
     }
 
     /// Bytes that the table takes.
     pub fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.entries.capacity() * size_of::<LongEntry>()
             + self.arena.capacity()
             + self.index.allocation_size()
     }
@@ -454,13 +454,13 @@ impl Long {
     /// Sorts the entries by their bytes; nothing can be added until the table is reset.
     pub fn sort(&mut self) {
         let (entries, arena) = (&mut self.entries, &self.arena);
-        let text = |entry: &Entry| &arena[entry.start..entry.start + entry.length];
+        let text = |entry: &LongEntry| &arena[entry.start..entry.start + entry.length];
         entries.sort_unstable_by(|one, other| text(one).cmp(text(other)));
     }
 
     /// Takes all entries out, and gives the memory back.
     pub fn reset(&mut self) {
-        *self = Long::with_hasher(self.hasher.clone());
+        *self = LongCounts::with_hasher(self.hasher.clone());
     }
 
     pub fn add(&mut self, pre_token: &[u8], count: u64, first: u64) {
@@ -483,7 +483,7 @@ impl Long {
         }
         // 2^32 distinct pre-tokens take over 100 GB before this conversion could fail.
         let at = u32::try_from(entries.len()).expect("fewer than 2^32 distinct pre-tokens");
-        entries.push(Entry {
+        entries.push(LongEntry {
             start: arena.len(),
             length: pre_token.len(),
             hash,
@@ -496,7 +496,7 @@ impl Long {
     }
 
     /// Adds another table with the same hasher.
-    pub fn absorb(&mut self, other: &Long) {
+    pub fn absorb(&mut self, other: &LongCounts) {
         for entry in &other.entries {
             self.add_hashed(other.text(entry), entry.hash, entry.count, entry.first);
         }
@@ -509,7 +509,7 @@ mod short_tests {
 
     #[test]
     fn a_table_grows_and_absorbs() {
-        let (mut one, mut other) = (Short::new(), Short::new());
+        let (mut one, mut other) = (ShortCounts::new(), ShortCounts::new());
         let key = |n: u64| Key::of(&n.to_le_bytes());
         for n in 0..5000 {
             one.add(key(n), 1, n + 100);

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use crate::unicode;
 
 /// The line, from 1, and the byte, from 0, of the first ill-formed sequence.
-pub type Place = (u64, u64);
+pub type LinePosition = (u64, u64);
 
 #[derive(Default)]
 pub struct Utf8Check {
@@ -20,7 +20,7 @@ pub struct Utf8Check {
 
 impl Utf8Check {
     /// Takes the next block. What is found wrong ends the check.
-    pub fn feed(&mut self, block: &[u8]) -> Result<(), Place> {
+    pub fn feed(&mut self, block: &[u8]) -> Result<(), LinePosition> {
         let mut rest = block;
         while !self.waiting.is_empty() && !rest.is_empty() {
             let start = self.bytes - self.waiting.len() as u64;
@@ -53,7 +53,7 @@ impl Utf8Check {
     }
 
     /// No more blocks: a character that has only begun is ill-formed.
-    pub fn end(&self) -> Result<(), Place> {
+    pub fn end(&self) -> Result<(), LinePosition> {
         match self.waiting.len() as u64 {
             0 => Ok(()),
             waiting => Err((self.lines + 1, self.bytes - waiting)),
@@ -69,7 +69,7 @@ fn lines(text: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn check(text: &[u8], block: usize) -> Result<(), Place> {
+    fn check(text: &[u8], block: usize) -> Result<(), LinePosition> {
         let mut check = Utf8Check::default();
         for block in text.chunks(block) {
             check.feed(block)?;

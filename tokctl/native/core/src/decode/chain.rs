@@ -8,7 +8,7 @@
 use crate::error::Result;
 
 /// One step at work.
-pub trait Node: Send + Sync {
+pub trait StepNode: Send + Sync {
     /// Another token begins.
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         next.begin()
@@ -41,14 +41,14 @@ pub trait Node: Send + Sync {
 
 /// The steps behind a step, and what comes out at the end.
 pub struct Flow<'c> {
-    nodes: &'c mut [Box<dyn Node>],
+    nodes: &'c mut [Box<dyn StepNode>],
     out: &'c mut Vec<u8>,
 }
 
 impl Flow<'_> {
     fn step(
         &mut self,
-        work: impl FnOnce(&mut Box<dyn Node>, &mut Flow) -> Result<()>,
+        work: impl FnOnce(&mut Box<dyn StepNode>, &mut Flow) -> Result<()>,
     ) -> Result<()> {
         match self.nodes.split_first_mut() {
             Some((node, nodes)) => work(
@@ -96,11 +96,11 @@ impl Flow<'_> {
 }
 
 /// The steps of one decoding, from its first token to its last.
-pub struct Chain(Vec<Box<dyn Node>>);
+pub struct StepChain(Vec<Box<dyn StepNode>>);
 
-impl Chain {
-    pub fn new(nodes: Vec<Box<dyn Node>>) -> Self {
-        Chain(nodes)
+impl StepChain {
+    pub fn new(nodes: Vec<Box<dyn StepNode>>) -> Self {
+        StepChain(nodes)
     }
 
     /// The way in; `out` gets what comes out.
@@ -153,7 +153,7 @@ impl<E: Each> Whole<E> {
     }
 }
 
-impl<E: Each> Node for Whole<E> {
+impl<E: Each> StepNode for Whole<E> {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         next.begin()?;
         self.each.begun(next)

@@ -80,13 +80,13 @@ fn words(line: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::Step;
+    use crate::decode::DecoderStep;
     use crate::model::Marker;
 
     #[test]
     fn lines_stay_lines_and_errors_name_their_place() {
         let tokens = vec![b"a".to_vec(), b"b\n".to_vec()];
-        let steps = vec![Step::Markers(Marker::None)];
+        let steps = vec![DecoderStep::Markers(Marker::None)];
         let decoder = Decoder::new(steps, tokens, vec![false; 2]).unwrap();
         let lines = |block: &str| decoder.lines(block.as_bytes(), 5, false);
         assert_eq!(lines("0 1\n\n0"), Ok(b"ab\n\n\na".to_vec()));

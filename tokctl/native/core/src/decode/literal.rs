@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
-use super::chain::{Flow, Node};
+use super::chain::{Flow, StepNode};
 use crate::error::{Error, Result};
 
 /// A string to look for: leftmost first, without overlap.
@@ -59,16 +59,16 @@ pub enum Found<'t> {
 }
 
 /// A search whose text comes in parts.
-pub struct Search {
+pub struct LiteralSearch {
     literal: Arc<Literal>,
     /// So many bytes at the end of what came may begin a match. They are the literal's own.
     held: usize,
 }
 
-impl Search {
+impl LiteralSearch {
     pub fn new(literal: &Arc<Literal>) -> Self {
         let literal = Arc::clone(literal);
-        Search { literal, held: 0 }
+        LiteralSearch { literal, held: 0 }
     }
 
     pub fn bytes(
@@ -127,7 +127,7 @@ impl Search {
 
 /// Every token's occurrences of a string replaced (`Replace`, `Metaspace`).
 pub struct Replace {
-    search: Search,
+    search: LiteralSearch,
     content: Arc<str>,
     /// In the first token they are left out.
     dropped_first: bool,
@@ -137,7 +137,7 @@ pub struct Replace {
 impl Replace {
     pub fn new(literal: &Arc<Literal>, content: &Arc<str>, dropped_first: bool) -> Self {
         Replace {
-            search: Search::new(literal),
+            search: LiteralSearch::new(literal),
             content: Arc::clone(content),
             dropped_first,
             tokens: 0,
@@ -145,7 +145,7 @@ impl Replace {
     }
 }
 
-impl Node for Replace {
+impl StepNode for Replace {
     fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
         let content = match self.dropped_first && self.tokens == 0 {
             true => &[],
@@ -170,7 +170,7 @@ impl Node for Replace {
 /// `BPEDecoder`: a suffix becomes a space, in the last token nothing. A token with a suffix
 /// waits from there on until another begins.
 pub struct Suffix {
-    search: Search,
+    search: LiteralSearch,
     /// The current token from its first suffix on: what stands between suffixes.
     waiting: Vec<Vec<u8>>,
     /// A token has ended and nobody behind knows.
@@ -180,7 +180,7 @@ pub struct Suffix {
 impl Suffix {
     pub fn new(literal: &Arc<Literal>) -> Self {
         Suffix {
-            search: Search::new(literal),
+            search: LiteralSearch::new(literal),
             waiting: Vec::new(),
             ended: false,
         }
@@ -198,7 +198,7 @@ impl Suffix {
     }
 }
 
-impl Node for Suffix {
+impl StepNode for Suffix {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         self.release(b" ", next)?;
         next.begin()
@@ -236,7 +236,7 @@ mod tests {
 
     /// `text` in parts of `size` bytes, with what was found written as `<>`.
     fn found(literal: &str, text: &str, size: usize) -> String {
-        let mut search = Search::new(&Literal::new(literal).unwrap());
+        let mut search = LiteralSearch::new(&Literal::new(literal).unwrap());
         let mut out = Vec::new();
         let mut emit = |found: Found| {
             match found {

@@ -1,6 +1,6 @@
 //! From ids back to text.
 //!
-//! A decoder is a chain of [`Step`]s; what they mean is Hugging Face's `decode_chain`, token
+//! A decoder is a chain of [`DecoderStep`]s; what they mean is Hugging Face's `decode_chain`, token
 //! list in, token list out, and the last list joined. Three things differ on purpose.
 //! Where theirs ends in U+FFFD because bytes of a byte-level model are no UTF-8, ours gives
 //! the bytes: decoding these with replacement gives the same text. A special
@@ -15,23 +15,23 @@ mod steps;
 mod stream;
 mod table;
 
-pub use steps::Step;
+pub use steps::DecoderStep;
 pub use stream::Stream;
-pub use table::Place;
+pub use table::OutputByte;
 
 use crate::error::{Error, Result};
-use chain::Chain;
-use steps::{Part, Scope};
-use table::Table;
+use chain::StepChain;
+use steps::{Scope, StepPart};
+use table::DecodeTable;
 
 /// Turns ids into bytes.
 pub struct Decoder {
-    parts: Vec<Part>,
+    parts: Vec<StepPart>,
     /// So many parts at the start have been applied to `texts` already.
     applied: usize,
-    texts: Table,
+    texts: DecodeTable,
     /// What each token becomes between two others, if that depends on nothing else.
-    inner: Option<Table>,
+    inner: Option<DecodeTable>,
     /// Is that what the last token becomes, too?
     same_at_end: bool,
     /// Which tokens are no byte tokens.
@@ -41,17 +41,17 @@ pub struct Decoder {
 
 impl Decoder {
     /// `tokens` in id order; `special` says which of them are special tokens.
-    pub fn new(steps: Vec<Step>, tokens: Vec<Vec<u8>>, special: Vec<bool>) -> Result<Self> {
+    pub fn new(steps: Vec<DecoderStep>, tokens: Vec<Vec<u8>>, special: Vec<bool>) -> Result<Self> {
         if tokens.len() != special.len() {
             return Err(Error::Invalid("a flag is needed for every token".into()));
         }
         let parts = steps::parts(&steps)?;
-        let by_token = |part: &&Part| part.scope() == Scope::Token;
+        let by_token = |part: &&StepPart| part.scope() == Scope::Token;
         let applied = parts.iter().take_while(by_token).count();
         let mut decoder = Decoder {
             parts,
             applied,
-            texts: Table::default(),
+            texts: DecodeTable::default(),
             inner: None,
             same_at_end: false,
             plain: Vec::new(),
@@ -62,16 +62,16 @@ impl Decoder {
         decoder.plain = texts.map(|text| steps::byte(text).is_none()).collect();
         if decoder.is_local() {
             decoder.inner = Some(decoder.between_others()?);
-            let fixed = |part: &Part| part.scope() <= Scope::First;
+            let fixed = |part: &StepPart| part.scope() <= Scope::First;
             decoder.same_at_end = decoder.parts.iter().all(fixed);
         }
         Ok(decoder)
     }
 
     /// Every token after the parts that look at nothing else.
-    fn apply(&self, tokens: &[Vec<u8>]) -> Result<Table> {
+    fn apply(&self, tokens: &[Vec<u8>]) -> Result<DecodeTable> {
         let mut chain = chain(&self.parts[..self.applied]);
-        let mut texts = Table::default();
+        let mut texts = DecodeTable::default();
         let mut text = Vec::new();
         for token in tokens {
             chain.flow(&mut text).token(token)?;
@@ -87,14 +87,14 @@ impl Decoder {
             Some(parts) => parts,
             None => return false,
         };
-        let known = |part: &Part| part.scope() <= Scope::Edges;
-        parts.iter().all(known) && (known(last) || matches!(last, Part::Join))
+        let known = |part: &StepPart| part.scope() <= Scope::Edges;
+        parts.iter().all(known) && (known(last) || matches!(last, StepPart::Join))
     }
 
     /// All tokens one after the other, cut where it is known that another token begins.
-    fn between_others(&self) -> Result<Table> {
+    fn between_others(&self) -> Result<DecodeTable> {
         let mut chain = chain(&self.parts[self.applied..]);
-        let mut texts = Table::default();
+        let mut texts = DecodeTable::default();
         // What comes before decides as little as what comes after, once there is something.
         let mut text = Vec::new();
         chain.flow(&mut text).token(b"")?;
@@ -133,7 +133,7 @@ impl Decoder {
 
     /// Decodes to the start of `out`, which has the length that [`Self::size`] gave for the same
     /// ids, or more. The rest of it; None where it is too small.
-    pub fn fill<'o, P: Place>(
+    pub fn fill<'o, P: OutputByte>(
         &self,
         ids: &[u32],
         skip_special: bool,
@@ -166,8 +166,8 @@ impl Decoder {
         &self,
         ids: &[u32],
         skip_special: bool,
-        inner: &Table,
-        chain: &mut Chain,
+        inner: &DecodeTable,
+        chain: &mut StepChain,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let skipped = |number: usize| skip_special && self.special[number];
@@ -198,7 +198,7 @@ impl Decoder {
         &self,
         ids: &[u32],
         skip_special: bool,
-        chain: &mut Chain,
+        chain: &mut StepChain,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let skipped = |number: usize| skip_special && self.special[number];
@@ -256,8 +256,8 @@ impl Decoder {
     }
 }
 
-fn chain(parts: &[Part]) -> Chain {
-    Chain::new(parts.iter().map(Part::node).collect())
+fn chain(parts: &[StepPart]) -> StepChain {
+    StepChain::new(parts.iter().map(StepPart::node).collect())
 }
 
 #[cfg(test)]

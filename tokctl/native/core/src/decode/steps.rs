@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::chain::{Each, Flow, Node, Whole};
+use super::chain::{Each, Flow, StepNode, Whole};
 use super::literal::{Literal, Replace, Suffix};
 use crate::error::{Error, Result};
 use crate::model::{Marker, Prepend};
@@ -11,7 +11,7 @@ use crate::pattern::{Pattern, Search};
 /// A decoder of Hugging Face's `tokenizers` 0.23, or one of tokctl's own: a map from a list
 /// of tokens to a list of tokens.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum DecoderStep {
     /// A token with the prefix goes on with a word, others start one.
     WordPiece { prefix: String, cleanup: bool },
     /// The replacement becomes a space, or nothing in the first token.
@@ -73,7 +73,7 @@ pub enum Scope {
 
 /// The smallest piece of a step; what it needs is prepared once.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub enum StepPart {
     Replace(Arc<Literal>, Arc<str>),
     ReplaceButFirst(Arc<Literal>, Arc<str>),
     Matches(Arc<dyn Pattern>, Arc<str>),
@@ -88,111 +88,123 @@ pub enum Part {
     DropEmpty,
 }
 
-impl Part {
+impl StepPart {
     pub fn scope(&self) -> Scope {
         match self {
-            Part::Replace(..) | Part::Matches(..) | Part::Strip(..) => Scope::Token,
-            Part::ReplaceButFirst(..)
-            | Part::Prefix(_)
-            | Part::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
+            StepPart::Replace(..) | StepPart::Matches(..) | StepPart::Strip(..) => Scope::Token,
+            StepPart::ReplaceButFirst(..)
+            | StepPart::Prefix(_)
+            | StepPart::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
                 Scope::First
             }
-            Part::Suffix(_) | Part::Words(Marker::End(_) | Marker::EndFused(_)) => Scope::Edges,
-            Part::Join | Part::Fuse | Part::ByteFallback | Part::Dedup | Part::DropEmpty => {
-                Scope::Tokens
+            StepPart::Suffix(_) | StepPart::Words(Marker::End(_) | Marker::EndFused(_)) => {
+                Scope::Edges
             }
+            StepPart::Join
+            | StepPart::Fuse
+            | StepPart::ByteFallback
+            | StepPart::Dedup
+            | StepPart::DropEmpty => Scope::Tokens,
         }
     }
 
-    pub fn node(&self) -> Box<dyn Node> {
+    pub fn node(&self) -> Box<dyn StepNode> {
         match self {
-            Part::Replace(literal, content) => Box::new(Replace::new(literal, content, false)),
-            Part::ReplaceButFirst(literal, content) => {
+            StepPart::Replace(literal, content) => Box::new(Replace::new(literal, content, false)),
+            StepPart::ReplaceButFirst(literal, content) => {
                 Box::new(Replace::new(literal, content, true))
             }
-            Part::Matches(pattern, content) => Box::new(Whole::new(Matches::new(pattern, content))),
-            Part::Strip(content, start, stop) => Box::new(Strip::new(*content, *start, *stop)),
-            Part::Prefix(prefix) => Box::new(Prefix::new(prefix)),
-            Part::Suffix(suffix) => Box::new(Suffix::new(suffix)),
-            Part::Words(marker) => Box::new(Whole::new(Words::new(marker))),
-            Part::Join => Box::new(Fuse::new(b" ")),
-            Part::Fuse => Box::new(Fuse::new(b"")),
-            Part::ByteFallback => Box::new(ByteFallback::default()),
-            Part::Dedup => Box::new(Dedup::default()),
-            Part::DropEmpty => Box::new(DropEmpty::default()),
+            StepPart::Matches(pattern, content) => {
+                Box::new(Whole::new(PatternReplacer::new(pattern, content)))
+            }
+            StepPart::Strip(content, start, stop) => Box::new(Strip::new(*content, *start, *stop)),
+            StepPart::Prefix(prefix) => Box::new(Prefix::new(prefix)),
+            StepPart::Suffix(suffix) => Box::new(Suffix::new(suffix)),
+            StepPart::Words(marker) => Box::new(Whole::new(WordJoiner::new(marker))),
+            StepPart::Join => Box::new(Fuse::new(b" ")),
+            StepPart::Fuse => Box::new(Fuse::new(b"")),
+            StepPart::ByteFallback => Box::new(ByteFallback::default()),
+            StepPart::Dedup => Box::new(Dedup::default()),
+            StepPart::DropEmpty => Box::new(DropEmpty::default()),
         }
     }
 }
 
 /// The parts of all steps, without those that change nothing.
-pub fn parts(steps: &[Step]) -> Result<Vec<Part>> {
+pub fn parts(steps: &[DecoderStep]) -> Result<Vec<StepPart>> {
     let mut parts = Vec::new();
     for step in steps {
         add(step, &mut parts)?;
     }
     // What comes out is joined anyway.
-    while let Some(Part::Fuse | Part::DropEmpty) = parts.last() {
+    while let Some(StepPart::Fuse | StepPart::DropEmpty) = parts.last() {
         parts.pop();
     }
     Ok(parts)
 }
 
-fn add(step: &Step, parts: &mut Vec<Part>) -> Result<()> {
+fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
     match step {
-        Step::WordPiece { prefix, cleanup } => {
-            parts.push(Part::Prefix(prefix.clone()));
+        DecoderStep::WordPiece { prefix, cleanup } => {
+            parts.push(StepPart::Prefix(prefix.clone()));
             if *cleanup {
                 clean_up(parts)?;
             }
         }
-        Step::Metaspace {
+        DecoderStep::Metaspace {
             replacement,
             prepend,
         } => {
             let literal = Literal::new(&replacement.to_string())?;
             parts.push(match prepend {
-                Prepend::Never => Part::Replace(literal, " ".into()),
-                Prepend::Always | Prepend::First => Part::ReplaceButFirst(literal, " ".into()),
+                Prepend::Never => StepPart::Replace(literal, " ".into()),
+                Prepend::Always | Prepend::First => StepPart::ReplaceButFirst(literal, " ".into()),
             });
         }
-        Step::ByteFallback => parts.push(Part::ByteFallback),
-        Step::BpeSuffix { suffix } => parts.push(Part::Suffix(Literal::new(suffix)?)),
-        Step::Fuse => parts.push(Part::Fuse),
-        Step::JoinWithSpaces => parts.push(Part::Join),
-        Step::Strip {
+        DecoderStep::ByteFallback => parts.push(StepPart::ByteFallback),
+        DecoderStep::BpeSuffix { suffix } => parts.push(StepPart::Suffix(Literal::new(suffix)?)),
+        DecoderStep::Fuse => parts.push(StepPart::Fuse),
+        DecoderStep::JoinWithSpaces => parts.push(StepPart::Join),
+        DecoderStep::Strip {
             content,
             start,
             stop,
-        } => parts.push(Part::Strip(*content, *start, *stop)),
-        Step::Replace { pattern, content } => parts.push(match pattern {
-            Search::Literal(text) => Part::Replace(Literal::new(text)?, content.as_str().into()),
-            Search::Pattern(pattern) => Part::Matches(Arc::clone(pattern), content.as_str().into()),
+        } => parts.push(StepPart::Strip(*content, *start, *stop)),
+        DecoderStep::Replace { pattern, content } => parts.push(match pattern {
+            Search::Literal(text) => {
+                StepPart::Replace(Literal::new(text)?, content.as_str().into())
+            }
+            Search::Pattern(pattern) => {
+                StepPart::Matches(Arc::clone(pattern), content.as_str().into())
+            }
         }),
-        Step::Ctc {
+        DecoderStep::Ctc {
             pad,
             word_delimiter,
             cleanup,
         } => {
-            parts.push(Part::Dedup);
+            parts.push(StepPart::Dedup);
             // An empty string replaced by nothing is no change.
             if !pad.is_empty() {
-                parts.push(Part::Replace(Literal::new(pad)?, "".into()));
+                parts.push(StepPart::Replace(Literal::new(pad)?, "".into()));
             }
             if *cleanup {
                 clean_up(parts)?;
-                parts.push(Part::Replace(Literal::new(word_delimiter)?, " ".into()));
+                parts.push(StepPart::Replace(Literal::new(word_delimiter)?, " ".into()));
             }
-            parts.push(Part::DropEmpty);
+            parts.push(StepPart::DropEmpty);
         }
-        Step::Markers(Marker::None) => parts.push(Part::Fuse),
-        Step::Markers(marker) => parts.extend([Part::Words(marker.clone()), Part::Fuse]),
+        DecoderStep::Markers(Marker::None) => parts.push(StepPart::Fuse),
+        DecoderStep::Markers(marker) => {
+            parts.extend([StepPart::Words(marker.clone()), StepPart::Fuse])
+        }
     }
     Ok(())
 }
 
-fn clean_up(parts: &mut Vec<Part>) -> Result<()> {
+fn clean_up(parts: &mut Vec<StepPart>) -> Result<()> {
     for (spaced, clean) in CLEANUP {
-        parts.push(Part::Replace(Literal::new(spaced)?, clean.into()));
+        parts.push(StepPart::Replace(Literal::new(spaced)?, clean.into()));
     }
     Ok(())
 }
@@ -200,21 +212,21 @@ fn clean_up(parts: &mut Vec<Part>) -> Result<()> {
 // Steps that turn on a token's own text, or that drop and regroup tokens.
 
 /// `Replace` with a regular expression: it sees each token whole.
-pub struct Matches {
+pub struct PatternReplacer {
     pattern: Arc<dyn Pattern>,
     content: Arc<str>,
 }
 
-impl Matches {
+impl PatternReplacer {
     pub fn new(pattern: &Arc<dyn Pattern>, content: &Arc<str>) -> Self {
-        Matches {
+        PatternReplacer {
             pattern: Arc::clone(pattern),
             content: Arc::clone(content),
         }
     }
 }
 
-impl Each for Matches {
+impl Each for PatternReplacer {
     fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()> {
         // Hugging Face never searches an empty token.
         if token.is_empty() {
@@ -267,7 +279,7 @@ impl Strip {
     }
 }
 
-impl Node for Strip {
+impl StepNode for Strip {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         self.leading = self.start;
         next.begin()
@@ -331,7 +343,7 @@ pub struct Dedup {
     last: Option<Vec<u8>>,
 }
 
-impl Node for Dedup {
+impl StepNode for Dedup {
     fn begin(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }
@@ -357,7 +369,7 @@ pub struct DropEmpty {
     begun: bool,
 }
 
-impl Node for DropEmpty {
+impl StepNode for DropEmpty {
     fn begin(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }
@@ -392,7 +404,7 @@ impl Fuse {
     }
 }
 
-impl Node for Fuse {
+impl StepNode for Fuse {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         match std::mem::replace(&mut self.begun, true) {
             true => next.bytes(self.separator),
@@ -451,7 +463,7 @@ impl Prefix {
     }
 }
 
-impl Node for Prefix {
+impl StepNode for Prefix {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         // An empty prefix is one that every token has.
         let settled = !self.started || self.prefix.is_empty();
@@ -486,16 +498,16 @@ impl Node for Prefix {
 }
 
 /// tokctl's word markers: words are joined with spaces.
-pub struct Words {
+pub struct WordJoiner {
     marker: Marker,
     started: bool,
     /// A word has ended: a space is due before the next token.
     ended: bool,
 }
 
-impl Words {
+impl WordJoiner {
     pub fn new(marker: &Marker) -> Self {
-        Words {
+        WordJoiner {
             marker: marker.clone(),
             started: false,
             ended: false,
@@ -503,7 +515,7 @@ impl Words {
     }
 }
 
-impl Each for Words {
+impl Each for WordJoiner {
     fn begun(&mut self, next: &mut Flow) -> Result<()> {
         match std::mem::take(&mut self.ended) {
             true => next.bytes(b" "),
@@ -612,7 +624,7 @@ pub fn byte(token: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-impl Node for ByteFallback {
+impl StepNode for ByteFallback {
     fn begin(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::chain::Chain;
+use super::chain::StepChain;
 use super::Decoder;
 use crate::error::{Error, Result};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// searched with a regular expression is held back to the end of the stream.
 pub struct Stream {
     decoder: Arc<Decoder>,
-    chain: Chain,
+    chain: StepChain,
     skip_special: bool,
     pushed: u64,
     started: bool,
@@ -95,12 +95,12 @@ fn incomplete(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::Step;
+    use crate::decode::DecoderStep;
 
     #[test]
     fn only_whole_characters_come_out() {
         let tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-        let steps = vec![Step::Fuse];
+        let steps = vec![DecoderStep::Fuse];
         let decoder = Arc::new(Decoder::new(steps, tokens, vec![false; 256]).unwrap());
         let pieces = |bytes: &[u8]| {
             let mut stream = Stream::new(Arc::clone(&decoder), false);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn an_unknown_id_changes_nothing() {
         let tokens = vec![b"a".to_vec()];
-        let decoder = Decoder::new(vec![Step::JoinWithSpaces], tokens, vec![false]).unwrap();
+        let decoder = Decoder::new(vec![DecoderStep::JoinWithSpaces], tokens, vec![false]).unwrap();
         let mut stream = Stream::new(Arc::new(decoder), false);
         assert_eq!(stream.extend(&[0, 0]), Ok(&b"a a"[..]));
         let error = Err(Error::UnknownId { position: 3, id: 9 });

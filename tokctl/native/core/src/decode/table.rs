@@ -24,12 +24,12 @@ const APART: u8 = u8::MAX;
 /// Aligned, so that no entry lies in two lines of the processor's cache.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
-struct Entry([u8; WIDTH]);
+struct TokenEntry([u8; WIDTH]);
 
 /// Texts by number.
 #[derive(Default)]
-pub struct Table {
-    entries: Vec<Entry>,
+pub struct DecodeTable {
+    entries: Vec<TokenEntry>,
     /// Their last bytes once more, closer together: for callers that need nothing else.
     lengths: Vec<u8>,
     /// The texts that fit in no entry, end to end.
@@ -37,12 +37,12 @@ pub struct Table {
 }
 
 /// A byte of memory that is written to: one that holds something already, or one that does not.
-pub trait Place: Copy {
+pub trait OutputByte: Copy {
     fn places(bytes: [u8; WIDTH]) -> [Self; WIDTH];
     fn place(byte: u8) -> Self;
 }
 
-impl Place for u8 {
+impl OutputByte for u8 {
     fn places(bytes: [u8; WIDTH]) -> [u8; WIDTH] {
         bytes
     }
@@ -52,7 +52,7 @@ impl Place for u8 {
     }
 }
 
-impl Place for MaybeUninit<u8> {
+impl OutputByte for MaybeUninit<u8> {
     fn places(bytes: [u8; WIDTH]) -> [Self; WIDTH] {
         bytes.map(MaybeUninit::new)
     }
@@ -62,7 +62,7 @@ impl Place for MaybeUninit<u8> {
     }
 }
 
-impl Entry {
+impl TokenEntry {
     /// Where a text that stands apart starts and ends.
     fn range(&self) -> std::ops::Range<usize> {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
@@ -72,7 +72,7 @@ impl Entry {
     }
 }
 
-impl Table {
+impl DecodeTable {
     pub fn push(&mut self, text: &[u8]) {
         let mut entry = [0; WIDTH];
         if text.len() <= LENGTH {
@@ -85,7 +85,7 @@ impl Table {
             self.apart.extend_from_slice(text);
         }
         self.lengths.push(entry[LENGTH]);
-        self.entries.push(Entry(entry));
+        self.entries.push(TokenEntry(entry));
     }
 
     pub fn len(&self) -> usize {
@@ -135,7 +135,7 @@ impl Table {
     /// A short text is copied with all the entry behind it: what is too much is written over by
     /// the next text. Four are copied at a time, each of which waits for the lengths before it
     /// alone. Where there is no room for that, at the end, they are copied one by one.
-    pub fn fill<'o, P: Place>(
+    pub fn fill<'o, P: OutputByte>(
         &self,
         ids: &[u32],
         skipped: impl Fn(usize) -> bool,
@@ -158,7 +158,7 @@ impl Table {
 
     /// How long the texts are together; None where one of them stands apart or is skipped.
     #[inline(always)]
-    fn fill_four<P: Place>(
+    fn fill_four<P: OutputByte>(
         &self,
         ids: [u32; TOGETHER],
         skipped: impl Fn(usize) -> bool,
@@ -183,7 +183,7 @@ impl Table {
     }
 
     /// What is left of `room`; None where it is too small, or an id unknown.
-    fn fill_each<'r, P: Place>(
+    fn fill_each<'r, P: OutputByte>(
         &self,
         ids: &[u32],
         skipped: impl Fn(usize) -> bool,
@@ -209,8 +209,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn table(texts: &[&[u8]]) -> Table {
-        let mut table = Table::default();
+    fn table(texts: &[&[u8]]) -> DecodeTable {
+        let mut table = DecodeTable::default();
         texts.iter().for_each(|text| table.push(text));
         table
     }

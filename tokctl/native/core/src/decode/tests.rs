@@ -7,59 +7,63 @@ use crate::model::{Marker, Prepend};
 use crate::pattern::Search;
 use crate::random::random_below;
 
-fn marked(kind: &str, mark: &str) -> Vec<Step> {
-    vec![Step::Markers(Marker::new(kind, mark).unwrap())]
+fn marked(kind: &str, mark: &str) -> Vec<DecoderStep> {
+    vec![DecoderStep::Markers(Marker::new(kind, mark).unwrap())]
 }
 
-fn replace(text: &str, content: &str) -> Step {
-    Step::Replace {
+fn replace(text: &str, content: &str) -> DecoderStep {
+    DecoderStep::Replace {
         pattern: Search::Literal(text.into()),
         content: content.into(),
     }
 }
 
-fn strip(content: char, start: usize, stop: usize) -> Step {
-    Step::Strip {
+fn strip(content: char, start: usize, stop: usize) -> DecoderStep {
+    DecoderStep::Strip {
         content,
         start,
         stop,
     }
 }
 
-fn suffix(suffix: &str) -> Step {
+fn suffix(suffix: &str) -> DecoderStep {
     let suffix = suffix.into();
-    Step::BpeSuffix { suffix }
+    DecoderStep::BpeSuffix { suffix }
 }
 
-fn word_piece() -> Step {
-    Step::WordPiece {
+fn word_piece() -> DecoderStep {
+    DecoderStep::WordPiece {
         prefix: "##".into(),
         cleanup: true,
     }
 }
 
-fn ctc() -> Step {
-    Step::Ctc {
+fn ctc() -> DecoderStep {
+    DecoderStep::Ctc {
         pad: "<pad>".into(),
         word_delimiter: "|".into(),
         cleanup: true,
     }
 }
 
-fn metaspace(prepend: Prepend) -> Step {
+fn metaspace(prepend: Prepend) -> DecoderStep {
     let replacement = '▁';
-    Step::Metaspace {
+    DecoderStep::Metaspace {
         replacement,
         prepend,
     }
 }
 
-fn llama() -> Vec<Step> {
-    let start = vec![replace("▁", " "), Step::ByteFallback, Step::Fuse];
+fn llama() -> Vec<DecoderStep> {
+    let start = vec![
+        replace("▁", " "),
+        DecoderStep::ByteFallback,
+        DecoderStep::Fuse,
+    ];
     [start, vec![strip(' ', 1, 0)]].concat()
 }
 
-fn decoded(steps: Vec<Step>, tokens: &[&str]) -> String {
+fn decoded(steps: Vec<DecoderStep>, tokens: &[&str]) -> String {
     let decoder = Decoder::new(steps, Vec::new(), Vec::new()).unwrap();
     let tokens = tokens.iter().map(|token| token.as_bytes());
     String::from_utf8(decoder.decode_tokens(tokens).unwrap()).unwrap()
@@ -102,7 +106,10 @@ fn chains_of_real_models() {
     let t5 = ["▁▁a", "▁b", "c▁"];
     assert_eq!(decoded(vec![metaspace(Prepend::Always)], &t5), "a bc ");
     assert_eq!(decoded(vec![metaspace(Prepend::Never)], &t5), "  a bc ");
-    assert_eq!(decoded(vec![Step::JoinWithSpaces], &["a", "", "b"]), "a  b");
+    assert_eq!(
+        decoded(vec![DecoderStep::JoinWithSpaces], &["a", "", "b"]),
+        "a  b"
+    );
 }
 
 #[test]
@@ -161,20 +168,24 @@ const TOKENS: [&[u8]; 24] = [
 fn every_way_of_decoding_gives_the_same() {
     let chains = [
         vec![],
-        vec![Step::JoinWithSpaces],
-        vec![Step::Fuse],
-        vec![Step::Fuse, replace("</w>", "_")],
+        vec![DecoderStep::JoinWithSpaces],
+        vec![DecoderStep::Fuse],
+        vec![DecoderStep::Fuse, replace("</w>", "_")],
         vec![word_piece()],
-        vec![Step::Fuse, word_piece()],
+        vec![DecoderStep::Fuse, word_piece()],
         vec![metaspace(Prepend::First)],
-        vec![Step::Fuse, metaspace(Prepend::Never), strip(' ', 2, 2)],
+        vec![
+            DecoderStep::Fuse,
+            metaspace(Prepend::Never),
+            strip(' ', 2, 2),
+        ],
         vec![suffix("</w>")],
-        vec![Step::Fuse, suffix("</w>")],
+        vec![DecoderStep::Fuse, suffix("</w>")],
         vec![suffix("a"), metaspace(Prepend::Always), word_piece()],
-        vec![suffix("</w>"), Step::Fuse, strip('a', 1, 1)],
-        vec![Step::ByteFallback],
-        vec![Step::ByteFallback, ctc()],
-        vec![Step::Fuse, Step::ByteFallback, ctc()],
+        vec![suffix("</w>"), DecoderStep::Fuse, strip('a', 1, 1)],
+        vec![DecoderStep::ByteFallback],
+        vec![DecoderStep::ByteFallback, ctc()],
+        vec![DecoderStep::Fuse, DecoderStep::ByteFallback, ctc()],
         vec![ctc()],
         vec![ctc(), word_piece()],
         vec![strip('▁', 1, 1), suffix("b")],
@@ -222,9 +233,9 @@ fn a_long_run_in_a_stream_is_no_quadratic_work() {
         b"\xE2\x96\x81".to_vec(),
     ];
     let chains = [
-        vec![Step::ByteFallback],
-        vec![Step::Fuse, suffix("</w></w></w>x")],
-        vec![Step::Fuse, strip('▁', 400_000, 400_000)],
+        vec![DecoderStep::ByteFallback],
+        vec![DecoderStep::Fuse, suffix("</w></w></w>x")],
+        vec![DecoderStep::Fuse, strip('▁', 400_000, 400_000)],
     ];
     for (id, steps) in (0u32..).zip(chains) {
         let decoder = Decoder::new(steps, tokens.clone(), vec![false; 3]).unwrap();
@@ -244,7 +255,7 @@ fn a_long_run_in_a_stream_is_no_quadratic_work() {
 fn a_stream_holds_back_no_more_than_it_must() {
     let texts = ["▁a", "▁b", "<0xC3>", "<0xA9>", "c", " n't", "d</w>", "e"];
     let tokens: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-    let pieces = |steps: Vec<Step>| {
+    let pieces = |steps: Vec<DecoderStep>| {
         let decoder = Decoder::new(steps, tokens.clone(), vec![false; 8]).unwrap();
         let mut stream = Stream::new(Arc::new(decoder), false);
         let mut pieces: Vec<Vec<u8>> = (0..8).map(|id| stream.push(id).unwrap().to_vec()).collect();

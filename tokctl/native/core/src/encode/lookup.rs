@@ -114,12 +114,12 @@ pub(crate) struct PreTokenLookup<'b> {
 
 /// Counts apart from the look-up that it gathers for: moved into a scanner's loop, the number stays
 /// in a register.
-pub(crate) struct Places<'p, 'b> {
+pub(crate) struct GatheredPlaces<'p, 'b> {
     lookup: &'p mut PreTokenLookup<'b>,
     count: usize,
 }
 
-impl Places<'_, '_> {
+impl GatheredPlaces<'_, '_> {
     /// The next pre-token, `text[start..end]`.
     #[inline(always)]
     pub fn push(&mut self, start: usize, end: usize) {
@@ -139,7 +139,7 @@ impl Places<'_, '_> {
     }
 }
 
-impl Drop for Places<'_, '_> {
+impl Drop for GatheredPlaces<'_, '_> {
     fn drop(&mut self) {
         self.lookup.count = self.count;
     }
@@ -180,8 +180,8 @@ impl<'b> PreTokenLookup<'b> {
     }
 
     /// Takes pre-tokens as ranges of the text. Not where words are rewritten.
-    pub fn places(&mut self) -> Places<'_, 'b> {
-        Places {
+    pub fn places(&mut self) -> GatheredPlaces<'_, 'b> {
+        GatheredPlaces {
             count: self.count,
             lookup: self,
         }

@@ -1,6 +1,6 @@
 //! Where tokens start or end strictly inside words: runs of characters that are no white space.
 
-use super::Words;
+use super::WordRule;
 use crate::encode::Token;
 
 /// A set of byte offsets of a text, as bits.
@@ -27,7 +27,7 @@ impl Boundaries {
             }
         }
         let mut inner = vec![0u64; bits.len()];
-        Words::Spaces.each(text, |from, to| {
+        WordRule::Spaces.each(text, |from, to| {
             set(&mut inner, start - base + from + 1, start - base + to);
         });
         for (bits, inner) in bits.iter_mut().zip(inner) {

@@ -2,8 +2,8 @@
 
 use super::boundaries::Boundaries;
 use super::ids::IdTables;
-use super::shares::{Share, Shares};
-use super::{add, measure, Measured, Options, Row};
+use super::shares::{RangeCounts, Shares};
+use super::{add, measure, MeasureOptions, Measured, Row};
 use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
 use crate::jobs::{Interrupt, Jobs, Worker};
@@ -85,7 +85,7 @@ impl<'t> Documents<'t> {
 }
 
 /// What was counted of documents side by side.
-struct Group {
+struct DocumentGroup {
     /// Where the bits of `boundaries` begin in the text.
     base: usize,
     totals: Row,
@@ -100,7 +100,7 @@ pub fn measure_documents(
     encoder: &Encoder,
     documents: &Documents,
     matchers: Option<&Matchers>,
-    options: &Options,
+    options: &MeasureOptions,
     interrupt: Interrupt,
 ) -> Result<Measured> {
     if documents.count() == 1 && documents.weights.is_none() {
@@ -164,23 +164,23 @@ fn group(
     documents: &Documents,
     (from, to): (usize, usize),
     matchers: Option<&Matchers>,
-    options: &Options,
+    options: &MeasureOptions,
     tables: &IdTables,
     interrupt: Interrupt,
-) -> Result<Group> {
+) -> Result<DocumentGroup> {
     if interrupt() {
         return Err(Error::Interrupted);
     }
     let (first, last) = (documents.range(from).0, documents.range(to - 1).1);
     let base = Boundaries::base(first);
-    let mut made = Group {
+    let mut made = DocumentGroup {
         base,
         totals: Row::default(),
         boundaries: (options.boundaries).then(|| Boundaries::of_text(last - base)),
         lines: options.lines.then(Vec::new),
     };
     // Boundaries are joined for the group, and not document by document.
-    let alone = Options {
+    let alone = MeasureOptions {
         boundaries: false,
         ..*options
     };
@@ -194,7 +194,7 @@ fn group(
                 token.end += start;
             }
             table.add(&tokens, weight);
-            let mut share = Share::of(documents.text, (start, end), &tokens, options);
+            let mut share = RangeCounts::of(documents.text, (start, end), &tokens, options);
             if let (Some(all), Some(own)) = (&mut made.boundaries, share.take_boundaries()) {
                 all.join(start - base, &own);
             }
@@ -211,7 +211,7 @@ fn group(
 }
 
 impl Measured {
-    fn take(&mut self, group: Group) {
+    fn take(&mut self, group: DocumentGroup) {
         add(&mut self.totals, &group.totals);
         if let (Some(all), Some(own)) = (&mut self.boundaries, &group.boundaries) {
             all.join(group.base, own);

@@ -15,14 +15,14 @@ pub use boundaries::{shared, shared_weighted, Boundaries};
 pub use documents::{measure_documents, Documents};
 pub use resample::{resample, Column};
 pub use round_trip::{exact_lines, line_counts};
-pub use words::Words;
+pub use words::WordRule;
 
 pub use crate::encode::CHUNK;
 use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
 use crate::jobs::Interrupt;
 use ids::IdTables;
-use shares::{Share, Shares};
+use shares::{RangeCounts, Shares};
 
 /// What is counted of a stretch of text.
 pub const COUNTS: usize = 8;
@@ -50,9 +50,9 @@ fn add(to: &mut Row, row: &Row) {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct MeasureOptions {
     pub unknown: Option<u32>,
-    pub words: Words,
+    pub words: WordRule,
     /// Are [`Measured::boundaries`] wanted? [`Measured::lines`]?
     pub boundaries: bool,
     pub lines: bool,
@@ -78,7 +78,7 @@ pub fn measure(
     encoder: &Encoder,
     text: &[u8],
     matchers: Option<&Matchers>,
-    options: &Options,
+    options: &MeasureOptions,
     interrupt: Interrupt,
 ) -> Result<Measured> {
     let tables = IdTables::default();
@@ -89,7 +89,7 @@ pub fn measure(
         matchers,
         |start, end, tokens| {
             tables.with(|table| table.add(tokens, 1));
-            Ok(Share::of(text, (start, end), tokens, options))
+            Ok(RangeCounts::of(text, (start, end), tokens, options))
         },
         |share| {
             shares.join(share);

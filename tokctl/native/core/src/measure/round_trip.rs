@@ -54,12 +54,12 @@ pub fn line_counts(documents: &Documents) -> Vec<usize> {
 }
 
 /// Whole lines: of whole documents, or of a part of one.
-struct Group {
+struct LineGroup {
     documents: (usize, usize),
     range: (usize, usize),
 }
 
-impl Group {
+impl LineGroup {
     fn lines<'t>(&self, documents: &'t Documents) -> impl Iterator<Item = &'t [u8]> {
         let (from, to) = self.range;
         (self.documents.0..self.documents.1).flat_map(move |number| {
@@ -69,7 +69,7 @@ impl Group {
     }
 }
 
-fn groups(documents: &Documents) -> Vec<Group> {
+fn groups(documents: &Documents) -> Vec<LineGroup> {
     let mut groups = Vec::new();
     for (first, last) in documents.groups(GROUP, GROUP) {
         let (mut start, end) = (documents.range(first).0, documents.range(last - 1).1);
@@ -78,13 +78,13 @@ fn groups(documents: &Documents) -> Vec<Group> {
             let size = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
             let range = (start, start + GROUP + size);
             start = range.1;
-            groups.push(Group {
+            groups.push(LineGroup {
                 documents: (first, last),
                 range,
             });
         }
         if end > start {
-            groups.push(Group {
+            groups.push(LineGroup {
                 documents: (first, last),
                 range: (start, end),
             });

@@ -3,15 +3,15 @@
 use memchr::memchr_iter;
 
 use super::boundaries::Boundaries;
-use super::words::{align, Word};
-use super::{add, Measured, Options, Row};
+use super::words::{align, MeasuredWord};
+use super::{add, MeasureOptions, Measured, Row};
 use super::{BYTES, CHARACTERS, SPACES, SPLIT, TOKENS, UNKNOWN, WHOLE, WORDS};
 use crate::encode::Token;
 use crate::model::NO_ID;
 use crate::unicode::{Classes, SPACE};
 
 /// What was counted of a range that is cut before white space.
-pub(super) struct Share {
+pub(super) struct RangeCounts {
     start: usize,
     end: usize,
     /// One more than there are line feeds: the first line may have begun before, the last one
@@ -21,15 +21,15 @@ pub(super) struct Share {
     /// Tokens of no length at the very start: they belong to a word that ends there.
     leading: u64,
     /// The word that ends with the share.
-    last: Option<Word>,
+    last: Option<MeasuredWord>,
 }
 
-impl Share {
+impl RangeCounts {
     pub fn of(
         text: &[u8],
         (start, end): (usize, usize),
         tokens: &[Token],
-        options: &Options,
+        options: &MeasureOptions,
     ) -> Self {
         let part = &text[start..end];
         let mut lines = Lines::of(part, start);
@@ -53,7 +53,7 @@ impl Share {
             },
         );
         let empty = |token: &&Token| (token.start, token.end) == (start, start);
-        Share {
+        RangeCounts {
             start,
             end,
             boundaries: (options.boundaries).then(|| Boundaries::of_share(part, start, tokens)),
@@ -64,7 +64,7 @@ impl Share {
     }
 }
 
-impl Share {
+impl RangeCounts {
     pub fn take_boundaries(&mut self) -> Option<Boundaries> {
         self.boundaries.take()
     }
@@ -123,11 +123,11 @@ pub(super) struct Shares {
     lines: Option<Vec<Row>>,
     /// The line that goes on.
     open: Row,
-    last: Option<Word>,
+    last: Option<MeasuredWord>,
 }
 
 impl Shares {
-    pub fn new(length: usize, options: &Options) -> Self {
+    pub fn new(length: usize, options: &MeasureOptions) -> Self {
         Shares {
             totals: Row::default(),
             boundaries: options.boundaries.then(|| Boundaries::of_text(length)),
@@ -137,7 +137,7 @@ impl Shares {
         }
     }
 
-    pub fn join(&mut self, share: Share) {
+    pub fn join(&mut self, share: RangeCounts) {
         if let (Some(all), Some(own)) = (&mut self.boundaries, &share.boundaries) {
             all.join(share.start, own);
         }
@@ -165,7 +165,7 @@ impl Shares {
     }
 
     /// A word of the open line turns out to have more tokens.
-    fn widen(&mut self, word: Word, tokens: u64) {
+    fn widen(&mut self, word: MeasuredWord, tokens: u64) {
         if tokens > 0 {
             self.open[WHOLE] -= u64::from(word.whole);
             let split = word.tokens < 2 && word.tokens + tokens > 1;

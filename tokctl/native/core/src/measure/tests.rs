@@ -12,8 +12,8 @@ fn tokens(spans: &[(usize, usize)]) -> Vec<Token> {
     spans.iter().map(token).collect()
 }
 
-fn options(words: Words, unknown: Option<u32>) -> Options {
-    Options {
+fn options(words: WordRule, unknown: Option<u32>) -> MeasureOptions {
+    MeasureOptions {
         unknown,
         words,
         boundaries: true,
@@ -24,7 +24,12 @@ fn options(words: Words, unknown: Option<u32>) -> Options {
 }
 
 /// Words, whole, split; the text cut at these places.
-fn counted(text: &str, spans: &[(usize, usize)], cuts: &[usize], rule: Words) -> (u64, u64, u64) {
+fn counted(
+    text: &str,
+    spans: &[(usize, usize)],
+    cuts: &[usize],
+    rule: WordRule,
+) -> (u64, u64, u64) {
     let options = options(rule, None);
     let tokens = tokens(spans);
     let mut shares = Shares::new(text.len(), &options);
@@ -34,7 +39,12 @@ fn counted(text: &str, spans: &[(usize, usize)], cuts: &[usize], rule: Words) ->
         let inside = |token: &&Token| token.end <= end && (token.start < end || end == text.len());
         let count = tokens[first..].iter().take_while(inside).count();
         let own = &tokens[first..first + count];
-        shares.join(Share::of(text.as_bytes(), (start, end), own, &options));
+        shares.join(RangeCounts::of(
+            text.as_bytes(),
+            (start, end),
+            own,
+            &options,
+        ));
         (start, first) = (end, first + count);
     }
     let totals = shares.finish(Vec::new()).totals;
@@ -42,7 +52,7 @@ fn counted(text: &str, spans: &[(usize, usize)], cuts: &[usize], rule: Words) ->
 }
 
 fn words(text: &str, spans: &[(usize, usize)]) -> (u64, u64, u64) {
-    counted(text, spans, &[], Words::Spaces)
+    counted(text, spans, &[], WordRule::Spaces)
 }
 
 #[test]
@@ -70,7 +80,7 @@ fn a_cut_between_a_word_and_its_end_marker_changes_nothing() {
         &[(0, 2), (2, 5)],
     ] {
         assert_eq!(
-            counted("ab cd", spans, &[2], Words::Spaces),
+            counted("ab cd", spans, &[2], WordRule::Spaces),
             words("ab cd", spans),
             "{spans:?}"
         );
@@ -81,7 +91,7 @@ fn a_cut_between_a_word_and_its_end_marker_changes_nothing() {
 fn words_of_unicode_hold_a_letter_or_a_number() {
     let found = |text: &str| {
         let mut found = Vec::new();
-        Words::Unicode.each(text.as_bytes(), |start, end| {
+        WordRule::Unicode.each(text.as_bytes(), |start, end| {
             found.push(text[start..end].to_string());
         });
         found
@@ -96,7 +106,7 @@ fn words_of_unicode_hold_a_letter_or_a_number() {
     );
     // A byte that is not UTF-8 stands between.
     let mut places = Vec::new();
-    Words::Unicode.each(b"ab\xFFcd \xE2\x82 e", |a, b| places.push((a, b)));
+    WordRule::Unicode.each(b"ab\xFFcd \xE2\x82 e", |a, b| places.push((a, b)));
     assert_eq!(places, [(0, 2), (3, 5), (9, 10)]);
 }
 
@@ -104,7 +114,7 @@ fn words_of_unicode_hold_a_letter_or_a_number() {
 fn the_unknown_token_keeps_no_word() {
     let mut whole = Vec::new();
     let spans = tokens(&[(0, 2), (3, 5)]);
-    align(b"ab cd", 0, &spans, (Words::Spaces, Some(1)), |word| {
+    align(b"ab cd", 0, &spans, (WordRule::Spaces, Some(1)), |word| {
         whole.push(word.whole);
     });
     assert_eq!(whole, [false, false]);
@@ -115,11 +125,11 @@ fn lines_add_up_and_a_token_is_where_it_starts() {
     let text = b"ab c\n\n d\n";
     // ab | c\n\n | d | an end marker behind everything.
     let spans = tokens(&[(0, 2), (2, 6), (6, 8), (9, 9)]);
-    let options = options(Words::Spaces, Some(1));
+    let options = options(WordRule::Spaces, Some(1));
     let mut shares = Shares::new(text.len(), &options);
-    shares.join(Share::of(text, (0, 2), &spans[..1], &options));
-    shares.join(Share::of(text, (2, 6), &spans[1..2], &options));
-    shares.join(Share::of(text, (6, 9), &spans[2..], &options));
+    shares.join(RangeCounts::of(text, (0, 2), &spans[..1], &options));
+    shares.join(RangeCounts::of(text, (2, 6), &spans[1..2], &options));
+    shares.join(RangeCounts::of(text, (6, 9), &spans[2..], &options));
     let found = shares.finish(Vec::new());
     // Bytes, characters, spaces, words, whole, split, tokens, unknown.
     let expected = [

@@ -9,7 +9,7 @@ use crate::pretokenize::Scanner;
 use crate::unicode::stretches;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
+pub enum WordRule {
     /// Maximal runs of characters that are no white space.
     Spaces,
     /// What lies between two word boundaries of UAX #29 and holds an alphanumeric character:
@@ -17,11 +17,11 @@ pub enum Words {
     Unicode,
 }
 
-impl Words {
+impl WordRule {
     pub fn named(name: &str) -> Result<Self> {
         match name {
-            "spaces" => Ok(Words::Spaces),
-            "unicode" => Ok(Words::Unicode),
+            "spaces" => Ok(WordRule::Spaces),
+            "unicode" => Ok(WordRule::Unicode),
             _ => Err(Error::Invalid(format!("no rule of words is called {name}"))),
         }
     }
@@ -29,12 +29,12 @@ impl Words {
     /// Calls `emit(start, end)` with every word, in order.
     pub(super) fn each(self, text: &[u8], mut emit: impl FnMut(usize, usize)) {
         match self {
-            Words::Spaces => {
+            WordRule::Spaces => {
                 let split = Scanner::Whitespace.split(text, emit);
                 debug_assert!(split.is_ok(), "this scanner asks nobody");
             }
             // A byte that is not UTF-8 ends a word: it is no character that a rule joins.
-            Words::Unicode => {
+            WordRule::Unicode => {
                 let mut base = 0;
                 for (valid, invalid) in stretches(text) {
                     for (at, word) in valid.unicode_word_indices() {
@@ -49,7 +49,7 @@ impl Words {
 
 /// A word beside its tokens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word {
+pub(super) struct MeasuredWord {
     pub start: usize,
     pub end: usize,
     /// How many tokens belong to it.
@@ -66,8 +66,8 @@ pub(super) fn align(
     text: &[u8],
     base: usize,
     tokens: &[Token],
-    (words, unknown): (Words, Option<u32>),
-    mut emit: impl FnMut(Word),
+    (words, unknown): (WordRule, Option<u32>),
+    mut emit: impl FnMut(MeasuredWord),
 ) {
     let mut next = 0;
     words.each(text, |start, end| {
@@ -85,7 +85,7 @@ pub(super) fn align(
             }
             _ => false,
         };
-        emit(Word {
+        emit(MeasuredWord {
             start,
             end,
             tokens: touching as u64,

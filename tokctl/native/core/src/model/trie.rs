@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// One bit for each of the 256 nodes of a block.
 type Bits = [u64; 4];
 
-struct Block {
+struct NodeBlock {
     /// Number of its first node.
     start: u32,
     free: Bits,
@@ -24,15 +24,15 @@ struct Block {
 /// The blocks that still take children. Searching more of them packs the nodes closer
 /// and takes longer.
 #[derive(Default)]
-pub(super) struct Blocks {
-    open: Vec<Block>,
+pub(super) struct NodeBlocks {
+    open: Vec<NodeBlock>,
 }
 
 const MOST_OPEN: usize = 16;
 
-impl Blocks {
+impl NodeBlocks {
     /// An unused base under which all `labels` are free; takes them.
-    pub(super) fn place(&mut self, labels: &[u8], nodes: &mut Vec<Node>) -> Result<u32> {
+    pub(super) fn place(&mut self, labels: &[u8], nodes: &mut Vec<TrieNode>) -> Result<u32> {
         let found = self
             .open
             .iter()
@@ -54,16 +54,16 @@ impl Blocks {
         Ok(start | u32::from(base))
     }
 
-    fn add(&mut self, nodes: &mut Vec<Node>) -> Result<usize> {
+    fn add(&mut self, nodes: &mut Vec<TrieNode>) -> Result<usize> {
         let start = u32::try_from(nodes.len())
             .ok()
             .filter(|&start| start <= u32::MAX - 256)
             .ok_or_else(|| Error::TooLarge("the vocabulary is too large for a trie".into()))?;
-        nodes.resize(nodes.len() + 256, Node::UNUSED);
+        nodes.resize(nodes.len() + 256, TrieNode::UNUSED);
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
-        self.open.push(Block {
+        self.open.push(NodeBlock {
             start,
             free: [u64::MAX; 4],
             bases: [u64::MAX; 4],
@@ -72,7 +72,7 @@ impl Blocks {
     }
 }
 
-impl Block {
+impl NodeBlock {
     fn base_for(&self, labels: &[u8]) -> Option<u8> {
         let mut fitting = self.bases;
         for &label in labels {
@@ -124,18 +124,18 @@ const LABEL_BITS: u32 = 9;
 const NO_ENTRY: u32 = (1 << (32 - LABEL_BITS)) - 1;
 
 /// The first block holds the root and nothing else; childless nodes have their base here.
-const NOWHERE: u32 = 0;
+const NO_CHILDREN: u32 = 0;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct TrieNode {
     base: u32,
     /// Label in the low bits, number of the entry that ends here above.
     tag: u32,
 }
 
-impl Node {
-    pub(super) const UNUSED: Node = Node {
-        base: NOWHERE,
+impl TrieNode {
+    pub(super) const UNUSED: TrieNode = TrieNode {
+        base: NO_CHILDREN,
         tag: NO_ENTRY << LABEL_BITS | EMPTY,
     };
 }
@@ -143,7 +143,7 @@ impl Node {
 /// See the module. Entries are numbered in the order of the input.
 #[derive(Debug, Clone)]
 pub struct Trie {
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
     root: u32,
     values: Vec<u32>,
     longest: usize,
@@ -151,7 +151,7 @@ pub struct Trie {
 
 /// The entries that start with one string: `first..last` of the sorted ones share
 /// `depth` bytes, and their node is `slot`.
-struct Branch {
+struct SharedPrefix {
     first: usize,
     last: usize,
     depth: usize,
@@ -176,8 +176,8 @@ impl Trie {
         keys.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
         keys.dedup_by_key(|&mut (key, _)| key);
         let mut trie = Trie {
-            nodes: vec![Node::UNUSED; 256],
-            root: NOWHERE,
+            nodes: vec![TrieNode::UNUSED; 256],
+            root: NO_CHILDREN,
             values,
             longest: keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0),
         };
@@ -187,9 +187,9 @@ impl Trie {
     }
 
     fn fill(&mut self, keys: &[(&[u8], u32)]) -> Result<()> {
-        let mut blocks = Blocks::default();
+        let mut blocks = NodeBlocks::default();
         let mut labels: Vec<u8> = Vec::new();
-        let mut branches = vec![Branch {
+        let mut branches = vec![SharedPrefix {
             first: 0,
             last: keys.len(),
             depth: 0,
@@ -209,7 +209,7 @@ impl Trie {
                 let here = &keys[first..branch.last];
                 let count = here.partition_point(|(key, _)| key[depth] == label);
                 labels.push(label);
-                branches.push(Branch {
+                branches.push(SharedPrefix {
                     first,
                     last: first + count,
                     depth: depth + 1,

@@ -39,7 +39,7 @@ fn check_length(text: &[u8]) -> Result<()> {
 }
 
 /// Takes the new text in order, while it goes through the old one from start to end.
-pub(super) trait Sink {
+pub(super) trait TextSink {
     /// The next stretch of well-formed text begins here in the old text.
     fn stretch(&mut self, at: usize);
     /// The next bytes of the old text, unchanged.
@@ -59,16 +59,16 @@ pub(super) trait Sink {
 }
 
 /// Keeps the text alone; nothing is copied before the first change.
-pub(super) struct Bytes<'t> {
+pub(super) struct TextOnly<'t> {
     old: &'t [u8],
     /// Bytes at the start that are the same, as long as nothing has changed.
     same: usize,
     new: Option<Vec<u8>>,
 }
 
-impl<'t> Bytes<'t> {
+impl<'t> TextOnly<'t> {
     pub fn new(old: &'t [u8]) -> Self {
-        Bytes {
+        TextOnly {
             old,
             same: 0,
             new: None,
@@ -93,7 +93,7 @@ impl<'t> Bytes<'t> {
     }
 }
 
-impl Sink for Bytes<'_> {
+impl TextSink for TextOnly<'_> {
     fn stretch(&mut self, _: usize) {}
 
     #[inline]
@@ -137,7 +137,7 @@ impl Sink for Bytes<'_> {
 }
 
 /// Keeps the text and the places.
-pub(super) struct Places<'t> {
+pub(super) struct TextAndPlaces<'t> {
     old: &'t [u8],
     /// The places of the old text's bytes; filled in at the first change where the old
     /// text is the original.
@@ -147,13 +147,13 @@ pub(super) struct Places<'t> {
     new: Option<Aligned>,
 }
 
-impl<'t> Places<'t> {
+impl<'t> TextAndPlaces<'t> {
     /// `places` are those of the old text, or None where it is the original.
     pub fn new(old: &'t [u8], places: Option<&'t [(u32, u32)]>) -> Result<Self> {
         if places.is_none() {
             check_length(old)?;
         }
-        Ok(Places {
+        Ok(TextAndPlaces {
             old,
             places: Cow::Borrowed(places.unwrap_or_default()),
             at: 0,
@@ -207,7 +207,7 @@ fn character_length(text: &[u8], at: usize) -> usize {
     unicode::decode(text, at).map_or(1, |(_, length)| length)
 }
 
-impl Sink for Places<'_> {
+impl TextSink for TextAndPlaces<'_> {
     fn stretch(&mut self, at: usize) {
         self.at = at;
     }

@@ -1,7 +1,7 @@
 //! The steps of BERT's normalizer, as Hugging Face's `BertNormalizer` takes them: clean,
 //! space out ideographs, strip accents, lower-case, each over the result of the last.
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use super::chars::CharRule;
 use crate::unicode::{Categories, Category};
 
@@ -36,7 +36,7 @@ impl CharRule for Clean {
         }
     }
 
-    fn write(&self, character: char, sink: &mut impl Sink) {
+    fn write(&self, character: char, sink: &mut impl TextSink) {
         match self.is_removed(character) {
             true => sink.skip(character.len_utf8()),
             false => sink.put(' ', 0),
@@ -61,7 +61,7 @@ impl CharRule for SpaceIdeographs {
         )
     }
 
-    fn write(&self, character: char, sink: &mut impl Sink) {
+    fn write(&self, character: char, sink: &mut impl TextSink) {
         sink.put(' ', 0);
         sink.put(character, 1);
         sink.put(' ', 1);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use super::aligned::Bytes;
+use super::aligned::TextOnly;
 use super::{Edges, Normalizer};
 use crate::error::Result;
 use crate::lock_free::Once;
@@ -29,14 +29,14 @@ const KNOWN: u32 = 1 << 31;
 
 /// Which of its steps are taken.
 #[derive(Clone, Copy)]
-pub(super) struct Steps {
+pub(super) struct BertSteps {
     pub clean_text: bool,
     pub cjk_spacing: bool,
     pub strip_accents: bool,
     pub lowercase: bool,
 }
 
-impl Steps {
+impl BertSteps {
     /// The table of all normalizers with these steps. Whoever fills a place writes the same.
     fn table(self) -> &'static [AtomicU32] {
         static TABLES: [Once<Vec<AtomicU32>>; 16] = [const { Once::new() }; 16];
@@ -61,7 +61,7 @@ impl Steps {
         };
         let mut current = Cow::Borrowed(text);
         for pass in normalizer.passes() {
-            let mut sink = Bytes::new(&current);
+            let mut sink = TextOnly::new(&current);
             pass.run(&current, Edges::WHOLE, &mut sink)?;
             if let Cow::Owned(changed) = sink.finish() {
                 current = Cow::Owned(changed);
@@ -121,7 +121,7 @@ const TOGETHER: usize = 32;
 
 /// Writes what becomes of the bytes up to the first that stops, and tells how many these are.
 #[inline]
-fn plain(steps: Steps, text: &[u8], out: &mut Vec<u8>) -> usize {
+fn plain(steps: BertSteps, text: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<TOGETHER>() {
         out.extend_from_slice(&chunk.map(|byte| steps.becomes(byte)));
@@ -152,7 +152,7 @@ fn first_set(flags: &[u8; TOGETHER]) -> Option<usize> {
 }
 
 /// The normalized text; borrowed where nothing changes.
-pub(super) fn run(steps: Steps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
+pub(super) fn run(steps: BertSteps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 16 + TOGETHER);
     let table = steps.table();
     let mut at = 0;
@@ -182,7 +182,7 @@ pub(super) fn run(steps: Steps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
 /// said.
 #[inline]
 fn character(
-    steps: Steps,
+    steps: BertSteps,
     table: &[AtomicU32],
     text: &[u8],
     at: usize,
@@ -228,8 +228,8 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    fn every() -> impl Iterator<Item = Steps> {
-        (0..16).map(|bits| Steps {
+    fn every() -> impl Iterator<Item = BertSteps> {
+        (0..16).map(|bits| BertSteps {
             clean_text: bits & 1 != 0,
             cjk_spacing: bits & 2 != 0,
             strip_accents: bits & 4 != 0,
@@ -237,7 +237,7 @@ mod tests {
         })
     }
 
-    fn check(steps: Steps, text: &[u8]) {
+    fn check(steps: BertSteps, text: &[u8]) {
         let mut expected = Vec::new();
         steps.apply(text, &mut expected).unwrap();
         let found = run(steps, text).unwrap();
@@ -257,7 +257,7 @@ mod tests {
             }
             check(steps, text.as_bytes());
         }
-        let all = Steps {
+        let all = BertSteps {
             clean_text: true,
             cjk_spacing: true,
             strip_accents: true,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::aligned::{Aligned, Bytes, Places};
+use super::aligned::{Aligned, TextAndPlaces, TextOnly};
 use super::tidy::Tidy;
 use super::{bert_at_once, Edges, Normalizer, Pass};
 use crate::error::Result;
@@ -100,7 +100,7 @@ impl Chain {
                 lowercase,
             } = normalizer
             {
-                let steps = bert_at_once::Steps {
+                let steps = bert_at_once::BertSteps {
                     clean_text,
                     cjk_spacing,
                     strip_accents,
@@ -113,7 +113,7 @@ impl Chain {
             }
             for pass in normalizer.passes() {
                 let pass = self.settled(pass, text, &current);
-                let mut sink = Bytes::new(&current);
+                let mut sink = TextOnly::new(&current);
                 pass.run(&current, edges, &mut sink)?;
                 if let Cow::Owned(changed) = sink.finish() {
                     current = Cow::Owned(changed);
@@ -129,8 +129,8 @@ impl Chain {
         let mut current: Option<Aligned> = None;
         for pass in self.passes() {
             let mut sink = match &current {
-                None => Places::new(text, None)?,
-                Some(before) => Places::new(&before.text, Some(&before.places))?,
+                None => TextAndPlaces::new(text, None)?,
+                Some(before) => TextAndPlaces::new(&before.text, Some(&before.places))?,
             };
             let old = current.as_ref().map_or(text, |before| &before.text);
             let pass = self.settled(pass, text, old);
@@ -158,7 +158,7 @@ impl Chain {
 
 /// What is known of the text on both sides of a cut.
 #[derive(Clone, Copy)]
-struct Cut {
+struct CutContext {
     left: Left,
     /// The right part begins with a U+0020 or a line feed, or it is empty.
     right: bool,
@@ -175,7 +175,7 @@ enum Left {
 }
 
 pub(super) fn before_space(normalizers: &[Normalizer]) -> bool {
-    let mut cut = Cut {
+    let mut cut = CutContext {
         left: Left::Word,
         right: true,
     };
@@ -187,7 +187,7 @@ pub(super) fn before_space(normalizers: &[Normalizer]) -> bool {
 }
 
 /// Does normalizing the parts give what normalizing the whole does?
-fn allows(normalizer: &Normalizer, cut: Cut) -> bool {
+fn allows(normalizer: &Normalizer, cut: CutContext) -> bool {
     match normalizer {
         // One character at a time.
         Normalizer::DeleteNewlines
@@ -223,7 +223,7 @@ fn reaches_over_a_space(literal: &str) -> bool {
 }
 
 /// What is known of the cut when the normalizer has done its work.
-fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
+fn after(normalizer: &Normalizer, cut: CutContext) -> CutContext {
     // A letter, number or punctuation becomes something that does not end in white
     // space, and not nothing. (Tested for every code point.)
     let from_a_word = match cut.left {
@@ -232,7 +232,7 @@ fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
     };
     let solid = cut.left.min(Left::Solid);
     match normalizer {
-        Normalizer::DeleteNewlines => Cut {
+        Normalizer::DeleteNewlines => CutContext {
             left: cut.left,
             right: false,
         },
@@ -240,23 +240,23 @@ fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
         | Normalizer::Nfd
         | Normalizer::Nfkc
         | Normalizer::Nfkd
-        | Normalizer::Lowercase => Cut { left: solid, ..cut },
-        Normalizer::StripAccents | Normalizer::Nmt => Cut {
+        | Normalizer::Lowercase => CutContext { left: solid, ..cut },
+        Normalizer::StripAccents | Normalizer::Nmt => CutContext {
             left: from_a_word,
             ..cut
         },
-        &Normalizer::Bert { cjk_spacing, .. } => Cut {
+        &Normalizer::Bert { cjk_spacing, .. } => CutContext {
             left: match cjk_spacing {
                 true => Left::Unknown,
                 false => from_a_word,
             },
             ..cut
         },
-        Normalizer::CharsMap(map) if map.is_builtin() => Cut {
+        Normalizer::CharsMap(map) if map.is_builtin() => CutContext {
             left: from_a_word,
             ..cut
         },
-        Normalizer::CharsMap(_) => Cut {
+        Normalizer::CharsMap(_) => CutContext {
             left: Left::Unknown,
             right: false,
         },
@@ -264,10 +264,10 @@ fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
         | Normalizer::Strip { .. }
         | Normalizer::StripSpaces { .. }
         | Normalizer::Prepend(_)
-        | Normalizer::DummySpace { .. } => Cut { left: solid, ..cut },
+        | Normalizer::DummySpace { .. } => CutContext { left: solid, ..cut },
         Normalizer::Replace { pattern, content } => match pattern {
             Search::Literal(literal) => after_literal(literal, content, cut),
-            Search::Pattern(_) => Cut {
+            Search::Pattern(_) => CutContext {
                 left: Left::Unknown,
                 right: false,
             },
@@ -275,9 +275,9 @@ fn after(normalizer: &Normalizer, cut: Cut) -> Cut {
     }
 }
 
-fn after_literal(literal: &str, content: &str, cut: Cut) -> Cut {
+fn after_literal(literal: &str, content: &str, cut: CutContext) -> CutContext {
     let is_solid = |text: &str| text.chars().next_back().is_some_and(|c| !c.is_whitespace());
-    Cut {
+    CutContext {
         left: match is_solid(content) {
             true => cut.left.min(Left::Solid),
             false => Left::Unknown,

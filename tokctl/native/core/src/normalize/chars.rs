@@ -1,6 +1,6 @@
 //! Normalizers that look at one character at a time.
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use crate::unicode::{stretches, Categories, Category};
 
 /// What becomes of a character, whatever stands beside it.
@@ -21,11 +21,11 @@ pub(super) trait CharRule {
         None
     }
     /// Writes what a touched character becomes.
-    fn write(&self, character: char, sink: &mut impl Sink);
+    fn write(&self, character: char, sink: &mut impl TextSink);
 }
 
 /// Bytes that are not UTF-8 stay as they are.
-pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl Sink) {
+pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl TextSink) {
     for (stretch, invalid) in stretches(text) {
         let bytes = stretch.as_bytes();
         let (mut kept, mut at) = (0, 0);
@@ -111,7 +111,7 @@ impl CharRule for Lowercase {
     }
 
     #[inline]
-    fn write(&self, character: char, sink: &mut impl Sink) {
+    fn write(&self, character: char, sink: &mut impl TextSink) {
         for (number, lower) in character.to_lowercase().enumerate() {
             sink.put(lower, isize::from(number > 0));
         }
@@ -145,7 +145,7 @@ impl CharRule for Marks {
             }
     }
 
-    fn write(&self, character: char, sink: &mut impl Sink) {
+    fn write(&self, character: char, sink: &mut impl TextSink) {
         sink.skip(character.len_utf8());
     }
 }
@@ -177,7 +177,7 @@ impl CharRule for Nmt {
         is_removed(character) || is_spaced(character)
     }
 
-    fn write(&self, character: char, sink: &mut impl Sink) {
+    fn write(&self, character: char, sink: &mut impl TextSink) {
         match is_removed(character) {
             true => sink.skip(character.len_utf8()),
             false => sink.put(' ', 0),

@@ -15,33 +15,33 @@ use unicode_normalization::{
     is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick, IsNormalized,
 };
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use super::chars::ascii_length;
 use crate::unicode::stretches;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum NormalForm {
     Nfc,
     Nfd,
     Nfkc,
     Nfkd,
 }
 
-impl Form {
+impl NormalForm {
     fn composes(self) -> bool {
-        matches!(self, Form::Nfc | Form::Nfkc)
+        matches!(self, NormalForm::Nfc | NormalForm::Nfkc)
     }
 
     fn is_compatible(self) -> bool {
-        matches!(self, Form::Nfkc | Form::Nfkd)
+        matches!(self, NormalForm::Nfkc | NormalForm::Nfkd)
     }
 
     fn is_normal(self, text: impl Iterator<Item = char>) -> bool {
         let answer = match self {
-            Form::Nfc => is_nfc_quick(text),
-            Form::Nfd => is_nfd_quick(text),
-            Form::Nfkc => is_nfkc_quick(text),
-            Form::Nfkd => is_nfkd_quick(text),
+            NormalForm::Nfc => is_nfc_quick(text),
+            NormalForm::Nfd => is_nfd_quick(text),
+            NormalForm::Nfkc => is_nfkc_quick(text),
+            NormalForm::Nfkd => is_nfkd_quick(text),
         };
         answer == IsNormalized::Yes
     }
@@ -59,22 +59,27 @@ const IN_TABLE: usize = 0x3400;
 /// Per code point a bit for each form: does it start anew?
 static STARTS: Lazy<Vec<u8>> = Lazy::new(|| {
     let bits = |character: char| {
-        let forms = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
+        let forms = [
+            NormalForm::Nfc,
+            NormalForm::Nfd,
+            NormalForm::Nfkc,
+            NormalForm::Nfkd,
+        ];
         let bits = forms.map(|form| u8::from(form.starts_anew(character)) << form as u8);
         bits.into_iter().sum()
     };
     ('\0'..).take(IN_TABLE).map(bits).collect()
 });
 
-/// [`Form::starts_anew`], faster.
+/// [`NormalForm::starts_anew`], faster.
 #[derive(Clone, Copy)]
 struct Starts {
-    form: Form,
+    form: NormalForm,
     table: &'static [u8],
 }
 
 impl Starts {
-    fn of(form: Form) -> Self {
+    fn of(form: NormalForm) -> Self {
         Starts {
             form,
             table: &STARTS,
@@ -96,15 +101,15 @@ impl Starts {
 
 /// Room that is used again from one group of characters to the next.
 #[derive(Default)]
-struct Scratch {
+struct FormScratch {
     /// (combining class, character, change)
     decomposed: Vec<(u8, char, isize)>,
     /// Marks that wait for the character before them.
     marks: Vec<(char, isize)>,
 }
 
-pub(super) fn run(form: Form, text: &[u8], sink: &mut impl Sink) {
-    let mut scratch = Scratch::default();
+pub(super) fn run(form: NormalForm, text: &[u8], sink: &mut impl TextSink) {
+    let mut scratch = FormScratch::default();
     for (valid, invalid) in stretches(text) {
         run_stretch(form, valid, &mut scratch, sink);
         sink.keep(invalid);
@@ -112,7 +117,7 @@ pub(super) fn run(form: Form, text: &[u8], sink: &mut impl Sink) {
 }
 
 /// Takes the text group by group: a character that starts anew and all up to the next.
-fn run_stretch(form: Form, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) {
+fn run_stretch(form: NormalForm, text: &str, scratch: &mut FormScratch, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
     let starts = Starts::of(form);
     let (mut kept, mut group) = (0, 0);
@@ -155,8 +160,8 @@ fn run_stretch(form: Form, text: &str, scratch: &mut Scratch, sink: &mut impl Si
     sink.keep(&bytes[kept..]);
 }
 
-fn normalize(form: Form, group: &str, scratch: &mut Scratch, sink: &mut impl Sink) {
-    let Scratch { decomposed, marks } = scratch;
+fn normalize(form: NormalForm, group: &str, scratch: &mut FormScratch, sink: &mut impl TextSink) {
+    let FormScratch { decomposed, marks } = scratch;
     decomposed.clear();
     for character in group.chars() {
         let mut first = true;
@@ -184,7 +189,7 @@ fn normalize(form: Form, group: &str, scratch: &mut Scratch, sink: &mut impl Sin
 fn put_together(
     decomposed: &[(u8, char, isize)],
     marks: &mut Vec<(char, isize)>,
-    sink: &mut impl Sink,
+    sink: &mut impl TextSink,
 ) {
     marks.clear();
     let mut starter: Option<(char, isize)> = None;
@@ -219,24 +224,29 @@ fn put_together(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::normalize::aligned::Bytes;
+    use crate::normalize::aligned::TextOnly;
     use crate::random::random_below;
     use unicode_normalization::UnicodeNormalization;
 
-    const FORMS: [Form; 4] = [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd];
+    const FORMS: [NormalForm; 4] = [
+        NormalForm::Nfc,
+        NormalForm::Nfd,
+        NormalForm::Nfkc,
+        NormalForm::Nfkd,
+    ];
 
-    fn ours(form: Form, text: &str) -> String {
-        let mut sink = Bytes::new(text.as_bytes());
+    fn ours(form: NormalForm, text: &str) -> String {
+        let mut sink = TextOnly::new(text.as_bytes());
         run(form, text.as_bytes(), &mut sink);
         String::from_utf8(sink.finish().into_owned()).expect("text stays text")
     }
 
-    fn theirs(form: Form, text: &str) -> String {
+    fn theirs(form: NormalForm, text: &str) -> String {
         match form {
-            Form::Nfc => text.nfc().collect(),
-            Form::Nfd => text.nfd().collect(),
-            Form::Nfkc => text.nfkc().collect(),
-            Form::Nfkd => text.nfkd().collect(),
+            NormalForm::Nfc => text.nfc().collect(),
+            NormalForm::Nfd => text.nfd().collect(),
+            NormalForm::Nfkc => text.nfkc().collect(),
+            NormalForm::Nfkd => text.nfkd().collect(),
         }
     }
 

@@ -23,11 +23,11 @@ pub use tidy::{rewrite as rewrite_spaced, SpacedWords, Tidy};
 use crate::error::Result;
 use crate::pattern::Search;
 use crate::unicode::Categories;
-use aligned::Sink;
+use aligned::TextSink;
 use chars::Lowercase;
 use chars::Marks;
 use chars::Nmt;
-use forms::Form;
+use forms::NormalForm;
 use spaces::Blank;
 
 /// Does the stretch stand at the start, at the end of its text? A long text is normalized
@@ -103,7 +103,7 @@ pub enum Normalizer {
 enum Pass<'n> {
     Clean,
     SpaceIdeographs,
-    Form(Form),
+    Form(NormalForm),
     StripNonspacing,
     Lowercase,
     StripAccents,
@@ -133,17 +133,17 @@ impl Normalizer {
                 let passes = [
                     clean_text.then_some(Pass::Clean),
                     cjk_spacing.then_some(Pass::SpaceIdeographs),
-                    strip_accents.then_some(Pass::Form(Form::Nfd)),
+                    strip_accents.then_some(Pass::Form(NormalForm::Nfd)),
                     strip_accents.then_some(Pass::StripNonspacing),
                     lowercase.then_some(Pass::Lowercase),
                 ];
                 return passes.into_iter().flatten();
             }
             Normalizer::DeleteNewlines => Pass::DeleteNewlines,
-            Normalizer::Nfc => Pass::Form(Form::Nfc),
-            Normalizer::Nfd => Pass::Form(Form::Nfd),
-            Normalizer::Nfkc => Pass::Form(Form::Nfkc),
-            Normalizer::Nfkd => Pass::Form(Form::Nfkd),
+            Normalizer::Nfc => Pass::Form(NormalForm::Nfc),
+            Normalizer::Nfd => Pass::Form(NormalForm::Nfd),
+            Normalizer::Nfkc => Pass::Form(NormalForm::Nfkc),
+            Normalizer::Nfkd => Pass::Form(NormalForm::Nfkd),
             Normalizer::Lowercase => Pass::Lowercase,
             Normalizer::StripAccents => Pass::StripAccents,
             Normalizer::CharsMap(map) => Pass::CharsMap(map),
@@ -163,7 +163,7 @@ impl Normalizer {
 }
 
 impl Pass<'_> {
-    fn run(self, text: &[u8], edges: Edges, sink: &mut impl Sink) -> Result<()> {
+    fn run(self, text: &[u8], edges: Edges, sink: &mut impl TextSink) -> Result<()> {
         match self {
             Pass::Clean => chars::run(&bert::Clean(Categories::get()), text, sink),
             Pass::SpaceIdeographs => chars::run(&bert::SpaceIdeographs, text, sink),

@@ -1,13 +1,18 @@
 //! Replacing what a literal or a pattern finds.
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use crate::error::Result;
 use crate::pattern::Search;
 
 /// Puts `content` in place of every match, leftmost first and without overlap. It has the
 /// place of the match's last byte. An empty match right behind another is passed over,
 /// and nothing is looked for in an empty text: as Hugging Face's `Replace`.
-pub(super) fn run(search: &Search, content: &str, text: &[u8], sink: &mut impl Sink) -> Result<()> {
+pub(super) fn run(
+    search: &Search,
+    content: &str,
+    text: &[u8],
+    sink: &mut impl TextSink,
+) -> Result<()> {
     let mut kept = 0;
     let mut replace = |start: usize, end: usize, sink: &mut _| {
         swap(text, (kept, start, end), content, sink);
@@ -49,7 +54,7 @@ fn swap(
     text: &[u8],
     (kept, start, end): (usize, usize, usize),
     content: &str,
-    sink: &mut impl Sink,
+    sink: &mut impl TextSink,
 ) {
     sink.keep(&text[kept..start]);
     sink.skip(end - start);
@@ -63,7 +68,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::normalize::aligned::Bytes;
+    use crate::normalize::aligned::TextOnly;
     use crate::pattern::Pattern;
 
     #[derive(Debug)]
@@ -77,7 +82,7 @@ mod tests {
 
     fn replaced(matches: &[(usize, usize)], text: &str) -> Vec<u8> {
         let search = Search::Pattern(Arc::new(Fixed(matches.to_vec())));
-        let mut sink = Bytes::new(text.as_bytes());
+        let mut sink = TextOnly::new(text.as_bytes());
         run(&search, "x", text.as_bytes(), &mut sink).expect("this pattern does not fail");
         sink.finish().into_owned()
     }

@@ -1,10 +1,10 @@
 //! Newlines, runs of spaces, and the ends of a text.
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use super::Edges;
 
 /// Deletes every line feed and carriage return and puts nothing in their place.
-pub(super) fn delete_newlines(text: &[u8], sink: &mut impl Sink) {
+pub(super) fn delete_newlines(text: &[u8], sink: &mut impl TextSink) {
     let mut kept = 0;
     for at in memchr::memchr2_iter(b'\n', b'\r', text) {
         sink.keep(&text[kept..at]);
@@ -16,7 +16,7 @@ pub(super) fn delete_newlines(text: &[u8], sink: &mut impl Sink) {
 
 /// Makes one U+0020 of every run of them. Its place is that of the run's last, as when
 /// Hugging Face replaces the pattern ` {2,}` by a space.
-pub(super) fn collapse(text: &[u8], sink: &mut impl Sink) {
+pub(super) fn collapse(text: &[u8], sink: &mut impl TextSink) {
     let mut kept = 0;
     while let Some(found) = memchr::memmem::find(&text[kept..], b"  ") {
         let start = kept + found;
@@ -45,7 +45,7 @@ pub(super) fn strip(
     (left, right): (bool, bool),
     blank: Blank,
     edges: Edges,
-    sink: &mut impl Sink,
+    sink: &mut impl TextSink,
 ) {
     let is_blank = |c: char| match blank {
         Blank::White => c.is_whitespace(),

@@ -15,11 +15,11 @@ const MARK: &[u8; 3] = b"\xE2\x96\x81";
 pub struct Tidy {
     /// The first of them.
     pub(super) from: usize,
-    steps: Steps,
+    steps: TidySteps,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Steps {
+enum TidySteps {
     /// Removes spaces at the start, makes one of each run, puts one before what is left, takes
     /// each `▁` for a space, removes spaces at the end, and makes `▁` of those that are left.
     Joined { lead: bool },
@@ -46,7 +46,7 @@ impl Tidy {
                     Normalizer::CollapseSpaces
                 ]
             );
-            let steps = Steps::Joined { lead };
+            let steps = TidySteps::Joined { lead };
             tidy.then_some(Tidy { from, steps })
         };
         if let [rest @ .., replace, Normalizer::StripSpaces {
@@ -65,7 +65,7 @@ impl Tidy {
         let lead = rest.last().is_some_and(is_lead);
         Some(Tidy {
             from: rest.len() - usize::from(lead),
-            steps: Steps::Marked { lead },
+            steps: TidySteps::Marked { lead },
         })
     }
 
@@ -96,14 +96,14 @@ pub fn rewrite(word: &[u8], out: &mut Vec<u8>) {
 /// Where a word begins and ends in a text that [`Tidy`] would rewrite, without a copy of it: each
 /// word is told with a U+0020 for every `▁` in front. No word has one of these elsewhere.
 pub struct SpacedWords {
-    steps: Steps,
+    steps: TidySteps,
     /// Is there a word already?
     started: bool,
     scratch: Vec<u8>,
 }
 
 impl SpacedWords {
-    fn new(steps: Steps) -> Self {
+    fn new(steps: TidySteps) -> Self {
         SpacedWords {
             steps,
             started: false,
@@ -121,8 +121,8 @@ impl SpacedWords {
         mut emit: impl FnMut(&[u8], usize, usize) -> Result<(), E>,
     ) -> Result<usize, E> {
         let (joins, lead) = match self.steps {
-            Steps::Joined { lead } => (true, lead),
-            Steps::Marked { lead } => (false, lead),
+            TidySteps::Joined { lead } => (true, lead),
+            TidySteps::Marked { lead } => (false, lead),
         };
         let mut at = match joins && !self.started {
             true => spaces_at(text, 0),

@@ -33,7 +33,7 @@ impl Behaviour {
 /// Takes the matches of a text and the stretches between them, in order, and emits the
 /// pre-tokens. Empty pieces count for what their neighbours are merged with, as they do
 /// in Hugging Face's `NormalizedString::split`, and are never emitted.
-pub struct Pieces<E> {
+pub struct PieceMerger<E> {
     behaviour: Behaviour,
     /// A piece that the next one may still join.
     held: Option<(usize, usize)>,
@@ -41,9 +41,9 @@ pub struct Pieces<E> {
     emit: E,
 }
 
-impl<E: FnMut(usize, usize)> Pieces<E> {
+impl<E: FnMut(usize, usize)> PieceMerger<E> {
     pub fn new(behaviour: Behaviour, emit: E) -> Self {
-        Pieces {
+        PieceMerger {
             behaviour,
             held: None,
             previous_is_match: false,
@@ -100,7 +100,7 @@ pub fn split_at_characters(
     is_match: impl Fn(usize) -> (bool, usize),
     emit: impl FnMut(usize, usize),
 ) {
-    let mut pieces = Pieces::new(behaviour, emit);
+    let mut pieces = PieceMerger::new(behaviour, emit);
     let (mut at, mut done) = (0, 0);
     while at < text.len() {
         let (found, length) = is_match(at);
@@ -162,7 +162,7 @@ mod tests {
     fn an_empty_match_parts_its_neighbours() {
         for behaviour in [Behaviour::Isolated, Behaviour::Contiguous] {
             let mut found = Vec::new();
-            let mut pieces = Pieces::new(behaviour, |a, b| found.push((a, b)));
+            let mut pieces = PieceMerger::new(behaviour, |a, b| found.push((a, b)));
             pieces.push(0, 1, false);
             pieces.push(1, 1, true);
             pieces.push(1, 2, false);

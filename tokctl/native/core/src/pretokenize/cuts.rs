@@ -14,7 +14,7 @@ use crate::unicode::{
 
 /// What becomes of the pieces when the text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum CutEffect {
     /// Nothing: the parts have the pieces of the whole.
     Same,
     /// At most, the piece that the cut runs through is two.
@@ -23,28 +23,28 @@ enum Cut {
     Changes,
 }
 
-impl Cut {
-    fn same_if(condition: bool, otherwise: Cut) -> Cut {
+impl CutEffect {
+    fn same_if(condition: bool, otherwise: CutEffect) -> CutEffect {
         if condition {
-            Cut::Same
+            CutEffect::Same
         } else {
             otherwise
         }
     }
 }
 
-fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> Cut {
+fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
     let byte = text[at];
     let before = Classes::get().before(text, at);
     match scanner {
-        Scanner::None => Cut::Parts,
+        Scanner::None => CutEffect::Parts,
         // None of these joins a word to what follows it, and a run of spaces (where
         // GPT-2's pattern looks ahead) is not cut inside.
         Scanner::Whitespace
         | Scanner::WhitespacePunctuation
         | Scanner::Bert
         | Scanner::Gpt2Words
-        | Scanner::Gpt2 => Cut::same_if(before & SPACE == 0, Cut::Changes),
+        | Scanner::Gpt2 => CutEffect::same_if(before & SPACE == 0, CutEffect::Changes),
         // Here punctuation takes the line breaks behind it along.
         Scanner::Cl100k
         | Scanner::Llama3
@@ -53,45 +53,47 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> Cut {
         | Scanner::DeepseekV3 => {
             let after_word = before & (LETTER | NUMBER) != 0;
             let blank = matches!(byte, b' ' | b'\t') && before & SPACE == 0;
-            Cut::same_if(after_word || blank, Cut::Changes)
+            CutEffect::same_if(after_word || blank, CutEffect::Changes)
         }
         Scanner::Punctuation(behaviour) => {
             let ends_here = before & PUNCTUATION != 0 && *behaviour != Behaviour::MergedWithNext;
-            Cut::same_if(ends_here, Cut::Parts)
+            CutEffect::same_if(ends_here, CutEffect::Parts)
         }
-        Scanner::Digits { .. } => Cut::same_if(before & NUMBER != 0, Cut::Parts),
+        Scanner::Digits { .. } => CutEffect::same_if(before & NUMBER != 0, CutEffect::Parts),
         Scanner::Split(split) => match split.plain_literal() {
             Some(b" ") => {
                 let starts = byte == b' ' && text[at - 1] != b' ';
                 let joins = split.behaviour == Behaviour::MergedWithPrevious;
-                Cut::same_if(starts && !joins, Cut::Changes)
+                CutEffect::same_if(starts && !joins, CutEffect::Changes)
             }
-            Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => Cut::Parts,
-            _ => Cut::Changes,
+            Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => {
+                CutEffect::Parts
+            }
+            _ => CutEffect::Changes,
         },
         // A space at the start is dropped; a line break is of the script Common.
-        Scanner::Scripts if byte == b' ' => Cut::Changes,
+        Scanner::Scripts if byte == b' ' => CutEffect::Changes,
         Scanner::Scripts => {
             let table = Scripts::get();
             let script = decode_before(text, at).map(|(code, _)| script_of(table, code));
             let other = script.is_some_and(|s| s != scripts::COMMON && s != scripts::UNKNOWN);
-            Cut::same_if(other, Cut::Parts)
+            CutEffect::same_if(other, CutEffect::Parts)
         }
-        Scanner::Fixed(most) => Cut::same_if(most.get() == 1, Cut::Changes),
+        Scanner::Fixed(most) => CutEffect::same_if(most.get() == 1, CutEffect::Changes),
         // A cluster ends behind any ASCII character (but CR before LF).
         Scanner::Graphemes => {
             let ends = text[at - 1].is_ascii() && text[at - 1] != b'\r';
-            Cut::same_if(ends, Cut::Parts)
+            CutEffect::same_if(ends, CutEffect::Parts)
         }
         // Its rules ask for U+0020 behind a word, and for what ends the text.
         Scanner::PennTreebank => {
             let ends = byte == b' ' && before & (LETTER | NUMBER) != 0;
-            Cut::same_if(ends, Cut::Changes)
+            CutEffect::same_if(ends, CutEffect::Changes)
         }
     }
 }
 
-fn step_cut(step: &Step, text: &[u8], at: usize) -> Cut {
+fn step_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
     // What starts with a space gets nothing put in front of it.
     let space = text[at] == b' ';
     match (&step.rewrite, &step.scanner) {
@@ -100,9 +102,9 @@ fn step_cut(step: &Step, text: &[u8], at: usize) -> Cut {
         (Some(Rewrite::Metaspace { replacement, .. }), Scanner::Split(split)) if space => {
             let literal = split.plain_literal() == Some(replacement.as_bytes());
             let starts = literal && split.behaviour == Behaviour::MergedWithNext;
-            Cut::same_if(starts, Cut::Changes)
+            CutEffect::same_if(starts, CutEffect::Changes)
         }
-        _ => Cut::Changes,
+        _ => CutEffect::Changes,
     }
 }
 
@@ -121,9 +123,9 @@ fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
     }
     for step in pre_tokenizer.steps() {
         match step_cut(step, text, at) {
-            Cut::Same => return true,
-            Cut::Parts => {}
-            Cut::Changes => return false,
+            CutEffect::Same => return true,
+            CutEffect::Parts => {}
+            CutEffect::Changes => return false,
         }
     }
     false

@@ -14,7 +14,7 @@ use super::runs::{code_at, numbers_end};
 use crate::unicode::{Categories, Classes, NUMBER, SPACE};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stretch {
+enum StretchKind {
     Numbers,
     /// Step 2: ideographs, Hiragana and Katakana.
     Ideographs,
@@ -22,7 +22,7 @@ enum Stretch {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     /// `[\p{L}\p{M}]`
     Word,
     /// `[\p{P}\p{S}]`
@@ -38,36 +38,36 @@ struct Tables {
 }
 
 impl Tables {
-    fn stretch(self, text: &[u8], at: usize) -> (Stretch, usize) {
+    fn stretch(self, text: &[u8], at: usize) -> (StretchKind, usize) {
         let (code, length) = code_at(text, at);
         let stretch = match code {
-            0x4E00..=0x9FA5 | 0x3040..=0x30FF => Stretch::Ideographs,
-            _ if self.classes.of(code) & NUMBER != 0 => Stretch::Numbers,
-            _ => Stretch::Rest,
+            0x4E00..=0x9FA5 | 0x3040..=0x30FF => StretchKind::Ideographs,
+            _ if self.classes.of(code) & NUMBER != 0 => StretchKind::Numbers,
+            _ => StretchKind::Rest,
         };
         (stretch, length)
     }
 
     /// None at the end of the text.
-    fn kind(self, text: &[u8], at: usize) -> Option<(Kind, usize)> {
+    fn kind(self, text: &[u8], at: usize) -> Option<(CharacterKind, usize)> {
         if at >= text.len() {
             return None;
         }
         let (code, length) = code_at(text, at);
         let category = self.categories.of(code);
         let kind = if category.is_letter() || category.is_mark() {
-            Kind::Word
+            CharacterKind::Word
         } else if category.is_punctuation() || category.is_symbol() {
-            Kind::Punctuation
+            CharacterKind::Punctuation
         } else if self.classes.of(code) & SPACE != 0 {
-            Kind::Space
+            CharacterKind::Space
         } else {
-            Kind::Other
+            CharacterKind::Other
         };
         Some((kind, length))
     }
 
-    fn run_end(self, text: &[u8], mut at: usize, kind: Kind) -> usize {
+    fn run_end(self, text: &[u8], mut at: usize, kind: CharacterKind) -> usize {
         while let Some((here, length)) = self.kind(text, at) {
             if here != kind {
                 break;
@@ -87,20 +87,22 @@ impl Tables {
         }
         let following = self.kind(text, next).map(|(kind, _)| kind);
         let punctuation = |from| {
-            let end = self.run_end(text, from, Kind::Punctuation);
+            let end = self.run_end(text, from, CharacterKind::Punctuation);
             Some(breaks_end(text, end, false))
         };
         match kind {
-            Kind::Word => Some(self.run_end(text, next, Kind::Word)),
-            Kind::Punctuation => punctuation(next),
-            _ if following == Some(Kind::Word) && !is_line_break(text[at]) => {
-                Some(self.run_end(text, next, Kind::Word))
+            CharacterKind::Word => Some(self.run_end(text, next, CharacterKind::Word)),
+            CharacterKind::Punctuation => punctuation(next),
+            _ if following == Some(CharacterKind::Word) && !is_line_break(text[at]) => {
+                Some(self.run_end(text, next, CharacterKind::Word))
             }
-            Kind::Space if text[at] == b' ' && following == Some(Kind::Punctuation) => {
+            CharacterKind::Space
+                if text[at] == b' ' && following == Some(CharacterKind::Punctuation) =>
+            {
                 punctuation(next)
             }
-            Kind::Space => Some(space_end(self.classes, text, at, false)),
-            Kind::Other => None,
+            CharacterKind::Space => Some(space_end(self.classes, text, at, false)),
+            CharacterKind::Other => None,
         }
     }
 
@@ -133,7 +135,7 @@ pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) 
     let mut at = 0;
     while at < text.len() {
         let (stretch, length) = tables.stretch(text, at);
-        if stretch == Stretch::Numbers {
+        if stretch == StretchKind::Numbers {
             let end = numbers_end(classes, text, at, 3);
             emit(at, end);
             at = end;

@@ -11,7 +11,7 @@ use super::runs::code_at;
 use crate::unicode::{decode_before, Categories, Category, Classes, LETTER, NUMBER, SPACE};
 
 /// A character that a rule has put in.
-const NOWHERE: usize = usize::MAX;
+const INSERTED: usize = usize::MAX;
 
 /// The text with the spaces put in so far, and the place of every byte in the original.
 struct Padded {
@@ -72,7 +72,7 @@ impl Padded {
 
     fn space(&mut self) {
         self.text.push(b' ');
-        self.places.push(NOWHERE);
+        self.places.push(INSERTED);
     }
 }
 
@@ -274,7 +274,7 @@ fn pad(classes: Classes, text: &[u8]) -> Padded {
     padded_text.replace(around(|byte| b"[](){}<>".contains(&byte)));
     padded_text.replace(around_all(b"--"));
     padded_text.text.insert(0, b' ');
-    padded_text.places.insert(0, NOWHERE);
+    padded_text.places.insert(0, INSERTED);
     padded_text.space();
     padded_text.replace(around_all(b"''"));
     padded_text.replace(around(|byte| byte == b'"'));

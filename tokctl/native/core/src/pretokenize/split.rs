@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::behaviour::{Behaviour, Pieces};
+use super::behaviour::{Behaviour, PieceMerger};
 use super::runs::code_at;
 use crate::error::{Error, Result};
 use crate::pattern::Pattern;
@@ -50,8 +50,8 @@ impl Split {
     }
 
     pub fn split(&self, text: &[u8], emit: impl FnMut(usize, usize)) -> Result<()> {
-        let mut matches = Matches {
-            pieces: Pieces::new(self.behaviour, emit),
+        let mut matches = MatchSplitter {
+            pieces: PieceMerger::new(self.behaviour, emit),
             invert: self.invert,
             done: 0,
             any: false,
@@ -89,14 +89,14 @@ impl Split {
 }
 
 /// Passes matches on, and the gaps between them.
-struct Matches<E> {
-    pieces: Pieces<E>,
+struct MatchSplitter<E> {
+    pieces: PieceMerger<E>,
     invert: bool,
     done: usize,
     any: bool,
 }
 
-impl<E: FnMut(usize, usize)> Matches<E> {
+impl<E: FnMut(usize, usize)> MatchSplitter<E> {
     fn push(&mut self, start: usize, end: usize) {
         // As in Rust's and Oniguruma's searches, and unlike Python's, an empty match
         // right behind another match is none.

@@ -17,10 +17,10 @@ use super::ties::TieKey;
 use super::Selector;
 use crate::model::Merge;
 
-type Entry = (u64, Reverse<TieKey>, PairId);
+type QueueEntry = (u64, Reverse<TieKey>, PairId);
 
 pub struct ByCount {
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<QueueEntry>,
     /// Counts in the heap have at least so many bits.
     bits: usize,
     /// By the number of bits: pairs with smaller counts. One whose count has fallen since

@@ -83,7 +83,7 @@ struct Owned {
 
 /// An owner, ranked by its best pair.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
-struct Best {
+struct RankedOwner {
     /// `count(ab) / (count(a) * count(b))`
     score: Fraction,
     key: Reverse<TieKey>,
@@ -113,7 +113,7 @@ struct SymbolState {
 pub struct ByLikelihood {
     pairs: Vec<PairState>,
     symbols: Vec<SymbolState>,
-    best: BinaryHeap<Best>,
+    best: BinaryHeap<RankedOwner>,
 }
 
 impl ByLikelihood {
@@ -206,10 +206,10 @@ impl ByLikelihood {
     }
 
     /// The owner's present entry for the global heap, if a pair is left to it.
-    fn best_of(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<Best> {
+    fn best_of(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<RankedOwner> {
         let top = self.top(owner, pairs, corpus)?;
         let other = self.pairs[top.pair as usize].other;
-        Some(Best {
+        Some(RankedOwner {
             score: Fraction::new(
                 pairs.count(top.pair),
                 corpus.symbol_count(owner),
@@ -231,7 +231,7 @@ impl ByLikelihood {
     }
 
     /// May another pair have the score of `best`, which has been taken off the global heap?
-    fn may_tie(&self, best: &Best) -> bool {
+    fn may_tie(&self, best: &RankedOwner) -> bool {
         let of_another_owner = self
             .best
             .peek()

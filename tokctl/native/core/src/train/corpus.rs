@@ -19,20 +19,20 @@ const INSIDE: u32 = u32::MAX - 1;
 pub type Place = u32;
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct SymbolSlot {
     symbol: u32,
     width: u32,
 }
 
-impl Slot {
+impl SymbolSlot {
     fn new(symbol: u32) -> Self {
-        Slot { symbol, width: 1 }
+        SymbolSlot { symbol, width: 1 }
     }
 }
 
 pub struct Corpus {
-    slots: Vec<Slot>,
-    words: Words,
+    slots: Vec<SymbolSlot>,
+    words: WordIndex,
     word_counts: Vec<u64>,
     /// Place of each word in the scan; only kept for `rewritten-last`.
     scan_order: Option<Vec<u64>>,
@@ -47,25 +47,25 @@ impl Corpus {
         let most = counts.text_length() + 2 * counts.len() + 1;
         let mut corpus = Corpus {
             slots: Vec::with_capacity(most.min(INSIDE as usize)),
-            words: Words::default(),
+            words: WordIndex::default(),
             word_counts: Vec::with_capacity(counts.len()),
             scan_order: None,
             next_in_scan: counts.len() as u64,
             symbol_counts: vec![0; vocabulary.len()],
         };
-        corpus.slots.push(Slot::new(EDGE));
+        corpus.slots.push(SymbolSlot::new(EDGE));
         for (pre_token, count) in counts.iter() {
             alphabet.symbols(pre_token, |id, _| {
                 if id == NO_ID {
                     // A character that the alphabet leaves out: no merge crosses it.
-                    corpus.slots.push(Slot::new(EDGE));
+                    corpus.slots.push(SymbolSlot::new(EDGE));
                 } else {
-                    corpus.slots.push(Slot::new(id));
+                    corpus.slots.push(SymbolSlot::new(id));
                     corpus.symbol_counts[id as usize] += count;
                 }
             });
             corpus.words.end_at(corpus.slots.len());
-            corpus.slots.push(Slot::new(EDGE));
+            corpus.slots.push(SymbolSlot::new(EDGE));
             corpus.word_counts.push(count);
             // INSIDE and EDGE must not be mistaken for places.
             if corpus.slots.len() >= INSIDE as usize {
@@ -124,7 +124,7 @@ impl Corpus {
     /// (place, symbol) before and symbol after, where there are any. [`Self::count_merged`]
     /// needs all such merges.
     #[inline]
-    pub fn merge_at(&mut self, place: Place, token: u32) -> Neighbours {
+    pub fn merge_at(&mut self, place: Place, token: u32) -> AdjacentSymbols {
         let at = place as usize;
         let first = self.slots[at].width;
         let next = at + first as usize;
@@ -133,12 +133,12 @@ impl Corpus {
         let before = at - self.slots[at - 1].width as usize;
         self.slots[next].symbol = INSIDE;
         self.slots[end - 1].width = width;
-        self.slots[at] = Slot {
+        self.slots[at] = SymbolSlot {
             symbol: token,
             width,
         };
         let present = |symbol: u32| (symbol != EDGE).then_some(symbol);
-        Neighbours {
+        AdjacentSymbols {
             before: present(self.slots[before].symbol).map(|symbol| (before as Place, symbol)),
             after: present(self.slots[end].symbol),
         }
@@ -178,7 +178,7 @@ impl Corpus {
     }
 }
 
-pub struct Neighbours {
+pub struct AdjacentSymbols {
     pub before: Option<(Place, u32)>,
     pub after: Option<u32>,
 }
@@ -189,7 +189,7 @@ pub struct Neighbours {
 
 /// 64 slots.
 #[derive(Clone, Copy, Default)]
-struct Block {
+struct WordEnds {
     /// The slots that end a word.
     ends: u64,
     /// Words that end before this block.
@@ -197,12 +197,12 @@ struct Block {
 }
 
 #[derive(Default)]
-pub struct Words {
-    blocks: Vec<Block>,
+pub struct WordIndex {
+    blocks: Vec<WordEnds>,
     ended: u32,
 }
 
-impl Words {
+impl WordIndex {
     /// Ends a word at a slot; slots ascend.
     pub fn end_at(&mut self, slot: usize) {
         self.reach(slot);
@@ -211,7 +211,7 @@ impl Words {
     }
 
     fn reach(&mut self, slot: usize) {
-        let block = Block {
+        let block = WordEnds {
             ends: 0,
             before: self.ended,
         };
@@ -236,7 +236,7 @@ mod words_tests {
     #[test]
     fn every_slot_has_its_word() {
         let lengths = [1, 2, 3, 64, 1, 1, 200, 63, 65, 128, 1];
-        let (mut words, mut expected) = (Words::default(), Vec::new());
+        let (mut words, mut expected) = (WordIndex::default(), Vec::new());
         for (word, length) in (0u32..).zip(lengths) {
             expected.resize(expected.len() + length, word);
             words.end_at(expected.len() - 1);

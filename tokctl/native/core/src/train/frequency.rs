@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// What the tokens are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// Whole pre-tokens: a word list.
     Words,
     /// The characters of the pre-tokens.
@@ -21,8 +21,8 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone)]
-pub struct Options {
-    pub kind: Kind,
+pub struct FrequencyOptions {
+    pub kind: TokenKind,
     /// Ids wanted in all.
     pub vocab_size: u64,
     /// Tokens that have the lowest ids: special tokens, or all those of a model that is
@@ -35,12 +35,12 @@ pub struct Options {
     pub min_frequency: u64,
     /// Longest word, in characters.
     pub max_token_length: Option<u64>,
-    /// Which characters may be tokens, for [`Kind::Characters`].
+    /// Which characters may be tokens, for [`TokenKind::Characters`].
     pub limits: Limits,
 }
 
 #[derive(Debug, Clone)]
-pub struct Training {
+pub struct FrequencyTraining {
     /// By id.
     pub tokens: Vec<Vec<u8>>,
     /// How often each token occurs, by id; 0 for those of `first`.
@@ -49,7 +49,7 @@ pub struct Training {
 }
 
 /// A string that may become a token.
-struct Candidate<'t> {
+struct TokenCandidate<'t> {
     text: &'t [u8],
     count: u64,
     /// It becomes one whatever its count.
@@ -59,32 +59,34 @@ struct Candidate<'t> {
 /// Ids: `first` as given, then by descending count; ties in the order in which they are
 /// first seen. Characters that `limits.initial` puts in are always kept; those of them
 /// that are not seen come last, in the order given.
-pub fn train(counts: &Counts, options: &Options) -> Result<Training> {
+pub fn train(counts: &Counts, options: &FrequencyOptions) -> Result<FrequencyTraining> {
     match options.kind {
-        Kind::Words => {
+        TokenKind::Words => {
             let words = counts
                 .iter()
                 .filter(|&(word, count)| is_wanted(word, count, options));
-            let candidates = words.map(|(text, count)| Candidate {
+            let candidates = words.map(|(text, count)| TokenCandidate {
                 text,
                 count,
                 required: false,
             });
             select(candidates.collect(), options)
         }
-        Kind::Characters => {
+        TokenKind::Characters => {
             let characters = characters(counts, &options.limits)?;
-            let candidates = characters.iter().map(|(text, count, required)| Candidate {
-                text: text.as_bytes(),
-                count: *count,
-                required: *required,
-            });
+            let candidates = characters
+                .iter()
+                .map(|(text, count, required)| TokenCandidate {
+                    text: text.as_bytes(),
+                    count: *count,
+                    required: *required,
+                });
             select(candidates.collect(), options)
         }
     }
 }
 
-fn is_wanted(word: &[u8], count: u64, options: &Options) -> bool {
+fn is_wanted(word: &[u8], count: u64, options: &FrequencyOptions) -> bool {
     let longest = options.max_token_length.unwrap_or(u64::MAX);
     let length = || word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u64;
     count >= options.min_frequency && (longest == u64::MAX || length() <= longest)
@@ -113,14 +115,17 @@ fn characters(counts: &Counts, limits: &Limits) -> Result<Vec<(String, u64, bool
 }
 
 /// The best of the candidates, which come in first-seen order.
-fn select(mut candidates: Vec<Candidate>, options: &Options) -> Result<Training> {
+fn select(
+    mut candidates: Vec<TokenCandidate>,
+    options: &FrequencyOptions,
+) -> Result<FrequencyTraining> {
     let has_id: HashSet<&[u8]> = options.first.iter().map(Vec::as_slice).collect();
     if has_id.len() != options.first.len() {
         return Err(Error::Invalid("two tokens are spelled alike".into()));
     }
     let reserved: HashSet<&[u8]> = options.reserved.iter().map(Vec::as_slice).collect();
-    if options.kind == Kind::Characters {
-        let clash = |candidate: &&Candidate| reserved.contains(candidate.text);
+    if options.kind == TokenKind::Characters {
+        let clash = |candidate: &&TokenCandidate| reserved.contains(candidate.text);
         if let Some(candidate) = candidates.iter().find(clash) {
             return Err(spelled_like_a_special_token(candidate.text));
         }
@@ -145,7 +150,7 @@ fn select(mut candidates: Vec<Candidate>, options: &Options) -> Result<Training>
         tokens.push(candidate.text.to_vec());
         counts.push(candidate.count);
     }
-    Ok(Training {
+    Ok(FrequencyTraining {
         tokens,
         counts,
         stop: match room {

@@ -24,7 +24,7 @@ pub struct Neighbour {
 }
 
 #[derive(Default)]
-pub struct Neighbours {
+pub struct NeighbourCounts {
     /// By symbol: 1 + its index among `found`, or 0.
     index: Vec<u32>,
     found: Vec<Neighbour>,
@@ -32,7 +32,7 @@ pub struct Neighbours {
     places: Vec<(u32, Place)>,
 }
 
-impl Neighbours {
+impl NeighbourCounts {
     /// Forgets all, and makes room for `symbols`.
     pub fn clear(&mut self, symbols: usize) {
         for neighbour in self.found.drain(..) {
@@ -171,73 +171,73 @@ impl PairTable {
 const INLINE: usize = 3;
 
 #[derive(Debug)]
-pub enum Places {
+pub enum PairPlaces {
     Inline { length: u8, at: [Place; INLINE] },
     Heap(Vec<Place>),
 }
 
-impl Default for Places {
+impl Default for PairPlaces {
     fn default() -> Self {
-        Places::Inline {
+        PairPlaces::Inline {
             length: 0,
             at: [0; INLINE],
         }
     }
 }
 
-impl Places {
+impl PairPlaces {
     pub fn as_slice(&self) -> &[Place] {
         match self {
-            Places::Inline { length, at } => &at[..usize::from(*length)],
-            Places::Heap(places) => places,
+            PairPlaces::Inline { length, at } => &at[..usize::from(*length)],
+            PairPlaces::Heap(places) => places,
         }
     }
 
     /// Makes room for exactly so many more, for a list that will not grow again soon.
     pub fn reserve(&mut self, more: usize) {
         match self {
-            Places::Inline { length, at } => {
+            PairPlaces::Inline { length, at } => {
                 let length = usize::from(*length);
                 if length + more > INLINE {
                     let mut places = Vec::with_capacity(length + more);
                     places.extend_from_slice(&at[..length]);
-                    *self = Places::Heap(places);
+                    *self = PairPlaces::Heap(places);
                 }
             }
             // One that grows once more can do so again and again.
-            Places::Heap(places) => places.reserve(more),
+            PairPlaces::Heap(places) => places.reserve(more),
         }
     }
 
     #[inline]
     pub fn push(&mut self, place: Place) {
         match self {
-            Places::Inline { length, at } if usize::from(*length) < INLINE => {
+            PairPlaces::Inline { length, at } if usize::from(*length) < INLINE => {
                 at[usize::from(*length)] = place;
                 *length += 1;
             }
-            Places::Inline { .. } => {
+            PairPlaces::Inline { .. } => {
                 self.reserve(1);
                 self.push(place);
             }
-            Places::Heap(places) => places.push(place),
+            PairPlaces::Heap(places) => places.push(place),
         }
     }
 
     /// Takes out the first `head` places.
     pub fn forget(&mut self, head: usize) {
         match self {
-            Places::Inline { length, at } => {
+            PairPlaces::Inline { length, at } => {
                 at.copy_within(head..usize::from(*length), 0);
                 *length -= head as u8;
             }
-            Places::Heap(places) => drop(places.drain(..head)),
+            PairPlaces::Heap(places) => drop(places.drain(..head)),
         }
     }
 
     pub fn retain(&mut self, keep: impl Fn(Place) -> bool) {
         match self {
-            Places::Inline { length, at } => {
+            PairPlaces::Inline { length, at } => {
                 let mut kept = 0;
                 for index in 0..usize::from(*length) {
                     at[kept] = at[index];
@@ -245,7 +245,7 @@ impl Places {
                 }
                 *length = kept as u8;
             }
-            Places::Heap(places) => places.retain(|&place| keep(place)),
+            PairPlaces::Heap(places) => places.retain(|&place| keep(place)),
         }
     }
 
@@ -254,7 +254,7 @@ impl Places {
         let mut places = self.as_slice().to_vec();
         places.sort_unstable();
         places.dedup();
-        *self = Places::Heap(places);
+        *self = PairPlaces::Heap(places);
     }
 }
 
@@ -266,7 +266,7 @@ struct Pair {
     count: u64,
     /// Where the pair occurs, and places where it once did: they are told apart by a
     /// look at the corpus. Ascending but for `disordered`.
-    places: Places,
+    places: PairPlaces,
     /// Places before this index are known to be outdated.
     head: u32,
     /// Set when a merge made a token that existed already, which can give an old pair
@@ -295,8 +295,8 @@ pub struct Pairs {
     marker: Marker,
     lengths: Vec<Length>,
     /// What stands before and behind the pair that is being merged.
-    before: Neighbours,
-    after: Neighbours,
+    before: NeighbourCounts,
+    after: NeighbourCounts,
 }
 
 /// Progress is reported, and Ctrl-C looked for, every so many places.
@@ -325,8 +325,8 @@ impl Pairs {
             max_length: options.max_token_length.unwrap_or(u64::MAX),
             marker: options.marker.clone(),
             lengths: lengths.collect(),
-            before: Neighbours::default(),
-            after: Neighbours::default(),
+            before: NeighbourCounts::default(),
+            after: NeighbourCounts::default(),
         };
         for (number, (place, left, right)) in corpus.pairs().enumerate() {
             if number % REPORT_EVERY == 0 && !progress(0) {
@@ -400,7 +400,7 @@ impl Pairs {
                 left,
                 right,
                 count: 0,
-                places: Places::default(),
+                places: PairPlaces::default(),
                 head: 0,
                 disordered: false,
                 allowed,
@@ -416,7 +416,7 @@ impl Pairs {
             pair.count -= weight;
             if pair.count == 0 {
                 // Its places are all outdated, and free memory is worth more.
-                pair.places = Places::default();
+                pair.places = PairPlaces::default();
                 pair.head = 0;
                 pair.disordered = false;
             }
@@ -495,7 +495,7 @@ impl Pairs {
 
     fn gain(
         &mut self,
-        neighbours: &Neighbours,
+        neighbours: &NeighbourCounts,
         symbols: impl Fn(u32) -> (u32, u32),
         gained: &mut Vec<PairId>,
     ) {
@@ -648,9 +648,9 @@ mod places_tests {
 
     #[test]
     fn short_and_long_lists_are_alike() {
-        assert_eq!(size_of::<Places>(), size_of::<Vec<Place>>());
+        assert_eq!(size_of::<PairPlaces>(), size_of::<Vec<Place>>());
         for length in 0..9u32 {
-            let mut places = Places::default();
+            let mut places = PairPlaces::default();
             places.reserve(length as usize / 2);
             (0..length).for_each(|at| places.push(at * 2));
             let all: Vec<_> = (0..length).map(|at| at * 2).collect();

@@ -36,12 +36,12 @@ pub const LOWER: u8 = 64;
 
 const CODE_POINTS: usize = 0x11_0000;
 
-/// Code points that share an entry of [`Table::pages`].
+/// Code points that share an entry of [`ClassTable::pages`].
 const PAGE: usize = 64;
 
 /// Two stages, because most pages are equal to another one: what a text needs of a flat
 /// table of 1.1 MB would not stay in the cache nearest to the processor.
-struct Table {
+struct ClassTable {
     /// For each page the place of its first class in `classes`.
     pages: Box<[u16]>,
     /// The pages that differ, one behind the other; those of ASCII come first. As many as a
@@ -49,7 +49,7 @@ struct Table {
     classes: Box<[u8; 1 << 16]>,
 }
 
-static TABLE: Lazy<Table> = Lazy::new(|| {
+static TABLE: Lazy<ClassTable> = Lazy::new(|| {
     let mut flat = vec![OTHER; CODE_POINTS];
     let mut mark = |ranges: &[(u32, u32)], class: u8| {
         for &(first, last) in ranges {
@@ -84,12 +84,12 @@ static TABLE: Lazy<Table> = Lazy::new(|| {
         };
         before = Some((page, *place));
     }
-    Table { pages, classes }
+    ClassTable { pages, classes }
 });
 
 /// A look-up of character classes; get one before a loop, not inside it.
 #[derive(Clone, Copy)]
-pub struct Classes(&'static Table);
+pub struct Classes(&'static ClassTable);
 
 impl Classes {
     pub fn get() -> Self {

@@ -4,7 +4,7 @@ use crate::packed::Seeds;
 
 /// Where a record is. An empty slot has the length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Slot {
+pub(crate) struct RecordSlot {
     tag: u32,
     place: u32,
     /// Bytes of the pre-token.
@@ -15,7 +15,7 @@ pub(crate) struct Slot {
 
 /// How large a table may become.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct LongLimits {
     /// Slots at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
@@ -26,22 +26,22 @@ pub(crate) struct Limits {
 const PROBES: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct Table {
-    slots: Vec<Slot>,
+pub(crate) struct LongTable {
+    slots: Vec<RecordSlot>,
     entries: usize,
     /// The text of a pre-token and its ids, four bytes each.
     records: Vec<u8>,
-    limits: Limits,
+    limits: LongLimits,
 }
 
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-impl Table {
-    pub fn new(limits: Limits) -> Self {
-        Table {
-            slots: vec![Slot::default(); limits.first],
+impl LongTable {
+    pub fn new(limits: LongLimits) -> Self {
+        LongTable {
+            slots: vec![RecordSlot::default(); limits.first],
             entries: 0,
             records: Vec::new(),
             limits,
@@ -53,7 +53,7 @@ impl Table {
     }
 
     pub fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + self.records.capacity()
+        self.slots.capacity() * size_of::<RecordSlot>() + self.records.capacity()
     }
 
     /// The slots that a text of this hash may stand in.
@@ -63,7 +63,7 @@ impl Table {
         (0..PROBES).map(move |step| (hash as usize).wrapping_add(step) & mask)
     }
 
-    pub fn slots(&self) -> &[Slot] {
+    pub fn slots(&self) -> &[RecordSlot] {
         &self.slots
     }
 
@@ -93,11 +93,11 @@ impl Table {
             return;
         }
         if self.records.len() + record > self.limits.records {
-            self.slots.fill(Slot::default());
+            self.slots.fill(RecordSlot::default());
             self.records.clear();
             self.entries = 0;
         }
-        let slot = Slot {
+        let slot = RecordSlot {
             tag: tag(hash),
             place: self.records.len() as u32,
             length: text.len() as u32,
@@ -114,7 +114,7 @@ impl Table {
 
     /// Puts a slot into the first free place; where there is none, in place of another, whose
     /// record stays until all go.
-    fn place(&mut self, slot: Slot, hash: u64) {
+    fn place(&mut self, slot: RecordSlot, hash: u64) {
         let free = self
             .places(hash)
             .find(|&place| self.slots[place].length == 0);
@@ -125,7 +125,7 @@ impl Table {
 
     fn grow(&mut self, seeds: Seeds) {
         let larger = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); larger]);
+        let old = std::mem::replace(&mut self.slots, vec![RecordSlot::default(); larger]);
         self.entries = 0;
         for slot in old {
             if slot.length > 0 {
@@ -149,7 +149,7 @@ pub(crate) fn ids(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
 mod tests {
     use super::*;
 
-    const SMALL: Limits = Limits {
+    const SMALL: LongLimits = LongLimits {
         first: 2,
         most: 1 << 13,
         records: 1 << 20,
@@ -159,13 +159,13 @@ mod tests {
         format!("{number:0width$}", width = 16 + number as usize % 9).into_bytes()
     }
 
-    fn found(table: &Table, text: &[u8], hash: u64) -> Option<Vec<u32>> {
+    fn found(table: &LongTable, text: &[u8], hash: u64) -> Option<Vec<u32>> {
         table.find(text, hash).map(|bytes| ids(bytes).collect())
     }
 
     #[test]
     fn growing_loses_next_to_nothing() {
-        let (seeds, mut table) = (Seeds::default(), Table::new(SMALL));
+        let (seeds, mut table) = (Seeds::default(), LongTable::new(SMALL));
         for number in 0..3000 {
             let (text, ids) = (text(number), vec![number; number as usize % 7]);
             let hash = seeds.hash_long(&text);
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn equal_hashes_and_little_room() {
-        let limits = Limits {
+        let limits = LongLimits {
             most: 16,
             records: 2000,
             ..SMALL
         };
-        let (seeds, mut table) = (Seeds::default(), Table::new(limits));
+        let (seeds, mut table) = (Seeds::default(), LongTable::new(limits));
         for number in 0..5000 {
             let hash = u64::from(number) << 61;
             table.insert(&text(number), hash, &[number], seeds);

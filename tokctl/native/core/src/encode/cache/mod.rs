@@ -19,13 +19,13 @@ pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 
 /// 64 KB at first, at most 64 MB.
-const SHORT: short::Limits = short::Limits {
+const SHORT: short::ShortLimits = short::ShortLimits {
     first: 1 << 10,
     most: 1 << 20,
     elsewhere: 1 << 22,
 };
 
-const LONG: long::Limits = long::Limits {
+const LONG: long::LongLimits = long::LongLimits {
     first: 1 << 10,
     most: 1 << 18,
     records: 1 << 24,
@@ -34,8 +34,8 @@ const LONG: long::Limits = long::Limits {
 #[derive(Debug)]
 pub(crate) struct IdsCache {
     seeds: Seeds,
-    short: short::Table,
-    long: long::Table,
+    short: short::ShortTable,
+    long: long::LongTable,
 }
 
 /// What a cache holds.
@@ -50,8 +50,8 @@ impl Default for IdsCache {
     fn default() -> Self {
         IdsCache {
             seeds: Seeds::default(),
-            short: short::Table::new(SHORT),
-            long: long::Table::new(LONG),
+            short: short::ShortTable::new(SHORT),
+            long: long::LongTable::new(LONG),
         }
     }
 }
@@ -62,7 +62,7 @@ impl Default for IdsCache {
 pub(crate) struct PrefetchingHasher<'c> {
     seeds: Seeds,
     short: &'c [short::Bucket],
-    long: &'c [long::Slot],
+    long: &'c [long::RecordSlot],
 }
 
 impl PrefetchingHasher<'_> {
@@ -109,7 +109,7 @@ impl IdsCache {
         self.seeds.hash_long(text)
     }
 
-    /// See [`short::Table::append_first_hits`].
+    /// See [`short::ShortTable::append_first_hits`].
     #[inline]
     pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
         self.short.append_first_hits(keys, hashes, out)

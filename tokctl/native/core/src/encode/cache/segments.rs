@@ -16,13 +16,13 @@ const MAX_BYTES: usize = 1 << 24;
 type Range = (u32, u32);
 
 #[derive(Clone, Copy)]
-struct Short {
+struct ShortEntry {
     key: Key,
     segments: Range,
 }
 
 #[derive(Clone, Copy)]
-struct Long {
+struct TextEntry {
     hash: u64,
     key: Range,
     segments: Range,
@@ -31,8 +31,8 @@ struct Long {
 pub struct SegmentCache {
     hasher: DefaultHashBuilder,
     seeds: Seeds,
-    short: HashTable<Short>,
-    long: HashTable<Long>,
+    short: HashTable<ShortEntry>,
+    long: HashTable<TextEntry>,
     /// The text of the long ones.
     keys: Vec<u8>,
     segments: Vec<Segment>,
@@ -69,9 +69,9 @@ impl SegmentCache {
                     None => {
                         let segments = self.make(segment)?;
                         let seeds = self.seeds;
-                        let rehash = |entry: &Short| seeds.hash(entry.key);
+                        let rehash = |entry: &ShortEntry| seeds.hash(entry.key);
                         self.short
-                            .insert_unique(hash, Short { key, segments }, rehash);
+                            .insert_unique(hash, ShortEntry { key, segments }, rehash);
                         segments
                     }
                 }
@@ -97,7 +97,7 @@ impl SegmentCache {
         let segments = self.make(segment)?;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(pre_token);
-        let entry = Long {
+        let entry = TextEntry {
             hash,
             key: (start, self.keys.len() as u32),
             segments,

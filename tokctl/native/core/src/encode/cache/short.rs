@@ -16,13 +16,13 @@ const ELSEWHERE: u64 = 15;
 
 /// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Slot {
+pub(crate) struct KeySlot {
     low: u64,
     high: u64,
     pub ids: [u32; INLINE],
 }
 
-impl Slot {
+impl KeySlot {
     /// Is this the slot of `key`?
     #[inline(always)]
     fn is_of(&self, key: Key) -> bool {
@@ -49,11 +49,11 @@ impl Slot {
 
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-pub(crate) struct Bucket([Slot; 2]);
+pub(crate) struct Bucket([KeySlot; 2]);
 
 /// How large a table may become.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct ShortLimits {
     /// Buckets at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
@@ -65,11 +65,11 @@ pub(crate) struct Limits {
 const PROBES: usize = 8;
 
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ShortTable {
     buckets: Vec<Bucket>,
     entries: usize,
     elsewhere: Vec<u32>,
-    limits: Limits,
+    limits: ShortLimits,
 }
 
 /// Where a hash leads to, among a power of two of places.
@@ -85,9 +85,9 @@ fn buckets(count: usize) -> Vec<Bucket> {
     buckets
 }
 
-impl Table {
-    pub fn new(limits: Limits) -> Self {
-        Table {
+impl ShortTable {
+    pub fn new(limits: ShortLimits) -> Self {
+        ShortTable {
             buckets: buckets(limits.first),
             entries: 0,
             elsewhere: Vec::new(),
@@ -115,7 +115,7 @@ impl Table {
 
     /// The slot of `key` in its first bucket.
     #[inline(always)]
-    pub fn find_first(&self, key: Key, hash: u64) -> Option<&Slot> {
+    pub fn find_first(&self, key: Key, hash: u64) -> Option<&KeySlot> {
         let Bucket([first, second]) = self.first_bucket(hash);
         // A branch on which of the two it is would be mispredicted every other time.
         let slot = select_unpredictable(first.is_of(key), first, second);
@@ -139,7 +139,7 @@ impl Table {
         found
     }
 
-    pub fn find(&self, key: Key, hash: u64) -> Option<&Slot> {
+    pub fn find(&self, key: Key, hash: u64) -> Option<&KeySlot> {
         for step in 0..PROBES as u64 {
             let hash = hash.wrapping_add(step);
             if let Some(slot) = self.find_first(key, hash) {
@@ -154,7 +154,7 @@ impl Table {
     }
 
     /// The ids of a slot, wherever they are.
-    pub fn ids<'s>(&'s self, slot: &'s Slot) -> &'s [u32] {
+    pub fn ids<'s>(&'s self, slot: &'s KeySlot) -> &'s [u32] {
         match slot.high >> COUNT_AT {
             ELSEWHERE => {
                 let [start, count, ..] = slot.ids;
@@ -171,7 +171,7 @@ impl Table {
             self.elsewhere.clear();
             self.entries = 0;
         }
-        let mut slot = Slot {
+        let mut slot = KeySlot {
             low: key.low,
             high: key.high,
             ids: [0; INLINE],
@@ -194,7 +194,7 @@ impl Table {
     }
 
     /// Puts a slot into the first free place; where there is none, in place of another.
-    fn place(&mut self, slot: Slot, hash: u64) {
+    fn place(&mut self, slot: KeySlot, hash: u64) {
         let mask = self.buckets.len() - 1;
         for step in 0..PROBES {
             let Bucket(slots) = &mut self.buckets[(hash as usize).wrapping_add(step) & mask];
@@ -251,7 +251,7 @@ fn append_inline<'i>(
 mod tests {
     use super::*;
 
-    const SMALL: Limits = Limits {
+    const SMALL: ShortLimits = ShortLimits {
         first: 2,
         most: 1 << 12,
         elsewhere: 1 << 16,
@@ -261,7 +261,7 @@ mod tests {
         Key::of(format!("{number:x}").as_bytes())
     }
 
-    fn found(table: &Table, key: Key, hash: u64) -> Option<Vec<u32>> {
+    fn found(table: &ShortTable, key: Key, hash: u64) -> Option<Vec<u32>> {
         table.find(key, hash).map(|slot| table.ids(slot).to_vec())
     }
 
@@ -275,7 +275,7 @@ mod tests {
         // Seeds that stay the same: how many are lost depends on them.
         let (seeds, mut table) = (
             Seeds([0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344]),
-            Table::new(SMALL),
+            ShortTable::new(SMALL),
         );
         for number in 0..4000 {
             let key = word(number);
@@ -296,7 +296,10 @@ mod tests {
 
     #[test]
     fn of_equal_hashes_some_are_kept_and_none_is_mistaken() {
-        let (seeds, mut table) = (Seeds::default(), Table::new(Limits { most: 2, ..SMALL }));
+        let (seeds, mut table) = (
+            Seeds::default(),
+            ShortTable::new(ShortLimits { most: 2, ..SMALL }),
+        );
         for number in 0..1000 {
             table.insert(word(number), 1, &ids(number), seeds);
             assert!(table.entries() <= 4);
@@ -312,12 +315,12 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let limits = Limits {
+        let limits = ShortLimits {
             elsewhere: 100,
             most: 8,
             ..SMALL
         };
-        let (seeds, mut table) = (Seeds::default(), Table::new(limits));
+        let (seeds, mut table) = (Seeds::default(), ShortTable::new(limits));
         for number in 0..10_000 {
             let key = word(number);
             table.insert(key, seeds.hash(key), &ids(number), seeds);

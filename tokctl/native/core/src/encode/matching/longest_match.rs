@@ -155,7 +155,7 @@ impl LazyAutomaton {
     }
 
     /// None if there are too many strings for an automaton.
-    pub fn of<'p>(&'p self, text: &'p [u8], from: usize) -> Option<Matches<'p>> {
+    pub fn of<'p>(&'p self, text: &'p [u8], from: usize) -> Option<LongestMatches<'p>> {
         let make = || {
             let starts = std::iter::once(0).chain(self.strings.iter().map(|string| string.0));
             let strings = starts.zip(&self.strings);
@@ -166,7 +166,7 @@ impl LazyAutomaton {
             strings.reverse();
             LongestStarts::new(&strings)
         };
-        Some(Matches {
+        Some(LongestMatches {
             strings: self,
             automaton: self.automaton.get_or_init(make).as_ref()?,
             text,
@@ -176,7 +176,7 @@ impl LazyAutomaton {
     }
 }
 
-struct Matches<'p> {
+struct LongestMatches<'p> {
     strings: &'p LazyAutomaton,
     automaton: &'p LongestStarts,
     text: &'p [u8],
@@ -185,7 +185,7 @@ struct Matches<'p> {
     found: Vec<(usize, u32)>,
 }
 
-impl Matches<'_> {
+impl LongestMatches<'_> {
     /// Id and length of the longest string at a place that lies behind those of earlier calls.
     pub fn longest(&mut self, at: usize) -> Option<(u32, usize)> {
         if at >= self.scanned {

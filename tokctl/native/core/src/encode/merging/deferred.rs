@@ -20,7 +20,7 @@ const MAX_BEHIND: usize = 2048;
 
 #[derive(Debug, Default)]
 pub(crate) struct DeferredMerges {
-    words: Vec<Word>,
+    words: Vec<DeferredWord>,
     medium: Interleaved<MEDIUM>,
     small: Interleaved<SMALL>,
     /// The ids of all words.
@@ -28,7 +28,7 @@ pub(crate) struct DeferredMerges {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Word {
+struct DeferredWord {
     key: Key,
     hash: u64,
     /// Ids that were appended before it.
@@ -65,7 +65,7 @@ impl DeferredMerges {
             length if length > SMALL && length <= MEDIUM => self.medium.add(alphabet, merges, text),
             _ => None,
         };
-        self.words.extend(number.map(|number| Word {
+        self.words.extend(number.map(|number| DeferredWord {
             key,
             hash,
             at,
@@ -86,7 +86,7 @@ impl DeferredMerges {
 
     /// Should these be merged now that there are so many ids?
     pub fn is_due(&self, ids: usize) -> bool {
-        let waits = |first: &Word| ids - first.at >= MAX_BEHIND;
+        let waits = |first: &DeferredWord| ids - first.at >= MAX_BEHIND;
         self.words.len() >= ENOUGH || self.words.first().is_some_and(waits)
     }
 

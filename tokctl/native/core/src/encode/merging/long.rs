@@ -25,7 +25,7 @@ const RANKS_PER_SYMBOL: usize = 32;
 /// Merges between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 16;
 
-struct Node {
+struct RankedNode {
     id: u32,
     /// Of the pair that begins here; [`NO_RANK`] also where the symbol is gone.
     rank: u32,
@@ -34,15 +34,15 @@ struct Node {
 }
 
 /// The rank of a pair, kept for when the next one is the same: long pre-tokens repeat themselves.
-struct Ranks<'m> {
+struct LastRank<'m> {
     merges: &'m Merges,
     pair: (u32, u32),
     rank: u32,
 }
 
-impl<'m> Ranks<'m> {
+impl<'m> LastRank<'m> {
     fn of(merges: &'m Merges) -> Self {
-        Ranks {
+        LastRank {
             merges,
             pair: (NONE, NONE),
             rank: NO_RANK,
@@ -61,15 +61,15 @@ impl<'m> Ranks<'m> {
 
 struct Nodes<'m> {
     merges: &'m Merges,
-    nodes: Vec<Node>,
+    nodes: Vec<RankedNode>,
     /// Of pairs with what stands before a merged symbol, and behind it.
-    before: Ranks<'m>,
-    after: Ranks<'m>,
+    before: LastRank<'m>,
+    after: LastRank<'m>,
 }
 
 /// A token, and how many symbols it was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Token {
+struct MergedToken {
     pub segment: Segment,
     pub symbols: u32,
 }
@@ -93,13 +93,13 @@ fn merge_at_once(
 }
 
 /// What merging makes of symbols.
-fn tokens(merges: &Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Vec<Token>> {
+fn tokens(merges: &Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Vec<MergedToken>> {
     let nodes = merged(merges, symbols, interrupt)?;
     let mut tokens = Vec::new();
     nodes.each(|id, range| {
         let count = range.len() as u32;
         let length = symbols[range].iter().map(|one| one.length).sum();
-        tokens.push(Token {
+        tokens.push(MergedToken {
             segment: Segment { id, length },
             symbols: count,
         });
@@ -127,17 +127,17 @@ fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> 
 impl<'m> Nodes<'m> {
     /// There are fewer than 2^32: [`super::Segmenter::segment`] sees to that.
     fn of(merges: &'m Merges, symbols: &[Segment]) -> Self {
-        let mut ranks = Ranks::of(merges);
-        let mut nodes: Vec<Node> = (0u32..)
+        let mut ranks = LastRank::of(merges);
+        let mut nodes: Vec<RankedNode> = (0u32..)
             .zip(symbols.windows(2))
-            .map(|(at, two)| Node {
+            .map(|(at, two)| RankedNode {
                 id: two[0].id,
                 rank: ranks.rank(two[0].id, two[1].id),
                 before: at.wrapping_sub(1),
                 after: at + 1,
             })
             .collect();
-        nodes.extend(symbols.last().map(|last| Node {
+        nodes.extend(symbols.last().map(|last| RankedNode {
             id: last.id,
             rank: NO_RANK,
             before: (symbols.len() as u32 - 1).wrapping_sub(1),
@@ -146,8 +146,8 @@ impl<'m> Nodes<'m> {
         Nodes {
             merges,
             nodes,
-            before: Ranks::of(merges),
-            after: Ranks::of(merges),
+            before: LastRank::of(merges),
+            after: LastRank::of(merges),
         }
     }
 
@@ -369,7 +369,7 @@ fn merge_windows(
         return merge_at_once(merges, out, first, interrupt);
     }
     let symbols = &out[first..];
-    let mut row = Row {
+    let mut row = MergedRow {
         merges,
         symbols,
         tokens: Vec::new(),
@@ -390,17 +390,17 @@ fn merge_windows(
 }
 
 /// What merging makes of the symbols before `end`.
-struct Row<'r> {
+struct MergedRow<'r> {
     merges: &'r Merges,
     symbols: &'r [Segment],
-    tokens: Vec<Token>,
+    tokens: Vec<MergedToken>,
     end: usize,
     interrupt: Interrupt<'r>,
 }
 
-impl Row<'_> {
+impl MergedRow<'_> {
     /// What merging makes of some symbols alone.
-    fn merged(&self, from: usize, to: usize) -> Result<Vec<Token>> {
+    fn merged(&self, from: usize, to: usize) -> Result<Vec<MergedToken>> {
         match from < to {
             true => tokens(self.merges, &self.symbols[from..to], self.interrupt),
             false => Ok(Vec::new()),
@@ -408,7 +408,12 @@ impl Row<'_> {
     }
 
     /// Does merging leave two tokens apart that meet at this place?
-    fn fit(&self, place: usize, left: Option<&Token>, right: Option<&Token>) -> Result<bool> {
+    fn fit(
+        &self,
+        place: usize,
+        left: Option<&MergedToken>,
+        right: Option<&MergedToken>,
+    ) -> Result<bool> {
         let (Some(left), Some(right)) = (left, right) else {
             return Ok(true);
         };
@@ -417,7 +422,7 @@ impl Row<'_> {
     }
 
     /// Appends the tokens of the next symbols; false where they fit nowhere near the border.
-    fn append(&mut self, next: &[Token], most: usize) -> Result<bool> {
+    fn append(&mut self, next: &[MergedToken], most: usize) -> Result<bool> {
         let mut around = 0;
         while around <= most {
             let kept = self.tokens.len() - around.min(self.tokens.len());
@@ -447,7 +452,7 @@ impl Row<'_> {
 }
 
 /// Symbols of tokens.
-fn count<'t>(tokens: impl IntoIterator<Item = &'t Token>) -> usize {
+fn count<'t>(tokens: impl IntoIterator<Item = &'t MergedToken>) -> usize {
     tokens.into_iter().map(|token| token.symbols as usize).sum()
 }
 

@@ -47,11 +47,11 @@ pub struct Merging {
     /// Pre-tokens that are looked up here are one token, whatever the merges would make
     /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
     pub whole: Option<Words>,
-    /// Long pre-tokens can be segmented part by part; see [`super::parts`].
+    /// Long pre-tokens can be segmented part by part; see [`super::can_cut`].
     pub by_words: bool,
 }
 
-struct Node {
+struct SymbolNode {
     id: u32,
     length: u32,
     before: u32,
@@ -306,11 +306,11 @@ impl Merging {
 
 /// Segments in a row, as nodes that know their neighbours. There are fewer than 2^32:
 /// [`super::Segmenter::segment`] sees to that.
-fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<Node> {
+fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<SymbolNode> {
     let last = segments.len() as u32 - 1;
     (0u32..)
         .zip(segments)
-        .map(|(at, segment)| Node {
+        .map(|(at, segment)| SymbolNode {
             id: segment.id,
             length: segment.length,
             before: at.checked_sub(1).unwrap_or(NONE),

@@ -24,7 +24,7 @@ pub const CHUNK: usize = 128 * 1024;
 type Span<'t> = (usize, Option<u32>, Cow<'t, [u8]>);
 
 /// What is encoded by itself.
-enum Piece<'t> {
+enum TextPiece<'t> {
     /// An added token.
     Id(u32),
     /// Text between added tokens found in the text as given.
@@ -42,18 +42,18 @@ struct Raw<'t> {
     edges: Edges,
 }
 
-impl Piece<'_> {
+impl TextPiece<'_> {
     fn length(&self) -> usize {
         match self {
-            Piece::Id(_) => 0,
-            Piece::Stretch { text, .. } | Piece::Plain { text, .. } => text.len(),
-            Piece::Raw(raw) => raw.text.len(),
+            TextPiece::Id(_) => 0,
+            TextPiece::Stretch { text, .. } | TextPiece::Plain { text, .. } => text.len(),
+            TextPiece::Raw(raw) => raw.text.len(),
         }
     }
 }
 
 /// What has become of pieces.
-enum Made<'t> {
+enum EncodedPiece<'t> {
     Ids(Vec<u32>),
     Raw(Raw<'t>, Ends),
 }
@@ -96,11 +96,11 @@ impl Encoder {
         let mut pieces = Vec::new();
         for (start, id, stretch) in &stretches {
             match id {
-                Some(id) => pieces.push(Piece::Id(*id)),
+                Some(id) => pieces.push(TextPiece::Id(*id)),
                 None => self.cut_stretch(stretch, *start == 0, chunk, matchers, &mut pieces)?,
             }
         }
-        let groups = groups(pieces.iter().map(Piece::length), chunk);
+        let groups = groups(pieces.iter().map(TextPiece::length), chunk);
         let mut joined = Joiner {
             first: out.len(),
             out,
@@ -123,7 +123,7 @@ impl Encoder {
             || self.call_state(),
             make,
             |worker, (pieces, made)| {
-                let bytes: usize = pieces.iter().map(Piece::length).sum();
+                let bytes: usize = pieces.iter().map(TextPiece::length).sum();
                 done += bytes;
                 rest = rest.saturating_sub(bytes);
                 joined.reserve(&made, (done, rest));
@@ -156,13 +156,13 @@ impl Encoder {
         at_start: bool,
         chunk: usize,
         matchers: Option<&Matchers>,
-        pieces: &mut Vec<Piece<'t>>,
+        pieces: &mut Vec<TextPiece<'t>>,
     ) -> Result<()> {
         let matcher = matchers.and_then(Matchers::normalized);
         if matcher.is_some() || self.normalizers.is_empty() {
             return each_span(matcher, stretch, |id, start, end| {
                 match id {
-                    Some(id) => pieces.push(Piece::Id(id)),
+                    Some(id) => pieces.push(TextPiece::Id(id)),
                     None => {
                         let at_start = at_start && start == 0;
                         self.cut_plain(&stretch[start..end], at_start, chunk, pieces);
@@ -172,7 +172,7 @@ impl Encoder {
             });
         }
         if stretch.len() <= chunk || !self.can_be_cut() {
-            pieces.push(Piece::Stretch {
+            pieces.push(TextPiece::Stretch {
                 text: stretch,
                 at_start,
             });
@@ -181,7 +181,7 @@ impl Encoder {
         let mut from = 0;
         while from < stretch.len() {
             let to = safe_cut(stretch, from + chunk).unwrap_or(stretch.len());
-            pieces.push(Piece::Raw(Raw {
+            pieces.push(TextPiece::Raw(Raw {
                 text: &stretch[from..to],
                 at_start,
                 edges: Edges {
@@ -199,11 +199,11 @@ impl Encoder {
         text: &'t [u8],
         at_start: bool,
         chunk: usize,
-        pieces: &mut Vec<Piece<'t>>,
+        pieces: &mut Vec<TextPiece<'t>>,
     ) {
         let mut start = 0;
         for end in cut_into_pieces(&self.pre_tokenizer, text, chunk) {
-            pieces.push(Piece::Plain {
+            pieces.push(TextPiece::Plain {
                 text: &text[start..end],
                 at_start: at_start && start == 0,
             });
@@ -212,24 +212,24 @@ impl Encoder {
     }
 
     /// What becomes of pieces side by side.
-    fn make<'t>(&self, pieces: &[Piece<'t>], call: &mut Call) -> Result<Vec<Made<'t>>> {
+    fn make<'t>(&self, pieces: &[TextPiece<'t>], call: &mut Call) -> Result<Vec<EncodedPiece<'t>>> {
         let (mut made, mut ids) = (Vec::new(), self.buffers.take_chunk());
         for piece in pieces {
             match *piece {
-                Piece::Id(id) => ids.push(id),
-                Piece::Stretch { text, at_start } => {
+                TextPiece::Id(id) => ids.push(id),
+                TextPiece::Stretch { text, at_start } => {
                     self.stretch_ids(text, at_start, call, &mut ids)?;
                 }
-                Piece::Plain { text, at_start } => {
+                TextPiece::Plain { text, at_start } => {
                     self.normalized_ids(text, at_start, call, &mut ids)?;
                 }
-                Piece::Raw(raw) => {
-                    made.push(Made::Ids(std::mem::take(&mut ids)));
-                    made.push(Made::Raw(raw, self.make_raw(raw, call)?));
+                TextPiece::Raw(raw) => {
+                    made.push(EncodedPiece::Ids(std::mem::take(&mut ids)));
+                    made.push(EncodedPiece::Raw(raw, self.make_raw(raw, call)?));
                 }
             }
         }
-        made.push(Made::Ids(ids));
+        made.push(EncodedPiece::Ids(ids));
         Ok(made)
     }
 
@@ -275,15 +275,15 @@ impl Encoder {
     }
 
     /// All ids in order; and those of what lies between parts.
-    fn join(&self, made: Vec<Made>, call: &mut Call, joined: &mut Joiner) -> Result<()> {
+    fn join(&self, made: Vec<EncodedPiece>, call: &mut Call, joined: &mut Joiner) -> Result<()> {
         for made in made {
             let (raw, ends) = match made {
-                Made::Ids(ids) => {
+                EncodedPiece::Ids(ids) => {
                     joined.out.extend_from_slice(&ids);
                     self.buffers.put_chunk(ids);
                     continue;
                 }
-                Made::Raw(raw, ends) => (raw, ends),
+                EncodedPiece::Raw(raw, ends) => (raw, ends),
             };
             let Joiner {
                 out,
@@ -324,8 +324,8 @@ struct Joiner<'o> {
 }
 
 impl Joiner<'_> {
-    fn reserve(&mut self, made: &[Made], bytes: (usize, usize)) {
-        let next = made.iter().map(Made::ids).sum();
+    fn reserve(&mut self, made: &[EncodedPiece], bytes: (usize, usize)) {
+        let next = made.iter().map(EncodedPiece::ids).sum();
         if self.out.capacity() - self.out.len() < next {
             let ids = self.out.len() - self.first + next;
             reserve_projected(self.out, next, bytes, ids);
@@ -333,11 +333,11 @@ impl Joiner<'_> {
     }
 }
 
-impl Made<'_> {
+impl EncodedPiece<'_> {
     fn ids(&self) -> usize {
         match self {
-            Made::Ids(ids) => ids.len(),
-            Made::Raw(_, ends) => ends.middle.as_ref().map_or(0, |(ids, _)| ids.len()),
+            EncodedPiece::Ids(ids) => ids.len(),
+            EncodedPiece::Raw(_, ends) => ends.middle.as_ref().map_or(0, |(ids, _)| ids.len()),
         }
     }
 }

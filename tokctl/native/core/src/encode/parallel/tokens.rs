@@ -26,7 +26,7 @@ pub(crate) struct TextPart {
 }
 
 /// What is encoded at a time.
-enum Share {
+enum TextShare {
     /// All of the text, which can't be cut.
     Whole,
     /// Parts side by side.
@@ -57,8 +57,8 @@ impl Encoder {
                 return Err(Error::Interrupted);
             }
             match &shares[number] {
-                Share::Whole => make(0, text.len(), &self.tokens(text, matchers, interrupt)?),
-                Share::Parts(parts) => {
+                TextShare::Whole => make(0, text.len(), &self.tokens(text, matchers, interrupt)?),
+                TextShare::Parts(parts) => {
                     tokens.clear();
                     let mut state = self.call_state();
                     let call = &mut state.call(interrupt, matchers);
@@ -72,7 +72,12 @@ impl Encoder {
         jobs.in_order(interrupt, Vec::new, work, |_, made| take(made))
     }
 
-    fn shares(&self, text: &[u8], chunk: usize, matchers: Option<&Matchers>) -> Result<Vec<Share>> {
+    fn shares(
+        &self,
+        text: &[u8],
+        chunk: usize,
+        matchers: Option<&Matchers>,
+    ) -> Result<Vec<TextShare>> {
         let normalized = matchers.and_then(Matchers::normalized);
         let plain = self.normalizers.is_empty();
         // Where bytes are no UTF-8, each stretch between is normalized by itself.
@@ -80,7 +85,7 @@ impl Encoder {
             && self.fused().is_none()
             && (plain || self.can_be_cut() && normalized.is_none() && well_formed(text).is_some());
         if text.len() <= chunk || !can_be_cut {
-            return Ok(vec![Share::Whole]);
+            return Ok(vec![TextShare::Whole]);
         }
         let mut sharing = Sharing {
             encoder: self,
@@ -192,7 +197,7 @@ struct Sharing<'e> {
     /// Bytes of `parts`, which are no share yet.
     size: usize,
     parts: Vec<TextPart>,
-    shares: Vec<Share>,
+    shares: Vec<TextShare>,
 }
 
 impl Sharing<'_> {
@@ -214,7 +219,7 @@ impl Sharing<'_> {
     fn close(&mut self) {
         if !self.parts.is_empty() {
             self.shares
-                .push(Share::Parts(std::mem::take(&mut self.parts)));
+                .push(TextShare::Parts(std::mem::take(&mut self.parts)));
         }
         self.size = 0;
     }

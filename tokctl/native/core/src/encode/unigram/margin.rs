@@ -61,20 +61,20 @@ pub(crate) struct Margin {
 /// The best segmentation of a word, last piece first, and how it was found.
 #[derive(Default)]
 pub(crate) struct BestPath {
-    places: Vec<Place>,
+    places: Vec<BestSums>,
     pub path: Vec<u32>,
 }
 
 /// The two highest sums of different segmentations up to a place, and the last piece of the
 /// first.
 #[derive(Clone, Copy)]
-struct Place {
+struct BestSums {
     best: f64,
     second: f64,
     piece: u32,
 }
 
-const NOWHERE: Place = Place {
+const UNREACHED: BestSums = BestSums {
     best: f64::NEG_INFINITY,
     second: f64::NEG_INFINITY,
     piece: UNKNOWN,
@@ -85,7 +85,7 @@ impl Unigram {
     pub(crate) fn best_with_margin(&self, word: &[u8], more: f64, best: &mut BestPath) -> Margin {
         let BestPath { places, path } = best;
         places.clear();
-        places.resize(word.len() + 1, NOWHERE);
+        places.resize(word.len() + 1, UNREACHED);
         places[0].best = 0.0;
         let (mut at, mut characters, mut highest) = (0, 0, 0.0f64);
         while at < word.len() {
@@ -110,7 +110,7 @@ impl Unigram {
             if !is_piece {
                 offer(length, UNKNOWN + length as u32, self.unknown_score);
             }
-            places[at + 1..at + length].fill(NOWHERE);
+            places[at + 1..at + length].fill(UNREACHED);
             at += length;
             characters += 1;
         }
@@ -120,7 +120,7 @@ impl Unigram {
             path.push(piece);
             at -= self.length(piece);
         }
-        let Place { best, second, .. } = places[word.len()];
+        let BestSums { best, second, .. } = places[word.len()];
         Margin {
             gap: best - second,
             pieces: path.len(),

@@ -53,7 +53,7 @@ pub struct UnigramOptions {
     pub precision: Precision,
 }
 
-struct Piece {
+struct ScoredPiece {
     score: f64,
     id: u32,
     /// Bytes.
@@ -63,7 +63,7 @@ struct Piece {
 pub struct Unigram {
     /// Its entries are numbered as `pieces`.
     trie: Trie,
-    pieces: Vec<Piece>,
+    pieces: Vec<ScoredPiece>,
     /// Number of the first user-defined piece; with their scores in a lattice.
     first_user_defined: usize,
     user_defined_scores: Vec<f64>,
@@ -74,7 +74,7 @@ pub struct Unigram {
     precision: Precision,
     /// Can words be searched one by one?
     has_words: bool,
-    words: sentence::Pool,
+    words: sentence::SentencePool,
     /// And in SentencePiece's arithmetic.
     id_scores: Option<sentence::IdScores>,
 }
@@ -153,7 +153,7 @@ impl Unigram {
         Ok(Unigram {
             id_scores,
             has_words,
-            words: sentence::Pool::default(),
+            words: sentence::SentencePool::default(),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
             first_user_defined,
@@ -198,9 +198,9 @@ impl Unigram {
     }
 }
 
-fn piece(text: &[u8], id: u32, score: f64) -> Result<Piece> {
+fn piece(text: &[u8], id: u32, score: f64) -> Result<ScoredPiece> {
     check_length(text)?;
-    Ok(Piece {
+    Ok(ScoredPiece {
         score,
         id,
         length: text.len() as u32,

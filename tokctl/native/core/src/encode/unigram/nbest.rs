@@ -53,7 +53,7 @@ impl Unigram {
             let score = self.best(pre_token, &mut segments, interrupt)?;
             return Ok(vec![(segments, score)]);
         }
-        let lattice = Lattice::new(self, pre_token, interrupt)?;
+        let lattice = PieceLattice::new(self, pre_token, interrupt)?;
         let mut results = Vec::new();
         let mut hypotheses = vec![Hypothesis {
             node: END,
@@ -125,7 +125,7 @@ impl Unigram {
 
     /// The lattice's best segmentation. (Where several are equal it need not be the one
     /// that [`Unigram::segment`] finds.)
-    fn only(&self, text: &[u8], lattice: &Lattice) -> (Vec<Segment>, f64) {
+    fn only(&self, text: &[u8], lattice: &PieceLattice) -> (Vec<Segment>, f64) {
         let (path, score) = lattice.best(self.precision);
         let mut segments = Vec::new();
         let mut emitter = Emitter::new(self, text, &mut segments);
@@ -140,7 +140,7 @@ impl Unigram {
     fn path(
         &self,
         text: &[u8],
-        lattice: &Lattice,
+        lattice: &PieceLattice,
         hypotheses: &[Hypothesis],
         mut at: u32,
     ) -> Vec<Segment> {
@@ -189,7 +189,7 @@ fn shrink(queue: &mut PriorityQueue, hypotheses: &mut Vec<Hypothesis>, most: usi
 
 /// A piece at its place.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct LatticeNode {
     pub entry: u32,
     pub start: u32,
     pub score: f64,
@@ -198,9 +198,9 @@ struct Node {
 }
 
 /// All pieces that a text can be made of.
-struct Lattice {
+struct PieceLattice {
     /// By end, then by start.
-    nodes: Vec<Node>,
+    nodes: Vec<LatticeNode>,
     /// `nodes[ends[e]..ends[e + 1]]` end at the place `e`.
     ends: Vec<u32>,
 }
@@ -208,9 +208,9 @@ struct Lattice {
 /// Nodes between two polls of the interrupt.
 const POLL_NODES: usize = 1 << 18;
 
-impl Lattice {
+impl PieceLattice {
     pub(crate) fn new(model: &Unigram, text: &[u8], interrupt: Interrupt) -> Result<Self> {
-        let mut found: Vec<(u32, Node)> = Vec::new();
+        let mut found: Vec<(u32, LatticeNode)> = Vec::new();
         let mut best = vec![f64::NEG_INFINITY; text.len() + 1];
         best[0] = 0.0;
         let (mut at, mut polled) = (0, 0);
@@ -230,7 +230,7 @@ impl Lattice {
                 let sum = model.precision.round(before + score);
                 let end = at + length;
                 best[end] = best[end].max(sum);
-                let node = Node {
+                let node = LatticeNode {
                     entry,
                     start: at as u32,
                     score,
@@ -249,11 +249,11 @@ impl Lattice {
             }
             at += length;
         }
-        Ok(Lattice::sorted(&found, text.len()))
+        Ok(PieceLattice::sorted(&found, text.len()))
     }
 
     /// Sorts by end, keeping the order of starts: a counting sort.
-    fn sorted(found: &[(u32, Node)], length: usize) -> Self {
+    fn sorted(found: &[(u32, LatticeNode)], length: usize) -> Self {
         let mut ends = vec![0u32; length + 2];
         for &(end, _) in found {
             ends[end as usize + 1] += 1;
@@ -262,16 +262,16 @@ impl Lattice {
             ends[at] += ends[at - 1];
         }
         let mut next = ends.clone();
-        let mut nodes: Vec<Node> = found.iter().map(|&(_, node)| node).collect();
+        let mut nodes: Vec<LatticeNode> = found.iter().map(|&(_, node)| node).collect();
         for &(end, node) in found {
             let slot = &mut next[end as usize];
             nodes[*slot as usize] = node;
             *slot += 1;
         }
-        Lattice { nodes, ends }
+        PieceLattice { nodes, ends }
     }
 
-    pub(crate) fn node(&self, number: u32) -> &Node {
+    pub(crate) fn node(&self, number: u32) -> &LatticeNode {
         &self.nodes[number as usize]
     }
 

@@ -6,7 +6,7 @@
 //! and those that were met before are cached (see `margin`).
 
 use super::margin::{BestPath, NEAR, STEP};
-use super::word_cache::{CachedWord, Step, WordCache, LONGEST};
+use super::word_cache::{CachedWord, WordCache, WordStep, LONGEST};
 use super::{Emitter, Precision, Unigram};
 use crate::encode::word_starts::{WordStarts, MARK};
 use crate::encode::Segment;
@@ -21,7 +21,7 @@ const POLL_EVERY: usize = 1 << 14;
 
 /// Caches and working memory of calls that take sentences word by word; each call takes one or
 /// makes one.
-pub(crate) type Pool = lock_free::Pool<SentenceState>;
+pub(crate) type SentencePool = lock_free::Pool<SentenceState>;
 
 #[derive(Default)]
 pub(crate) struct SentenceState {
@@ -137,7 +137,7 @@ impl Sentence<'_> {
             self.sum = match self.model.precision {
                 // Of numbers of 32 bits, as in `Precision::round`.
                 Precision::Single => {
-                    let add = |sum: f32, step: &Step| sum + step.score as f32;
+                    let add = |sum: f32, step: &WordStep| sum + step.score as f32;
                     f64::from(four.iter().fold(self.sum as f32, add))
                 }
                 Precision::Double => four.iter().fold(self.sum, |sum, step| sum + step.score),

@@ -26,7 +26,7 @@ const KEPT: usize = 1 << 17;
 
 /// Working memory, kept by each thread from one pre-token to the next.
 #[derive(Default)]
-struct Scratch {
+struct ViterbiScratch {
     /// The best sum that ends at a place, by the place modulo the length, which is a power
     /// of two. NaN where nothing ends; between two texts everywhere.
     sums: Vec<f64>,
@@ -35,7 +35,7 @@ struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: Cell<Scratch> = Cell::default();
+    static SCRATCH: Cell<ViterbiScratch> = Cell::default();
 }
 
 impl Unigram {
@@ -81,13 +81,13 @@ impl Unigram {
         start: f64,
         text: &[u8],
         out: &mut Vec<Segment>,
-        scratch: &mut Scratch,
+        scratch: &mut ViterbiScratch,
         interrupt: Interrupt,
     ) -> Result<(f64, f64)> {
         // The farthest that a piece or a character reaches.
         let reach = self.trie.longest_entry().max(4).min(text.len());
         scratch.reserve(reach, (CHUNK + reach).min(text.len()));
-        let Scratch { sums, pieces } = scratch;
+        let ViterbiScratch { sums, pieces } = scratch;
         let mask = sums.len() - 1;
         let mut emitter = Emitter::new(self, text, out);
         let (mut at, mut cut, mut end) = (0, 0, 0);
@@ -159,7 +159,7 @@ fn round<const SINGLE: bool>(sum: f64) -> f64 {
     }
 }
 
-impl Scratch {
+impl ViterbiScratch {
     fn reserve(&mut self, reach: usize, places: usize) {
         if self.sums.len() <= reach {
             self.sums.resize((reach + 1).next_power_of_two(), f64::NAN);

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 1 << 22;
 /// list is filled up. Both are filled up to a multiple of four, with scores of 0, which leave a
 /// sum as it is: most words have no more, and taking four at once is quicker than counting.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct WordStep {
     pub segment: Segment,
     pub score: f64,
 }
@@ -57,7 +57,7 @@ impl CachedWord {
 }
 
 /// In half a line of the processor's cache.
-struct Entry {
+struct WordEntry {
     /// Of a word of over 15 bytes, its place among `texts`.
     key: Key,
     word: CachedWord,
@@ -65,8 +65,8 @@ struct Entry {
 
 pub(crate) struct WordCache {
     seeds: Seeds,
-    entries: HashTable<Entry>,
-    steps: Vec<Step>,
+    entries: HashTable<WordEntry>,
+    steps: Vec<WordStep>,
     /// The longer words.
     texts: Vec<u8>,
 }
@@ -123,7 +123,7 @@ impl WordCache {
             _ => CachedWord::UNCACHED,
         };
         let none = Segment { id: 0, length: 0 };
-        self.steps.extend((0..4 * word.fours()).map(|at| Step {
+        self.steps.extend((0..4 * word.fours()).map(|at| WordStep {
             segment: segments.get(at).copied().unwrap_or(none),
             score: scores.get(at).copied().unwrap_or(0.0),
         }));
@@ -137,18 +137,18 @@ impl WordCache {
             }
         };
         let texts = &self.texts;
-        let rehash = |entry: &Entry| match entry.key.place() {
+        let rehash = |entry: &WordEntry| match entry.key.place() {
             Some(place) => seeds.hash_long(&texts[place]),
             None => seeds.hash(entry.key),
         };
         self.entries
-            .insert_unique(hash, Entry { key, word }, rehash);
+            .insert_unique(hash, WordEntry { key, word }, rehash);
         word
     }
 
     /// A word's steps, four and four.
     #[inline]
-    pub(crate) fn steps(&self, word: CachedWord) -> impl Iterator<Item = &[Step; 4]> {
+    pub(crate) fn steps(&self, word: CachedWord) -> impl Iterator<Item = &[WordStep; 4]> {
         let steps = &self.steps[word.steps as usize..][..4 * word.fours()];
         steps.chunks_exact(4).filter_map(|four| four.first_chunk())
     }

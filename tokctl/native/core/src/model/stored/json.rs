@@ -8,14 +8,14 @@
 const SURELY_FITS: usize = 19;
 
 /// Stands at a place of a document.
-pub struct Scanner<'j> {
+pub struct JsonScanner<'j> {
     text: &'j [u8],
     at: usize,
 }
 
-impl<'j> Scanner<'j> {
+impl<'j> JsonScanner<'j> {
     pub fn new(text: &'j [u8]) -> Self {
-        Scanner { text, at: 0 }
+        JsonScanner { text, at: 0 }
     }
 
     pub fn place(&self) -> usize {
@@ -246,7 +246,7 @@ mod tests {
 
     fn string(text: &str) -> Option<String> {
         let mut scratch = Vec::new();
-        let mut scanner = Scanner::new(text.as_bytes());
+        let mut scanner = JsonScanner::new(text.as_bytes());
         let found = scanner.string(&mut scratch)?.to_vec();
         assert_eq!(scanner.place(), text.len());
         Some(String::from_utf8(found).unwrap())
@@ -282,14 +282,14 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let whole = |text: &str| Scanner::new(text.as_bytes()).whole();
+        let whole = |text: &str| JsonScanner::new(text.as_bytes()).whole();
         for (text, number) in [("0", 0), ("7,", 7), ("18446744073709551615]", u64::MAX)] {
             assert_eq!(whole(text), Some(number));
         }
         for wrong in ["", "-1", "01", "1.0", "1e3", "18446744073709551616", "x"] {
             assert_eq!(whole(wrong), None, "{wrong}");
         }
-        let number = |text: &str| Scanner::new(text.as_bytes()).number();
+        let number = |text: &str| JsonScanner::new(text.as_bytes()).number();
         for text in [
             "0",
             "-7",
@@ -318,12 +318,12 @@ mod tests {
             ("1.5e3 ]", "]"),
             ("null}", "}"),
         ] {
-            let mut scanner = Scanner::new(text.as_bytes());
+            let mut scanner = JsonScanner::new(text.as_bytes());
             scanner.skip().unwrap();
             assert_eq!(&text[scanner.place()..], rest, "{text}");
         }
         for wrong in ["", "[", r#""a"#, r#""a\"#, r#"[[],"]"#] {
-            assert_eq!(Scanner::new(wrong.as_bytes()).skip(), None, "{wrong}");
+            assert_eq!(JsonScanner::new(wrong.as_bytes()).skip(), None, "{wrong}");
         }
     }
 }

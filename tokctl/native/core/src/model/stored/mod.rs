@@ -13,7 +13,7 @@ mod json;
 use hashbrown::{HashMap, HashSet};
 
 use super::strings::{Index, Strings};
-use json::Scanner;
+use json::JsonScanner;
 
 /// Names of the columns that a merge history has, under `model.tokctl`.
 const COLUMNS: [&[u8]; 4] = [b"counts", b"left_counts", b"right_counts", b"token_counts"];
@@ -243,7 +243,7 @@ fn byte_of(character: char) -> Option<u8> {
 // -- scanning ---------------------------------------------------------------------------
 
 /// Reads a document from its start, and keeps what is not taken out.
-struct Reader<'j> {
+struct ListReader<'j> {
     text: &'j [u8],
     /// Where what has not been kept yet begins.
     kept: usize,
@@ -254,12 +254,12 @@ impl Lists {
     /// The lists of a file; None for JSON that is not as libraries write it, and for what is
     /// no JSON.
     pub fn scan(text: &[u8]) -> Option<Self> {
-        let mut reader = Reader {
+        let mut reader = ListReader {
             text,
             kept: 0,
             found: Lists::default(),
         };
-        let mut scanner = Scanner::new(text);
+        let mut scanner = JsonScanner::new(text);
         let mut seen = false;
         reader.object(&mut scanner, |reader, scanner, name| {
             if name != b"model" {
@@ -269,7 +269,7 @@ impl Lists {
             reader.model(scanner)
         })?;
         scanner.skip_space();
-        let Reader {
+        let ListReader {
             kept, mut found, ..
         } = reader;
         let last = &text[kept..];
@@ -286,12 +286,12 @@ fn once(seen: &mut bool) -> Option<()> {
     (!std::mem::replace(seen, true)).then_some(())
 }
 
-impl<'j> Reader<'j> {
+impl<'j> ListReader<'j> {
     /// Calls `member` with the name of each member of an object, where its value starts.
     fn object(
         &mut self,
-        scanner: &mut Scanner<'j>,
-        mut member: impl FnMut(&mut Self, &mut Scanner<'j>, &[u8]) -> Option<()>,
+        scanner: &mut JsonScanner<'j>,
+        mut member: impl FnMut(&mut Self, &mut JsonScanner<'j>, &[u8]) -> Option<()>,
     ) -> Option<()> {
         let mut scratch = Vec::new();
         scanner.members(b'{', b'}', |scanner| {
@@ -301,7 +301,7 @@ impl<'j> Reader<'j> {
         })
     }
 
-    fn model(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+    fn model(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let (mut vocabulary, mut merges, mut own) = (false, false, false);
         self.object(scanner, |reader, scanner, name| match name {
             b"vocab" => {
@@ -321,11 +321,11 @@ impl<'j> Reader<'j> {
         vocabulary.then_some(())
     }
 
-    fn own(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+    fn own(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         self.object(scanner, |reader, scanner, name| {
             if let Some(column) = COLUMNS.iter().position(|&column| column == name) {
                 return reader.take_out(scanner, |reader, scanner| {
-                    let numbers = list(scanner, Scanner::whole)?;
+                    let numbers = list(scanner, JsonScanner::whole)?;
                     reader.found.columns[column]
                         .replace(numbers)
                         .is_none()
@@ -335,7 +335,7 @@ impl<'j> Reader<'j> {
             match name {
                 b"merges" => reader.take_out(scanner, Self::merges),
                 b"scores" => reader.take_out(scanner, |reader, scanner| {
-                    let scores = list(scanner, Scanner::number)?;
+                    let scores = list(scanner, JsonScanner::number)?;
                     reader
                         .found
                         .own_scores
@@ -351,8 +351,8 @@ impl<'j> Reader<'j> {
     /// Keeps what came before, and `null` for what `read` goes past.
     fn take_out(
         &mut self,
-        scanner: &mut Scanner<'j>,
-        read: impl FnOnce(&mut Self, &mut Scanner<'j>) -> Option<()>,
+        scanner: &mut JsonScanner<'j>,
+        read: impl FnOnce(&mut Self, &mut JsonScanner<'j>) -> Option<()>,
     ) -> Option<()> {
         let before = &self.text[self.kept..scanner.place()];
         self.found.rest.extend_from_slice(before);
@@ -363,7 +363,7 @@ impl<'j> Reader<'j> {
     }
 
     /// An object of tokens with their ids 0, 1, 2, …, or a list of tokens with their scores.
-    fn vocabulary(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+    fn vocabulary(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let mut scratch = Vec::new();
         let spelled = &mut self.found.spelled;
         if scanner.peek() == Some(b'{') {
@@ -389,7 +389,7 @@ impl<'j> Reader<'j> {
     }
 
     /// MergeList of tokens that the vocabulary, which has to come first, holds.
-    fn merges(&mut self, scanner: &mut Scanner<'j>) -> Option<()> {
+    fn merges(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let found = &mut self.found;
         let (strings, index) = (&found.spelled, &found.index);
         let id = |token: &[u8]| index.find(strings, token);
@@ -428,8 +428,8 @@ impl<'j> Reader<'j> {
 
 /// The numbers of a list.
 fn list<'j, T>(
-    scanner: &mut Scanner<'j>,
-    mut number: impl FnMut(&mut Scanner<'j>) -> Option<T>,
+    scanner: &mut JsonScanner<'j>,
+    mut number: impl FnMut(&mut JsonScanner<'j>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let mut found = Vec::new();
     scanner.members(b'[', b']', |scanner| {

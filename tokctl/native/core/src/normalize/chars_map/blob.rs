@@ -18,7 +18,7 @@ pub(super) struct Blob {
 
 /// A place in the double array from which the next byte of a key is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Node(usize);
+struct ArrayNode(usize);
 
 impl Blob {
     /// No bytes are no rules, as in a model whose rules are named `identity`.
@@ -56,7 +56,7 @@ impl Blob {
     /// Bytes of the longest key, with a value or without; None where one never ends, which a
     /// damaged array can hold: every text would be compared with it from every place.
     fn longest_key(&self) -> Option<usize> {
-        let Some(Node(root)) = self.root() else {
+        let Some(ArrayNode(root)) = self.root() else {
             return Some(0);
         };
         // Who goes on where, by the place of the parent.
@@ -101,13 +101,13 @@ impl Blob {
         None
     }
 
-    fn root(&self) -> Option<Node> {
-        self.units.first().map(|&unit| Node(offset(unit)))
+    fn root(&self) -> Option<ArrayNode> {
+        self.units.first().map(|&unit| ArrayNode(offset(unit)))
     }
 
     /// The node behind `label`, and the value of the key that ends there.
     #[inline]
-    fn step(&self, node: Node, label: u8) -> Option<(Node, Option<&str>)> {
+    fn step(&self, node: ArrayNode, label: u8) -> Option<(ArrayNode, Option<&str>)> {
         // No key holds a NUL.
         if label == 0 {
             return None;
@@ -117,7 +117,7 @@ impl Blob {
         if unit & (1 << 31 | 0xFF) != u32::from(label) {
             return None;
         }
-        let next = Node(place ^ offset(unit));
+        let next = ArrayNode(place ^ offset(unit));
         let value = match unit >> 8 & 1 {
             1 => self.units.get(next.0).and_then(|&leaf| self.value(leaf)),
             _ => None,
@@ -166,8 +166,8 @@ impl Blob {
     /// Does a key hold a space or a line feed behind its first byte?
     pub fn reaches_over_a_space(&self) -> bool {
         let mut seen = HashSet::new();
-        let mut open: Vec<Node> = Vec::new();
-        let children = |node: Node| (1..=255).filter_map(move |label| self.step(node, label));
+        let mut open: Vec<ArrayNode> = Vec::new();
+        let children = |node: ArrayNode| (1..=255).filter_map(move |label| self.step(node, label));
         open.extend(
             self.root()
                 .into_iter()

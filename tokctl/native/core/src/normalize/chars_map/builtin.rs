@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 
-use super::expand::Made;
+use super::expand::NamedRules;
 
 /// The rules, with the clean-up of Google's machine translation (`nmt`) and case folding
 /// (`cf`).
@@ -42,7 +42,7 @@ const START: u32 = 0;
 
 impl Builtin {
     pub fn new(nmt: bool, cf: bool) -> Self {
-        let made = Made::new(nmt, cf);
+        let made = NamedRules::new(nmt, cf);
         let mut rules = Builtin::empty();
         for (&key, value) in &made.characters {
             rules.add_character(key, value);
@@ -127,7 +127,7 @@ impl Builtin {
     }
 
     /// Calls `found(length, value)` for the sequences that begin `text`, the shortest first.
-    fn sequences<'s>(&'s self, text: &str, mut found: impl FnMut(usize, Found<'s>)) {
+    fn sequences<'s>(&'s self, text: &str, mut found: impl FnMut(usize, Replacement<'s>)) {
         let mut folded = text.char_indices().map_while(|(at, character)| {
             let folded = self.look_up(character)?.folded?;
             Some((at + character.len_utf8(), folded))
@@ -141,12 +141,12 @@ impl Builtin {
                 .and_then(|(end, c)| Some((end, jamo(c, 0x1161, 21)?)));
             let Some((end, vowel)) = vowel else { return };
             let syllable = 0xAC00 + (leading * 21 + vowel) * 28;
-            found(end, Found::Syllable(syllable));
+            found(end, Replacement::Syllable(syllable));
             let trailing = folded
                 .next()
                 .and_then(|(end, c)| Some((end, jamo(c, 0x11A7, 28)?)));
             if let Some((end, trailing)) = trailing {
-                found(end, Found::Syllable(syllable + trailing));
+                found(end, Replacement::Syllable(syllable + trailing));
             }
             return;
         }
@@ -159,15 +159,17 @@ impl Builtin {
                 None => return,
             }
             if let Some(value) = self.ends[*node as usize] {
-                found(end, Found::Text(self.text(value)));
+                found(end, Replacement::Text(self.text(value)));
             }
         }
     }
 
-    pub fn longest<'s>(&'s self, text: &str) -> Option<(usize, Found<'s>)> {
+    pub fn longest<'s>(&'s self, text: &str) -> Option<(usize, Replacement<'s>)> {
         let first = text.chars().next()?;
         let character = self.look_up(first)?;
-        let alone = character.value.map(|value| Found::Text(self.text(value)));
+        let alone = character
+            .value
+            .map(|value| Replacement::Text(self.text(value)));
         let mut best = alone.map(|value| (first.len_utf8(), value));
         if character.folded.is_some() {
             self.sequences(text, |end, value| best = Some((end, value)));
@@ -175,10 +177,10 @@ impl Builtin {
         best
     }
 
-    pub fn shortest<'s>(&'s self, text: &str) -> Option<Found<'s>> {
+    pub fn shortest<'s>(&'s self, text: &str) -> Option<Replacement<'s>> {
         let character = self.look_up(text.chars().next()?)?;
         if let Some(value) = character.value {
-            return Some(Found::Text(self.text(value)));
+            return Some(Replacement::Text(self.text(value)));
         }
         let mut best = None;
         self.sequences(text, |_, value| {
@@ -197,18 +199,18 @@ impl Builtin {
 
 /// What a rule puts in place of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found<'r> {
+pub(super) enum Replacement<'r> {
     Text(&'r str),
     /// A Hangul syllable, by its code point.
     Syllable(u32),
 }
 
-impl Found<'_> {
+impl Replacement<'_> {
     /// Calls `with` with the text.
     pub fn with<T>(self, with: impl FnOnce(&str) -> T) -> T {
         match self {
-            Found::Text(text) => with(text),
-            Found::Syllable(code) => {
+            Replacement::Text(text) => with(text),
+            Replacement::Syllable(code) => {
                 let syllable = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                 with(syllable.encode_utf8(&mut [0; 4]))
             }

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 const MOST_PREFIXES: usize = 31;
 
 /// Keys and what they become.
-pub type Rules = BTreeMap<String, String>;
+pub type CharsMapRules = BTreeMap<String, String>;
 
 /// The `precompiled_charsmap` of these rules; no bytes for no rules.
-pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
+pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
     let invalid = |what: &str| Err(Error::Invalid(format!("a rule {what}")));
     if rules.is_empty() {
         return Ok(Vec::new());

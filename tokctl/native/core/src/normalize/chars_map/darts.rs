@@ -6,7 +6,7 @@
 //! where it fits among the last 4,096 units ("Details::DoubleArrayBuilder"). A set that
 //! several nodes share is laid out once where their units can point to it.
 
-use super::tails::{Branch, Graph};
+use super::tails::{Graph, Sibling};
 
 /// Units that the layout is still free to use: 16 blocks of 256.
 const OPEN: usize = 16 * BLOCK;
@@ -14,7 +14,7 @@ const BLOCK: usize = 256;
 
 /// What is known of a unit while it is open. The free ones form a ring.
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct UnitSlot {
     before: usize,
     after: usize,
     taken: bool,
@@ -25,7 +25,7 @@ struct Slot {
 struct Layout<'g> {
     graph: &'g Graph,
     units: Vec<u32>,
-    slots: Vec<Slot>,
+    slots: Vec<UnitSlot>,
     /// The first free unit; the number of units where there is none.
     head: usize,
     /// Where a shared set begins, by number; 0: nowhere yet.
@@ -38,7 +38,7 @@ pub(super) fn double_array<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> V
     let (graph, top) = Graph::new(keys);
     let mut layout = Layout {
         units: Vec::new(),
-        slots: vec![Slot::default(); OPEN],
+        slots: vec![UnitSlot::default(); OPEN],
         head: 0,
         bases: vec![0; graph.sets.len()],
         graph: &graph,
@@ -57,7 +57,7 @@ pub(super) fn double_array<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> V
 }
 
 impl Layout<'_> {
-    fn slot(&mut self, unit: usize) -> &mut Slot {
+    fn slot(&mut self, unit: usize) -> &mut UnitSlot {
         &mut self.slots[unit % OPEN]
     }
 
@@ -129,7 +129,7 @@ impl Layout<'_> {
     }
 
     /// The first place where all siblings of a set are free.
-    fn find_base(&self, set: &[Branch], unit: usize) -> usize {
+    fn find_base(&self, set: &[Sibling], unit: usize) -> usize {
         let behind = self.units.len() | (unit & 0xFF);
         if self.head >= self.units.len() {
             return behind;
@@ -157,7 +157,7 @@ impl Layout<'_> {
         if unit >= self.units.len() {
             self.grow();
         }
-        let Slot { before, after, .. } = *self.slot(unit);
+        let UnitSlot { before, after, .. } = *self.slot(unit);
         if unit == self.head {
             self.head = match after == unit {
                 true => self.units.len(),
@@ -177,10 +177,10 @@ impl Layout<'_> {
         }
         self.units.resize(end, 0);
         for unit in start..end {
-            *self.slot(unit) = Slot {
+            *self.slot(unit) = UnitSlot {
                 before: unit.wrapping_sub(1),
                 after: unit + 1,
-                ..Slot::default()
+                ..UnitSlot::default()
             };
         }
         // The new units come last in the ring, before its head.

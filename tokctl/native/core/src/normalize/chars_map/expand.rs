@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use super::compile::Rules;
+use super::compile::CharsMapRules;
 use super::sections::Sections;
 
 /// The rules of one name, in the form that `rules.txt` has.
-pub(super) struct Made {
+pub(super) struct NamedRules {
     /// For one character.
     pub characters: HashMap<char, String>,
     /// What a character counts as in a sequence.
@@ -18,7 +18,7 @@ pub(super) struct Made {
     pub sequences: Vec<(String, String)>,
 }
 
-impl Made {
+impl NamedRules {
     pub fn new(nmt: bool, cf: bool) -> Self {
         let mut tables = Sections::read();
         // Sequences go by what NFKC makes of a character, whatever the other rules say.
@@ -61,7 +61,7 @@ impl Made {
                 .map(|(&key, value)| (key, fold(value))),
         );
         let sequences = tables.sequences.into_iter();
-        Made {
+        NamedRules {
             characters,
             folded,
             sequences: sequences.map(|(key, value)| (key, fold(&value))).collect(),
@@ -70,13 +70,13 @@ impl Made {
 }
 
 /// All rules one by one.
-pub(super) fn rules_of(nmt: bool, cf: bool) -> Rules {
-    let made = Made::new(nmt, cf);
+pub(super) fn rules_of(nmt: bool, cf: bool) -> CharsMapRules {
+    let made = NamedRules::new(nmt, cf);
     let mut like: BTreeMap<char, Vec<char>> = BTreeMap::new();
     for (&character, &folded) in &made.folded {
         like.entry(folded).or_default().push(character);
     }
-    let mut rules: Rules = made
+    let mut rules: CharsMapRules = made
         .characters
         .into_iter()
         .map(|(key, value)| (key.to_string(), value))

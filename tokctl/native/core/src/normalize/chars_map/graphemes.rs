@@ -9,13 +9,13 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Found, Rules};
-use crate::normalize::aligned::Sink;
+use super::{Replacement, Rules};
+use crate::normalize::aligned::TextSink;
 
 /// Graphemes of this many bytes or more are taken apart.
 const LONG: usize = 6;
 
-pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl Sink) {
+pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl TextSink) {
     let mut writer = Writer {
         sink,
         last: Last::Nothing,
@@ -39,7 +39,7 @@ pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl Sink) {
     }
 }
 
-fn replace_grapheme(rules: &Rules, grapheme: &str, writer: &mut Writer<'_, impl Sink>) {
+fn replace_grapheme(rules: &Rules, grapheme: &str, writer: &mut Writer<'_, impl TextSink>) {
     if grapheme.len() < LONG {
         if let Some(value) = rules.shortest(grapheme) {
             writer.replace(grapheme, value);
@@ -84,14 +84,14 @@ enum Last {
 }
 
 /// Writes changes as the library lists them: (character, change).
-struct Writer<'s, S: Sink> {
+struct Writer<'s, S: TextSink> {
     sink: &'s mut S,
     last: Last,
     /// Something was removed at the start: the old text lags behind.
     late: bool,
 }
 
-impl<S: Sink> Writer<'_, S> {
+impl<S: TextSink> Writer<'_, S> {
     fn keep(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -110,7 +110,7 @@ impl<S: Sink> Writer<'_, S> {
         self.last = Last::Put(character, change);
     }
 
-    fn replace(&mut self, old: &str, value: Found<'_>) {
+    fn replace(&mut self, old: &str, value: Replacement<'_>) {
         let replaced = old.chars().count();
         let mut written = 0;
         value.with(|new| {

@@ -17,16 +17,16 @@ mod tails;
 
 use std::sync::Arc;
 
-use super::aligned::Sink;
+use super::aligned::TextSink;
 use super::chars::leading;
 use crate::error::{Error, Result};
 use crate::lock_free::Once;
 use crate::unicode::stretches;
 use blob::Blob;
-use builtin::{Builtin, Found};
+use builtin::{Builtin, Replacement};
 use kept::Kept;
 
-pub use compile::{compile, compile_named, Rules as CharsMapRules};
+pub use compile::{compile, compile_named, CharsMapRules};
 
 /// A set of rules, and how they are applied.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl CharsMap {
         let kept = |text: &str| self.kept.as_ref()?.longest(text.as_bytes());
         while !rest.is_empty() {
             let length = match (kept(rest), self.rules.longest(rest)) {
-                (None, Some((length, Found::Text(" ")))) => length,
+                (None, Some((length, Replacement::Text(" ")))) => length,
                 (Some(1), _) | (None, None) if rest.starts_with(' ') => 1,
                 _ => return false,
             };
@@ -120,7 +120,7 @@ impl CharsMap {
         true
     }
 
-    pub(super) fn run(&self, text: &[u8], sink: &mut impl Sink) {
+    pub(super) fn run(&self, text: &[u8], sink: &mut impl TextSink) {
         let mut at = 0;
         for (valid, invalid) in stretches(text) {
             sink.stretch(at);
@@ -191,27 +191,30 @@ impl Rules {
 
     /// The longest rule that begins `text`: the length of its key, and its value.
     #[inline]
-    fn longest<'s>(&'s self, text: &'s str) -> Option<(usize, Found<'s>)> {
+    fn longest<'s>(&'s self, text: &'s str) -> Option<(usize, Replacement<'s>)> {
         match &self.source {
             Source::Builtin(rules) => rules.longest(text),
             Source::Blob(blob) => {
                 let (length, value) = blob.prefixes(text).last()?;
-                Some((length, Found::Text(value)))
+                Some((length, Replacement::Text(value)))
             }
         }
     }
 
     /// The value of the shortest rule that begins `text`.
-    fn shortest<'s>(&'s self, text: &'s str) -> Option<Found<'s>> {
+    fn shortest<'s>(&'s self, text: &'s str) -> Option<Replacement<'s>> {
         match &self.source {
             Source::Builtin(rules) => rules.shortest(text),
-            Source::Blob(blob) => blob.prefixes(text).next().map(|rule| Found::Text(rule.1)),
+            Source::Blob(blob) => blob
+                .prefixes(text)
+                .next()
+                .map(|rule| Replacement::Text(rule.1)),
         }
     }
 }
 
 /// Every byte of a value stands for all of the key, as in SentencePiece's offsets.
-fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl Sink) {
+fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
     let (mut kept, mut at) = (0, 0);
     loop {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// One of the siblings below a node: its label, and the set of siblings below it. The label 0
 /// ends a key, and comes with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Branch {
+pub(super) struct Sibling {
     pub label: u8,
     pub below: u32,
 }
@@ -13,15 +13,15 @@ pub(super) struct Branch {
 /// Sets of siblings by number, labels ascending.
 #[derive(Default)]
 pub(super) struct Graph {
-    pub sets: Vec<Vec<Branch>>,
+    pub sets: Vec<Vec<Sibling>>,
     /// Is it below several nodes?
     pub shared: Vec<bool>,
-    numbers: HashMap<Vec<Branch>, u32>,
+    numbers: HashMap<Vec<Sibling>, u32>,
 }
 
 impl Graph {
     /// The number of a set, which is kept once.
-    fn number(&mut self, set: Vec<Branch>) -> u32 {
+    fn number(&mut self, set: Vec<Sibling>) -> u32 {
         if let Some(&number) = self.numbers.get(&set) {
             self.shared[number as usize] = true;
             return number;
@@ -37,19 +37,19 @@ impl Graph {
     pub fn new<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> (Self, u32) {
         let mut graph = Graph::default();
         // The sets on the way to the last key; the last branch of each is not closed yet.
-        let mut open: Vec<Vec<Branch>> = vec![Vec::new()];
+        let mut open: Vec<Vec<Sibling>> = vec![Vec::new()];
         let mut last: &[u8] = &[];
         for (key, value) in keys {
             let common = last.iter().zip(key).take_while(|(a, b)| a == b).count();
             graph.close(&mut open, common + 1);
             for (depth, &label) in key.iter().enumerate().skip(common) {
                 if let Some(set) = open.get_mut(depth) {
-                    set.push(Branch { label, below: 0 });
+                    set.push(Sibling { label, below: 0 });
                 }
                 open.push(Vec::new());
             }
             if let Some(set) = open.last_mut() {
-                set.push(Branch {
+                set.push(Sibling {
                     label: 0,
                     below: value,
                 });
@@ -62,7 +62,7 @@ impl Graph {
     }
 
     /// Closes the sets below the first `keep`, the deepest first.
-    fn close(&mut self, open: &mut Vec<Vec<Branch>>, keep: usize) {
+    fn close(&mut self, open: &mut Vec<Vec<Sibling>>, keep: usize) {
         while open.len() > keep {
             let below = self.number(open.pop().unwrap_or_default());
             if let Some(branch) = open.last_mut().and_then(|set| set.last_mut()) {

@@ -3,7 +3,7 @@
 use super::lanes::Lanes;
 use super::letters::Letters;
 use super::wide::{classify, Spill, WINDOW};
-use super::Pattern;
+use super::MaskPattern;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
 /// Class bits of the ASCII characters.
@@ -118,7 +118,7 @@ impl<'t> Blocks<'t> {
 
     /// The next 64 bytes; spaces from the end of the text on.
     #[inline(always)]
-    pub fn next<L: Lanes, P: Pattern>(&mut self) -> Block {
+    pub fn next<L: Lanes, P: MaskPattern>(&mut self) -> Block {
         let rest = match self.text.get(self.at..) {
             Some(rest) if !rest.is_empty() => rest,
             _ => return const { Block::of_spaces(&P::ASCII) },
@@ -172,7 +172,7 @@ fn padded(rest: &[u8]) -> [u8; WINDOW] {
 
 /// One mask per bit that the pattern knows.
 #[inline(always)]
-fn masks<L: Lanes, P: Pattern>(classes: L) -> [u64; 8] {
+fn masks<L: Lanes, P: MaskPattern>(classes: L) -> [u64; 8] {
     let used = const { P::WIDE | P::ASCII.bits() };
     let mut masks = [0; 8];
     macro_rules! mask {

@@ -8,7 +8,7 @@
 //! there white space at the end of a text is not split at its last line break.
 
 use super::parts::{Parts, Prefixed};
-use super::{ahead, AsciiClasses, Carry, Groups, Pattern, View};
+use super::{ahead, AsciiClasses, Carry, Groups, MaskPattern, View};
 use crate::pretokenize::runs::contraction_any_case;
 use crate::unicode::{LETTER, NUMBER, SPACE};
 
@@ -28,7 +28,7 @@ pub struct Cl100k<const SINGLE: bool, const WHOLE: bool> {
     started: u64,
 }
 
-impl<const SINGLE: bool, const WHOLE: bool> Pattern for Cl100k<SINGLE, WHOLE> {
+impl<const SINGLE: bool, const WHOLE: bool> MaskPattern for Cl100k<SINGLE, WHOLE> {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[(MARKED, b" '"), (BREAK, b"\r\n")]);
     const WIDE: u8 = LETTER | NUMBER | SPACE;
 

@@ -4,7 +4,7 @@
 //! documents' words, which are the same without spaces, and these are dropped:
 //! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`
 
-use super::{ahead, first_bytes, AsciiClasses, Carry, Pattern, View};
+use super::{ahead, first_bytes, AsciiClasses, Carry, MaskPattern, View};
 use crate::pretokenize::runs::contraction;
 use crate::unicode::{LETTER, NUMBER, SPACE};
 
@@ -36,7 +36,7 @@ impl<const WORDS: bool> Default for Gpt2<WORDS> {
     }
 }
 
-impl<const WORDS: bool> Pattern for Gpt2<WORDS> {
+impl<const WORDS: bool> MaskPattern for Gpt2<WORDS> {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[(MARKED, b" '")]);
     const WIDE: u8 = LETTER | NUMBER | SPACE;
     const DROPS: bool = WORDS;

@@ -4,7 +4,7 @@ use crate::lock_free::Lazy;
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{lanes::Portable, Pattern, Places, Scan};
+use super::{lanes::Portable, BatchPlaces, MaskPattern, Scan};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
@@ -66,7 +66,11 @@ impl Level {
     }
 
     #[inline]
-    pub(super) fn fill<P: Pattern>(self, scan: &mut Scan<P>, places: &mut Places) -> usize {
+    pub(super) fn fill<P: MaskPattern>(
+        self,
+        scan: &mut Scan<P>,
+        places: &mut BatchPlaces,
+    ) -> usize {
         match self {
             Level::Portable => portable(scan, places),
             #[cfg(target_arch = "x86_64")]
@@ -79,7 +83,7 @@ impl Level {
 
 /// A function of its own, that callers share.
 #[inline(never)]
-fn portable<P: Pattern>(scan: &mut Scan<P>, places: &mut Places) -> usize {
+fn portable<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<Portable>(places)
 }
 

@@ -45,7 +45,7 @@ use lanes::Lanes;
 const BATCH: usize = 16;
 
 /// A pattern as an algebra on masks: the state that goes from block to block.
-pub trait Pattern: Copy {
+pub trait MaskPattern: Copy {
     /// The class bits of ASCII. The same bits may mean something else than in
     /// [`crate::unicode`] where [`Self::WIDE`] does not hold them.
     const ASCII: AsciiClasses;
@@ -70,10 +70,10 @@ struct Scan<'t, P> {
     kept: Carry,
 }
 
-impl<P: Pattern> Scan<'_, P> {
+impl<P: MaskPattern> Scan<'_, P> {
     /// Scans the next blocks; returns how many they were.
     #[inline(always)]
-    fn fill<L: Lanes>(&mut self, places: &mut Places) -> usize {
+    fn fill<L: Lanes>(&mut self, places: &mut BatchPlaces) -> usize {
         let text = self.blocks.text;
         // Copies that need not be in memory at each step.
         let (mut pattern, mut at, mut block) = (self.pattern, self.at, self.block);
@@ -105,7 +105,7 @@ impl<P: Pattern> Scan<'_, P> {
 }
 
 /// What a batch of blocks was found to be.
-struct Places {
+struct BatchPlaces {
     starts: [u64; BATCH],
     /// Where pre-tokens end, of a pattern that drops something.
     ends: [u64; BATCH],
@@ -113,11 +113,11 @@ struct Places {
 
 /// Calls `emit(start, end)` for every pre-token of a pattern.
 #[inline]
-pub fn split<P: Pattern>(pattern: P, text: &[u8], emit: impl FnMut(usize, usize)) {
+pub fn split<P: MaskPattern>(pattern: P, text: &[u8], emit: impl FnMut(usize, usize)) {
     split_at_level(Level::get(), pattern, text, emit);
 }
 
-fn split_at_level<P: Pattern>(
+fn split_at_level<P: MaskPattern>(
     level: Level,
     pattern: P,
     text: &[u8],
@@ -133,7 +133,7 @@ fn split_at_level<P: Pattern>(
         block: None,
         kept: Carry::default(),
     };
-    let mut places = Places {
+    let mut places = BatchPlaces {
         starts: [0; BATCH],
         ends: [0; BATCH],
     };

@@ -17,7 +17,7 @@
 
 use super::algebra::{bit, Run};
 use super::parts::{Parts, Prefixed};
-use super::{ahead, follow, AsciiClasses, Carry, Groups, Pattern, View};
+use super::{ahead, follow, AsciiClasses, Carry, Groups, MaskPattern, View};
 use crate::pretokenize::runs::contraction_any_case;
 use crate::pretokenize::runs::is_line_break;
 use crate::pretokenize::scalar::o200k::token_end;
@@ -49,7 +49,7 @@ pub struct O200k {
     scalar: Option<(usize, usize)>,
 }
 
-impl Pattern for O200k {
+impl MaskPattern for O200k {
     const ASCII: AsciiClasses =
         AsciiClasses::new(Self::WIDE, &[(MARKED, b" '"), (TRAILING, b"\r\n/")]);
     const WIDE: u8 = LETTER | NUMBER | SPACE | UPPER | LOWER;

@@ -1,6 +1,6 @@
 //! Masks against the scalar scanners, which go from character to character.
 
-use super::{split_at_level, AsciiClasses, Level, Pattern};
+use super::{split_at_level, AsciiClasses, Level, MaskPattern};
 use super::{Bert, Cl100k, Gpt2, O200k, Whitespace, WordRuns};
 use crate::pretokenize::scalar::{bert, cl100k, gpt2, gpt2_words, o200k, whitespace, word_runs};
 use crate::random::random_below;
@@ -83,7 +83,7 @@ fn spans(split: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Spans {
     found
 }
 
-fn same<P: Pattern>(
+fn same<P: MaskPattern>(
     pattern: P,
     text: &[u8],
     scalar: impl FnOnce(Classes, &[u8], &mut dyn FnMut(usize, usize)),

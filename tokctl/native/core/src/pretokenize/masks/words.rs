@@ -1,6 +1,6 @@
 //! Patterns that drop white space and ask for one class more at most.
 
-use super::{AsciiClasses, Carry, Pattern, View};
+use super::{AsciiClasses, Carry, MaskPattern, View};
 use crate::unicode::{PUNCTUATION, SPACE, WORD};
 
 /// `\S+`
@@ -10,7 +10,7 @@ pub struct Whitespace {
     others: Carry,
 }
 
-impl Pattern for Whitespace {
+impl MaskPattern for Whitespace {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
     const WIDE: u8 = SPACE;
     const DROPS: bool = true;
@@ -29,7 +29,7 @@ pub struct Bert {
     punctuation: Carry,
 }
 
-impl Pattern for Bert {
+impl MaskPattern for Bert {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
     const WIDE: u8 = SPACE | PUNCTUATION;
     const DROPS: bool = true;
@@ -50,7 +50,7 @@ pub struct WordRuns {
     words: Carry,
 }
 
-impl Pattern for WordRuns {
+impl MaskPattern for WordRuns {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[]);
     const WIDE: u8 = SPACE | WORD;
     const DROPS: bool = true;

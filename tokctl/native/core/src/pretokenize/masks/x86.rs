@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{lanes::Lanes, AsciiClasses, Pattern, Places, Scan};
+use super::{lanes::Lanes, AsciiClasses, BatchPlaces, MaskPattern, Scan};
 
 /// Proof that the processor has AVX2 and the bit operations of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,27 +158,31 @@ impl Lanes for Avx512 {
 }
 
 #[inline]
-pub(super) fn fill_avx2<P: Pattern>(_: HasAvx2, scan: &mut Scan<P>, places: &mut Places) -> usize {
+pub(super) fn fill_avx2<P: MaskPattern>(
+    _: HasAvx2,
+    scan: &mut Scan<P>,
+    places: &mut BatchPlaces,
+) -> usize {
     // SAFETY: a value of HasAvx2 is made only where all of these were found.
     unsafe { avx2(scan, places) }
 }
 
 #[inline]
-pub(super) fn fill_avx512<P: Pattern>(
+pub(super) fn fill_avx512<P: MaskPattern>(
     _: HasAvx512,
     scan: &mut Scan<P>,
-    places: &mut Places,
+    places: &mut BatchPlaces,
 ) -> usize {
     // SAFETY: a value of HasAvx512 is made only where all of these were found.
     unsafe { avx512(scan, places) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn avx2<P: Pattern>(scan: &mut Scan<P>, places: &mut Places) -> usize {
+fn avx2<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<Avx2>(places)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512<P: Pattern>(scan: &mut Scan<P>, places: &mut Places) -> usize {
+fn avx512<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<Avx512>(places)
 }

@@ -27,7 +27,7 @@ fn case_at(categories: Categories, text: &[u8], at: usize) -> (u8, usize) {
     (case, length)
 }
 
-enum Word {
+enum WordMatch {
     /// `U*L+` matches so far.
     First(usize),
     /// Only `U+L*` matches, so far.
@@ -39,7 +39,7 @@ enum Word {
 ///
 /// Where no lower-case letter follows the run of U, `U*` gives characters back until `L+`
 /// can take one: the last of the run that is of both classes, and that one alone.
-fn word(categories: Categories, text: &[u8], start: usize) -> Word {
+fn word(categories: Categories, text: &[u8], start: usize) -> WordMatch {
     let (mut at, mut after_both) = (start, None);
     while at < text.len() {
         let (case, length) = case_at(categories, text, at);
@@ -60,10 +60,10 @@ fn word(categories: Categories, text: &[u8], start: usize) -> Word {
         at += length;
     }
     match after_both {
-        _ if at > uppers => Word::First(at),
-        Some(end) => Word::First(end),
-        None if uppers > start => Word::Second(uppers),
-        None => Word::No,
+        _ if at > uppers => WordMatch::First(at),
+        Some(end) => WordMatch::First(end),
+        None if uppers > start => WordMatch::Second(uppers),
+        None => WordMatch::No,
     }
 }
 
@@ -77,8 +77,8 @@ fn word_end(
 ) -> Option<usize> {
     if kind == LETTER {
         return match word(categories, text, at) {
-            Word::First(end) | Word::Second(end) => Some(end),
-            Word::No => None,
+            WordMatch::First(end) | WordMatch::Second(end) => Some(end),
+            WordMatch::No => None,
         };
     }
     if is_line_break(text[at]) {
@@ -86,15 +86,15 @@ fn word_end(
     }
     let behind = word(categories, text, next);
     match behind {
-        Word::First(end) => Some(end),
+        WordMatch::First(end) => Some(end),
         // A mark is a word itself, and `U*L+` without the character before it is tried
         // before `U+L*` with it.
         _ if case_at(categories, text, at).0 == BOTH => match word(categories, text, at) {
-            Word::First(end) | Word::Second(end) => Some(end),
-            Word::No => None,
+            WordMatch::First(end) | WordMatch::Second(end) => Some(end),
+            WordMatch::No => None,
         },
-        Word::Second(end) => Some(end),
-        Word::No => None,
+        WordMatch::Second(end) => Some(end),
+        WordMatch::No => None,
     }
 }
 

@@ -2,21 +2,21 @@
 
 use std::ops::Range;
 
-use super::corpus::Corpus;
+use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
 use super::pieces::{Pieces, EQUAL};
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
 /// A step of the best path to a place: the piece, and its length. No piece is that long.
-type Step = (u32, u8);
+type PathStep = (u32, u8);
 
 /// Threads look whether they should stop after so many characters.
 const LOOK: usize = 1 << 12;
 
 /// How often the best segmentation of the whole corpus uses each piece.
 pub fn usage(
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     lattice: &Lattice,
     pieces: &Pieces,
     blocks: &[Range<usize>],
@@ -51,7 +51,7 @@ pub fn usage(
 #[derive(Debug, Default)]
 pub struct Path {
     scores: Vec<f64>,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 impl Path {
@@ -60,7 +60,7 @@ impl Path {
     /// place, the one with the longer last piece is taken.
     pub fn find(
         &mut self,
-        corpus: &Corpus,
+        corpus: &UnigramCorpus,
         lattice: &Lattice,
         scores: &[f64],
         range: Range<usize>,

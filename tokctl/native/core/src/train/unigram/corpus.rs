@@ -8,7 +8,7 @@ pub const END: u32 = 0;
 
 /// A pre-token, or the part of one between characters that have no piece.
 #[derive(Debug, Clone, Copy)]
-pub struct Segment {
+pub struct CorpusSegment {
     pub start: u32,
     /// Place of its [`END`].
     pub end: u32,
@@ -16,14 +16,14 @@ pub struct Segment {
 }
 
 #[derive(Debug)]
-pub struct Corpus {
+pub struct UnigramCorpus {
     /// By code point; the character with code `c` is `characters[c - 1]`. So codes compare
     /// as the characters' UTF-8 does.
     pub characters: Vec<char>,
     /// How often each of `characters` occurs.
     pub frequencies: Vec<u64>,
     pub codes: Vec<u32>,
-    pub segments: Vec<Segment>,
+    pub segments: Vec<CorpusSegment>,
     /// Occurrences of all pre-tokens together.
     pub pre_tokens: u64,
 }
@@ -33,7 +33,7 @@ const CODE_POINTS: usize = char::MAX as usize + 1;
 /// Progress is asked after so many pre-tokens.
 const ASK: usize = 1024;
 
-impl Corpus {
+impl UnigramCorpus {
     /// `alphabet` are the characters that may have pieces (None: all); others split a
     /// pre-token.
     pub fn new(
@@ -59,7 +59,7 @@ impl Corpus {
                 seen[character as usize] += count;
             }
         }
-        let mut corpus = Corpus {
+        let mut corpus = UnigramCorpus {
             characters: Vec::new(),
             frequencies: Vec::new(),
             codes: Vec::new(),
@@ -117,7 +117,7 @@ impl Corpus {
                             )
                         })
                 };
-                self.segments.push(Segment {
+                self.segments.push(CorpusSegment {
                     start: place(start)?,
                     end: place(end)?,
                     count,

@@ -4,7 +4,7 @@
 //! sums of logarithms. A segment whose probability comes near the least number that a
 //! float holds is done again with scaled numbers.
 
-use super::corpus::Corpus;
+use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
 use super::scaled;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub struct Expectation {
 
 /// What the two passes over a segment work with.
 pub struct Model<'m> {
-    pub corpus: &'m Corpus,
+    pub corpus: &'m UnigramCorpus,
     pub lattice: &'m Lattice,
     /// Of each piece, no logarithms.
     pub probabilities: &'m [f64],

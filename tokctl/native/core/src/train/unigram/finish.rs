@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::corpus::Corpus;
+use super::corpus::UnigramCorpus;
 use super::pieces::Pieces;
 use super::prune::NAMED;
 use super::{Dropped, Piece};
@@ -20,7 +20,7 @@ const STEP: f64 = 0.0001;
 /// all formats hold the same model, and no order depends on rounding errors.
 pub fn finish(
     pieces: &Pieces,
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     unseen: &[char],
     wanted: usize,
 ) -> (Vec<Piece>, u64, Vec<Dropped>) {

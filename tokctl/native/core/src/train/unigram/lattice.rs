@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::corpus::Segment;
+use super::corpus::CorpusSegment;
 use crate::error::{Error, Result};
 use crate::model::NO_ID;
 
@@ -105,7 +105,7 @@ impl Lattice {
 
 /// Ranges of segments with about equally many characters. They depend on nothing but the
 /// corpus, so sums by block have the same rounding for any number of threads.
-pub fn blocks(segments: &[Segment]) -> Vec<Range<usize>> {
+pub fn blocks(segments: &[CorpusSegment]) -> Vec<Range<usize>> {
     let characters = segments.last().map_or(0, |last| last.end as usize);
     let enough = (characters / MOST_BLOCKS).max(LEAST_BLOCK);
     let mut blocks = Vec::new();
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn blocks_cover_every_segment_once() {
-        let segments: Vec<Segment> = (0..100_000)
-            .map(|n| Segment {
+        let segments: Vec<CorpusSegment> = (0..100_000)
+            .map(|n| CorpusSegment {
                 start: n * 30,
                 end: n * 30 + 29,
                 count: 1,

@@ -28,9 +28,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::count::Counts;
 use crate::error::{Error, Result};
-use corpus::Corpus;
+use corpus::UnigramCorpus;
 use expectation::{expect, Model};
-pub use options::UnigramOptions;
+pub use options::UnigramTrainingOptions;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
@@ -81,7 +81,7 @@ const ENOUGH: f64 = 1.1;
 /// `progress` is called now and then with the number of pieces; false stops the training.
 pub fn train_unigram(
     counts: &Counts,
-    options: &UnigramOptions,
+    options: &UnigramTrainingOptions,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<UnigramTraining> {
     options.check()?;
@@ -90,7 +90,7 @@ pub fn train_unigram(
         let alphabet = alphabet.iter().chain(&required);
         alphabet.copied().collect::<Vec<_>>()
     });
-    let corpus = Corpus::new(counts, alphabet.as_deref(), &mut || progress(0))?;
+    let corpus = UnigramCorpus::new(counts, alphabet.as_deref(), &mut || progress(0))?;
     let unseen: Vec<char> = required
         .into_iter()
         .filter(|&character| corpus.code(character).is_none())
@@ -166,7 +166,11 @@ pub fn train_unigram(
 }
 
 /// How many pieces the vocabulary has room for.
-fn wanted(corpus: &Corpus, unseen: &[char], options: &UnigramOptions) -> Result<usize> {
+fn wanted(
+    corpus: &UnigramCorpus,
+    unseen: &[char],
+    options: &UnigramTrainingOptions,
+) -> Result<usize> {
     let bytes = if options.byte_fallback { 256 } else { 0 };
     let others = options.special_tokens.len() as u64 + bytes;
     let least = others + (corpus.characters.len() + unseen.len()) as u64;
@@ -190,7 +194,7 @@ fn wanted(corpus: &Corpus, unseen: &[char], options: &UnigramOptions) -> Result<
 }
 
 /// Texts that no piece may have, as codes: those of special tokens and byte tokens.
-fn excluded(corpus: &Corpus, options: &UnigramOptions) -> HashSet<Vec<u32>> {
+fn excluded(corpus: &UnigramCorpus, options: &UnigramTrainingOptions) -> HashSet<Vec<u32>> {
     let bytes = (0..=255u8).map(|byte| format!("<0x{byte:02X}>"));
     let bytes = bytes.filter(|_| options.byte_fallback);
     let special = options.special_tokens.iter();

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone)]
-pub struct UnigramOptions {
+pub struct UnigramTrainingOptions {
     /// Ids wanted in all: special tokens, byte tokens and pieces.
     pub vocab_size: u64,
     /// They have the lowest ids and never become pieces.
@@ -25,10 +25,10 @@ pub struct UnigramOptions {
     pub threads: usize,
 }
 
-impl Default for UnigramOptions {
+impl Default for UnigramTrainingOptions {
     /// SentencePiece's defaults, without special tokens.
     fn default() -> Self {
-        UnigramOptions {
+        UnigramTrainingOptions {
             vocab_size: 8000,
             special_tokens: Vec::new(),
             byte_fallback: false,
@@ -43,7 +43,7 @@ impl Default for UnigramOptions {
     }
 }
 
-impl UnigramOptions {
+impl UnigramTrainingOptions {
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if !(self.shrinking_factor > 0.0 && self.shrinking_factor < 1.0) {

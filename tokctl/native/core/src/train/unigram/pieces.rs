@@ -1,6 +1,6 @@
 //! The pieces as they stand, and their probabilities.
 
-use super::corpus::Corpus;
+use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
 use crate::error::Result;
 use crate::model::NO_ID;
@@ -35,7 +35,12 @@ pub struct Pieces {
 
 impl Pieces {
     /// The seed's: a piece's score is its share in `weights`.
-    pub fn new(corpus: &Corpus, places: Vec<u32>, lengths: Vec<u8>, weights: &[u128]) -> Self {
+    pub fn new(
+        corpus: &UnigramCorpus,
+        places: Vec<u32>,
+        lengths: Vec<u8>,
+        weights: &[u128],
+    ) -> Self {
         let sum = (weights.iter().sum::<u128>() as f64).ln();
         let scores: Vec<f64> = weights.iter().map(|&w| (w as f64).ln() - sum).collect();
         Pieces {
@@ -58,7 +63,7 @@ impl Pieces {
         (self.places[index] as usize, self.lengths[index] as usize)
     }
 
-    pub fn text(&self, id: usize, corpus: &Corpus) -> String {
+    pub fn text(&self, id: usize, corpus: &UnigramCorpus) -> String {
         match id.checked_sub(self.characters) {
             Some(index) => corpus.text(self.places[index], self.lengths[index]),
             None => corpus.characters[id].into(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::best_path::{usage, Path};
-use super::corpus::Corpus;
+use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
 use super::pieces::{Pieces, EQUAL};
 use super::Dropped;
@@ -34,7 +34,7 @@ pub struct Size {
 pub fn prune(
     pieces: &mut Pieces,
     lattice: &mut Lattice,
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     blocks: &[Range<usize>],
     size: Size,
     threads: usize,
@@ -79,7 +79,7 @@ pub fn prune(
 fn losses(
     pieces: &Pieces,
     lattice: &Lattice,
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     used: &[u64],
     threads: usize,
     progress: &mut dyn FnMut() -> bool,

@@ -121,10 +121,10 @@ pub fn forward_backward(
 
 #[cfg(test)]
 mod tests {
-    use super::super::corpus::Corpus;
+    use super::super::corpus::UnigramCorpus;
     use super::super::expectation::expect;
     use super::super::lattice::blocks;
-    use super::super::{seed, UnigramOptions};
+    use super::super::{seed, UnigramTrainingOptions};
     use super::*;
     use crate::count::Counts;
     use crate::random::random_below;
@@ -134,8 +134,8 @@ mod tests {
     fn scaled_numbers_change_nothing() {
         let mut counts = Counts::default();
         counts.push("abracadabra".repeat(12).as_bytes(), 3);
-        let corpus = Corpus::new(&counts, None, &mut || true).unwrap();
-        let options = UnigramOptions::default();
+        let corpus = UnigramCorpus::new(&counts, None, &mut || true).unwrap();
+        let options = UnigramTrainingOptions::default();
         let (pieces, lattice) =
             seed::seed(&corpus, &Default::default(), &options, &mut || true).unwrap();
         let probabilities = pieces.probabilities();
@@ -162,8 +162,8 @@ mod tests {
         let letters = (0..40_000).map(|_| char::from(b'a' + below(26) as u8));
         let word: String = letters.collect();
         counts.push(word.as_bytes(), 5);
-        let corpus = Corpus::new(&counts, None, &mut || true).unwrap();
-        let options = UnigramOptions::default();
+        let corpus = UnigramCorpus::new(&counts, None, &mut || true).unwrap();
+        let options = UnigramTrainingOptions::default();
         let (pieces, lattice) =
             seed::seed(&corpus, &Default::default(), &options, &mut || true).unwrap();
         let model = Model {

@@ -9,11 +9,11 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::corpus::{Corpus, END};
+use super::corpus::{UnigramCorpus, END};
 use super::lattice::Lattice;
 use super::pieces::Pieces;
 use super::suffixes::Suffixes;
-use super::UnigramOptions;
+use super::UnigramTrainingOptions;
 use crate::error::{Error, Result};
 
 const LEAST_FREQUENCY: u64 = 2;
@@ -23,14 +23,14 @@ const ASK: usize = 1 << 16;
 
 /// A substring: the suffixes `first..end` begin with it.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct SeedCandidate {
     first: u32,
     end: u32,
     length: u8,
     frequency: u64,
 }
 
-impl Candidate {
+impl SeedCandidate {
     /// Characters that it covers; an upper bound where it overlaps itself.
     fn score(&self) -> u128 {
         u128::from(self.frequency) * u128::from(self.length)
@@ -44,19 +44,19 @@ impl Candidate {
 
 /// The seed, and where its pieces lie.
 pub fn seed(
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     excluded: &HashSet<Vec<u32>>,
-    options: &UnigramOptions,
+    options: &UnigramTrainingOptions,
     progress: &mut dyn FnMut() -> bool,
 ) -> Result<(Pieces, Lattice)> {
     let depth = longest(options);
     let suffixes = Suffixes::new(corpus, depth, options.threads, progress)?;
     let mut candidates = candidates(corpus, &suffixes, excluded, options, progress)?;
-    candidates.sort_unstable_by_key(Candidate::text);
+    candidates.sort_unstable_by_key(SeedCandidate::text);
 
     let mut weights: Vec<u128> = corpus.frequencies.iter().map(|&n| n.into()).collect();
-    weights.extend(candidates.iter().map(Candidate::score));
-    let place = |candidate: &Candidate| suffixes.order[candidate.first as usize];
+    weights.extend(candidates.iter().map(SeedCandidate::score));
+    let place = |candidate: &SeedCandidate| suffixes.order[candidate.first as usize];
     let pieces = Pieces::new(
         corpus,
         candidates.iter().map(place).collect(),
@@ -75,21 +75,21 @@ pub fn seed(
     Ok((pieces, lattice))
 }
 
-fn longest(options: &UnigramOptions) -> u8 {
+fn longest(options: &UnigramTrainingOptions) -> u8 {
     options.max_piece_length.try_into().unwrap_or(u8::MAX)
 }
 
 /// Enumerates the nodes of the suffix tree, from left to right over the sorted suffixes.
 fn candidates(
-    corpus: &Corpus,
+    corpus: &UnigramCorpus,
     suffixes: &Suffixes,
     excluded: &HashSet<Vec<u32>>,
-    options: &UnigramOptions,
+    options: &UnigramTrainingOptions,
     progress: &mut dyn FnMut() -> bool,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<SeedCandidate>> {
     let (rooms, segment_of) = rooms(corpus, longest(options));
-    let mut best = Best::new(options.seed_size);
-    let mut close = |node: Candidate| {
+    let mut best = HighestScored::new(options.seed_size);
+    let mut close = |node: SeedCandidate| {
         let at = suffixes.order[node.first as usize] as usize;
         let text = || &corpus.codes[at..at + usize::from(node.length)];
         if node.length >= 2
@@ -100,7 +100,7 @@ fn candidates(
         }
     };
     // The nodes that end at the current suffix or later, by ascending length.
-    let mut open: Vec<Candidate> = Vec::new();
+    let mut open: Vec<SeedCandidate> = Vec::new();
     for (index, &at) in suffixes.order.iter().enumerate() {
         if index % ASK == 0 && !progress() {
             return Err(Error::Interrupted);
@@ -111,7 +111,7 @@ fn candidates(
         while let Some(node) = open.pop_if(|node| node.length > shared) {
             let frequency_here = node.frequency + frequency;
             (first, frequency) = (node.first, frequency_here);
-            close(Candidate {
+            close(SeedCandidate {
                 end: here,
                 frequency,
                 ..node
@@ -119,7 +119,7 @@ fn candidates(
         }
         match open.last_mut() {
             Some(node) if node.length == shared => node.frequency += frequency,
-            _ if shared > 0 => open.push(Candidate {
+            _ if shared > 0 => open.push(SeedCandidate {
                 first,
                 end: 0,
                 length: shared,
@@ -131,7 +131,7 @@ fn candidates(
         let length = rooms[at as usize];
         match open.last_mut() {
             Some(node) if node.length == length => node.frequency += count,
-            _ => open.push(Candidate {
+            _ => open.push(SeedCandidate {
                 first: here,
                 end: 0,
                 length,
@@ -142,7 +142,7 @@ fn candidates(
     let (end, mut frequency) = (suffixes.order.len() as u32, 0);
     while let Some(node) = open.pop() {
         frequency += node.frequency;
-        close(Candidate {
+        close(SeedCandidate {
             end,
             frequency,
             ..node
@@ -152,7 +152,7 @@ fn candidates(
 }
 
 /// For each place: how many characters a piece can have there, and its segment.
-fn rooms(corpus: &Corpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
+fn rooms(corpus: &UnigramCorpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
     let mut rooms = vec![0u8; corpus.codes.len()];
     let mut segment_of = vec![0; corpus.codes.len()];
     for (index, segment) in corpus.segments.iter().enumerate() {
@@ -168,7 +168,7 @@ fn rooms(corpus: &Corpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
 /// Calls `push` with (place, id, length) for every place where a candidate lies.
 fn edges(
     suffixes: &Suffixes,
-    candidates: &[Candidate],
+    candidates: &[SeedCandidate],
     first_id: usize,
     progress: &mut dyn FnMut() -> bool,
     push: &mut dyn FnMut(u32, u32, u8),
@@ -198,20 +198,20 @@ fn edges(
 }
 
 /// The candidates with the highest scores, of equal ones those whose text comes first.
-struct Best {
+struct HighestScored {
     size: usize,
-    found: Vec<Candidate>,
+    found: Vec<SeedCandidate>,
 }
 
-impl Best {
+impl HighestScored {
     fn new(size: usize) -> Self {
-        Best {
+        HighestScored {
             size,
             found: Vec::new(),
         }
     }
 
-    fn push(&mut self, candidate: Candidate) {
+    fn push(&mut self, candidate: SeedCandidate) {
         self.found.push(candidate);
         if self.found.len() >= self.size.saturating_mul(2).max(1024) {
             self.cut();
@@ -220,13 +220,13 @@ impl Best {
 
     fn cut(&mut self) {
         if self.found.len() > self.size {
-            let key = |c: &Candidate| (Reverse(c.score()), c.text());
+            let key = |c: &SeedCandidate| (Reverse(c.score()), c.text());
             self.found.select_nth_unstable_by_key(self.size, key);
             self.found.truncate(self.size);
         }
     }
 
-    fn finish(mut self) -> Vec<Candidate> {
+    fn finish(mut self) -> Vec<SeedCandidate> {
         self.cut();
         self.found
     }

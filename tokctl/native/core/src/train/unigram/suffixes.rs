@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::corpus::{Corpus, END};
+use super::corpus::{UnigramCorpus, END};
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
@@ -29,7 +29,7 @@ pub struct Suffixes {
 
 impl Suffixes {
     pub fn new(
-        corpus: &Corpus,
+        corpus: &UnigramCorpus,
         depth: u8,
         threads: usize,
         progress: &mut dyn FnMut() -> bool,
@@ -56,7 +56,7 @@ impl Suffixes {
 }
 
 /// Some buckets, one after the other.
-struct Share<'s> {
+struct BucketShare<'s> {
     order: &'s mut [u32],
     shared: &'s mut [u8],
     buckets: Vec<Range<usize>>,
@@ -66,7 +66,7 @@ fn share_out<'s>(
     order: &'s mut [u32],
     shared: &'s mut [u8],
     ends: &[usize],
-) -> Vec<Mutex<Option<Share<'s>>>> {
+) -> Vec<Mutex<Option<BucketShare<'s>>>> {
     let enough = order.len() / SHARES;
     let (mut order, mut shared) = (order, shared);
     let mut shares = Vec::new();
@@ -81,7 +81,7 @@ fn share_out<'s>(
             order = rest;
             let (own_shared, rest) = shared.split_at_mut(end - from);
             shared = rest;
-            shares.push(Mutex::new(Some(Share {
+            shares.push(Mutex::new(Some(BucketShare {
                 order: own_order,
                 shared: own_shared,
                 buckets: std::mem::take(&mut buckets),
@@ -103,7 +103,7 @@ struct Packing<'c> {
 }
 
 impl<'c> Packing<'c> {
-    fn new(corpus: &'c Corpus, depth: u8) -> Self {
+    fn new(corpus: &'c UnigramCorpus, depth: u8) -> Self {
         let codes = corpus.characters.len() as u32;
         let bits = (u32::BITS - codes.leading_zeros()).max(1);
         Packing {
@@ -149,8 +149,8 @@ impl<'c> Packing<'c> {
         (order, ends)
     }
 
-    fn sort(&self, share: Share, stop: Interrupt) {
-        let Share {
+    fn sort(&self, share: BucketShare, stop: Interrupt) {
+        let BucketShare {
             order,
             shared,
             buckets,
@@ -227,7 +227,7 @@ mod tests {
         for word in words {
             counts.push(word.as_bytes(), 1);
         }
-        let corpus = Corpus::new(&counts, None, &mut || true).unwrap();
+        let corpus = UnigramCorpus::new(&counts, None, &mut || true).unwrap();
         let room = |at: u32| {
             let codes = &corpus.codes[at as usize..];
             codes

@@ -10,14 +10,14 @@ fn counts(words: &[(&str, u64)]) -> Counts {
     counts
 }
 
-fn options(vocab_size: u64) -> UnigramOptions {
-    UnigramOptions {
+fn options(vocab_size: u64) -> UnigramTrainingOptions {
+    UnigramTrainingOptions {
         vocab_size,
-        ..UnigramOptions::default()
+        ..UnigramTrainingOptions::default()
     }
 }
 
-fn train(words: &[(&str, u64)], options: &UnigramOptions) -> UnigramTraining {
+fn train(words: &[(&str, u64)], options: &UnigramTrainingOptions) -> UnigramTraining {
     train_unigram(&counts(words), options, &mut |_| true).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn characters_alone_get_digamma_estimates() {
 
 #[test]
 fn one_step_of_em_by_hand() {
-    let once = UnigramOptions {
+    let once = UnigramTrainingOptions {
         sub_iterations: 1,
         ..options(4)
     };
@@ -83,7 +83,7 @@ fn one_step_of_em_by_hand() {
 
 #[test]
 fn one_pruning_by_hand() {
-    let once = UnigramOptions {
+    let once = UnigramTrainingOptions {
         sub_iterations: 1,
         ..options(5)
     };
@@ -108,7 +108,7 @@ fn a_repeated_word_is_one_piece_though_it_is_one_pre_token() {
 fn the_number_of_threads_changes_no_bit() {
     let counts = story(40_000);
     let with = |threads| {
-        let options = UnigramOptions {
+        let options = UnigramTrainingOptions {
             threads,
             ..options(300)
         };
@@ -148,7 +148,7 @@ fn nothing_gives_nothing() {
         let training = train(words, &options(10));
         assert!(training.pieces.is_empty() && training.rounds.is_empty());
         assert!(training.exhausted);
-        let required = UnigramOptions {
+        let required = UnigramTrainingOptions {
             required: vec!['b', 'a'],
             ..options(2)
         };
@@ -167,7 +167,7 @@ fn one_letter_words_and_long_words() {
     assert_eq!(training.pieces.len(), 10);
     assert!(training.pieces.iter().all(|piece| piece.score.is_finite()));
     assert!(training.pieces.iter().all(|piece| piece.text.len() <= 16));
-    let short = UnigramOptions {
+    let short = UnigramTrainingOptions {
         max_piece_length: 1,
         ..options(10)
     };
@@ -176,7 +176,7 @@ fn one_letter_words_and_long_words() {
 
 #[test]
 fn no_piece_has_a_character_outside_the_alphabet() {
-    let only = UnigramOptions {
+    let only = UnigramTrainingOptions {
         alphabet: Some(vec!['b', 'a']),
         required: vec!['z', 'c'],
         ..options(100)
@@ -191,7 +191,7 @@ fn no_piece_has_a_character_outside_the_alphabet() {
 #[test]
 fn special_tokens_and_byte_tokens_never_become_pieces() {
     let words = [("<s>", 90), ("<0x41>", 80), ("s>", 5)];
-    let special = UnigramOptions {
+    let special = UnigramTrainingOptions {
         special_tokens: vec![b"<s>".to_vec()],
         byte_fallback: true,
         ..options(400)
@@ -202,7 +202,7 @@ fn special_tokens_and_byte_tokens_never_become_pieces() {
     assert!(found.contains(&"s>") && found.len() < 400 - 257);
     assert!(texts(&train(&words, &options(400))).contains(&"<s>"));
 
-    let spelled_like = UnigramOptions {
+    let spelled_like = UnigramTrainingOptions {
         special_tokens: vec![b"<".to_vec()],
         ..options(400)
     };
@@ -212,7 +212,7 @@ fn special_tokens_and_byte_tokens_never_become_pieces() {
 
 #[test]
 fn a_vocabulary_has_a_least_size() {
-    let special = |vocab_size| UnigramOptions {
+    let special = |vocab_size| UnigramTrainingOptions {
         special_tokens: vec![b"<unk>".to_vec()],
         byte_fallback: true,
         required: vec!['q'],
@@ -228,11 +228,11 @@ fn a_vocabulary_has_a_least_size() {
 
 #[test]
 fn what_cannot_be_trained_is_refused() {
-    let refused = |counts: &Counts, options: UnigramOptions| {
+    let refused = |counts: &Counts, options: UnigramTrainingOptions| {
         let result = train_unigram(counts, &options, &mut |_| true);
         matches!(result, Err(Error::Invalid(_) | Error::TooLarge(_)))
     };
-    let change = |change: &dyn Fn(&mut UnigramOptions)| {
+    let change = |change: &dyn Fn(&mut UnigramTrainingOptions)| {
         let mut options = options(100);
         change(&mut options);
         options
