@@ -125,7 +125,7 @@ fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> 
 }
 
 impl<'m> Nodes<'m> {
-    /// There are fewer than 2^32: [`super::Segmenter::segment`] sees to that.
+    /// There are fewer than 2^32: [`crate::encode::Segmenter::segment`] sees to that.
     fn of(merges: &'m Merges, symbols: &[Segment]) -> Self {
         let mut ranks = LastRank::of(merges);
         let mut nodes: Vec<RankedNode> = (0u32..)
