@@ -18,6 +18,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # that is busy.
 os.environ["TOKCTL_PROGRESS"] = "none"
 
+# No test outlives the machine: what is written need not be on the disk, which is slow.
+os.fsync = lambda fd: None
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # `TOKCTL_EXAMPLES=1000 pytest` looks further than a day's run does.
@@ -29,6 +32,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("tokctl")
+
+
+def part_of_examples(divisor: int) -> settings:
+    """Fewer examples, for a property that is tested for many parameters."""
+    return settings(max_examples=max(1, settings().max_examples // divisor))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,7 @@ def folder(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     known = modules()
     return {name: imports(path, known) - {name} for name, path in known.items()}

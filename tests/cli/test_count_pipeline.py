@@ -50,15 +50,15 @@ def test_what_find_names(models: Models, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_ten_thousand_small_files(models: Models, threads: str) -> None:
-    names = [f"{n:05}" for n in range(10_000)]
+def test_thousands_of_small_files(models: Models, threads: str) -> None:
+    names = [f"{n:05}" for n in range(3_000)]
     for name in names:
         Path(name).write_bytes(b"low lower\n" * (int(name) % 3))
     done = tokctl("encode", "-m", models["bytes"], "--count", "--threads", threads, *names)
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert len(lines) == 10_001
-    assert lines[-1].split() == [b"29997", b"99990", b"total"]
+    assert len(lines) == 3_001
+    assert lines[-1].split() == [b"9000", b"30000", b"total"]
 
 
 def test_a_file_that_vanishes_while_others_are_counted(

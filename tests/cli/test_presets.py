@@ -70,7 +70,8 @@ def test_whole_texts_in_pieces(
         whole = tokenizer.encode(text).ids
         for size in (1, 2, 3, 7, 64)[number % 2 :: 2]:
             monkeypatch.setattr(
-                sources, "read_blocks", lambda stream, n=size: iter(lambda: stream.read(n), b"")
+                "tokctl.sources.blocks.read_blocks",
+                lambda stream, _, n=size: iter(lambda: stream.read(n), b""),
             )
             ids = tokctl("encode", "-m", model, "--whole", "text.txt")
             assert [int(id_) for id_ in ids.out.split()] == whole

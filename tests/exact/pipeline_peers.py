@@ -54,11 +54,12 @@ def texts(size: int = 8000, seed: int = 0) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def training_text() -> str:
     """A little of everything to train on."""
+    size = 60_000 if WHOLE else 20_000
     return "".join(
         (
-            corpus("books.txt", 120_000),
-            corpus("multilingual.txt", 120_000),
-            corpus("code.txt", 60_000),
+            corpus("books.txt", 2 * size),
+            corpus("multilingual.txt", 2 * size),
+            corpus("code.txt", size),
             *(text[:2000] for text in declarations()),
         )
     )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import part_of_examples
 from tests.exact.training_options import MARKERS, assert_same, odd_words, recipe, tied_words
 from tests.twins import train as twin
 from tokctl import TokctlError
@@ -27,6 +28,7 @@ def anew(model: FilledRecipe) -> FilledRecipe:
     ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
 )
 @given(words=tied_words, sizes=st.tuples(st.integers(20, 34), st.integers(20, 34)))
+@part_of_examples(4)
 def test_training_in_two_steps_is_training_at_once(
     marker: str, score: str, ties: str, words: dict[str, int], sizes: tuple[int, int]
 ) -> None:

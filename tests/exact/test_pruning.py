@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import part_of_examples
 from tests.exact.training_options import MARKERS, odd_words, recipe, tied_words
 from tokctl import TokctlError
 from tokctl.model import TIE_BREAKS, FilledRecipe
@@ -28,6 +29,7 @@ def as_trained(model: FilledRecipe) -> FilledRecipe:
     ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
 )
 @given(words=st.one_of(tied_words, odd_words), share=st.floats(0, 1))
+@part_of_examples(3)
 def test_a_pruned_model_is_what_a_smaller_training_learns(
     marker: str, score: str, ties: str, words: dict[str, int], share: float
 ) -> None:

@@ -56,9 +56,10 @@ def check(ours: Tokenizer, theirs: Any, texts: list[str]) -> int:
 
 @pytest.mark.parametrize("name", CORPORA)
 @pytest.mark.parametrize("kind", KINDS)
-def test_lines_and_whole_texts(kind: str, name: str) -> None:
+@pytest.mark.parametrize("size", [100_000, pytest.param(400_000, marks=pytest.mark.slow)])
+def test_lines_and_whole_texts(kind: str, name: str, size: int) -> None:
     """By lines, and all in one sentence: its sum comes to where it is taken down many times."""
-    text = corpus(name, -1 if WHOLE else 400_000, 0 if WHOLE else 300_000)
+    text = corpus(name, -1 if WHOLE else size, 0 if WHOLE else 300_000)
     ours, theirs = both(model(kind))
     count = check(ours, theirs, text.split("\n"))
     count += check(ours, theirs, [text, text.replace("\n", " ")])

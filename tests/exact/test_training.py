@@ -7,9 +7,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import part_of_examples
 from tests.exact.training_options import MARKERS
 from tests.twins import train as twin
 from tokctl import Recipe, TokctlError, Tokenizer, preset
@@ -64,6 +65,7 @@ def assert_same(tokenizer: Tokenizer, expected: twin.Training) -> None:
     min_frequency=st.integers(1, 3),
     special=st.sampled_from([(), ("[UNK]", "<x>"), ("ab", "aba", "##ab", "_aa")]),
 )
+@part_of_examples(2)
 def test_trainer_equals_twin(
     marker: str,
     score: str,
@@ -216,7 +218,7 @@ def test_a_vocabulary_that_is_too_small_names_the_least() -> None:
         max_size=60,
     )
 )
-@settings(max_examples=20)
+@part_of_examples(10)
 def test_many_words_with_the_markers_own_characters(
     marker: str, score: str, words: dict[str, int]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import part_of_examples
 from tests.exact.training_options import (
     MARKERS,
     WORDS,
@@ -56,6 +57,7 @@ def test_alphabet_equals_twin(words: dict[str, int], limits: dict[str, Any]) -> 
 
 @pytest.mark.parametrize(("marker", "score"), list(product(MARKERS, ("count", "likelihood"))))
 @given(words=tied_words, limits=limited, vocab_size=st.integers(30, 50))
+@part_of_examples(4)
 def test_a_limited_alphabet_equals_twin(
     marker: str, score: str, words: dict[str, int], limits: dict[str, Any], vocab_size: int
 ) -> None:

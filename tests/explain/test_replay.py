@@ -170,6 +170,7 @@ def test_the_documents_toy_corpus(name: str, recipe: Recipe) -> None:
         assert scores == pytest.approx(golden["initial_scores"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["bpe", "wordpiece"])
 def test_a_whole_book_at_steps_far_apart(algorithm: str) -> None:
     text = shared_file("corpora/treasure-island.txt").read_text(encoding="utf-8")

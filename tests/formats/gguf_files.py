@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import random
 import tempfile
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,12 +140,16 @@ def of_wordpiece(tokenizer: Tokenizer, **more: Any) -> dict[str, Any]:
     return {"model": "bert", "tokens": texts, "token_type": types, **ids, **more}
 
 
-def pairs(pre: str) -> dict[str, Any]:
+def pairs(pre: str, texts: Iterable[str] | None = None) -> dict[str, Any]:
     """A byte-level model whose tokens are all bytes and all pairs of bytes: where a text is
-    split shows in its ids."""
+    split shows in its ids. With `texts`, of the pairs only those that these hold, in the same
+    order: they have the same ids, and the model is soon read."""
     names = [byte_level.CHARACTERS[byte] for byte in range(256)]
     both = [(left, right) for left in names for right in names]
     random.Random(0).shuffle(both)
+    if texts is not None:
+        held = {pair for text in texts for pair in pairwise(byte_level.spell(text.encode()))}
+        both = [pair for pair in both if pair in held]
     tokens = [*names, *(left + right for left, right in both), "<|x|>", "<|y|>", "  \n "]
     return {
         "model": "gpt2",

@@ -51,7 +51,7 @@ def test_the_ids_of_llama_cpp(name: str) -> None:
 
 @pytest.mark.parametrize("pre", GOLDEN["splits"])
 def test_the_splits_of_llama_cpp(pre: str) -> None:
-    tokenizer = Tokenizer(files.model(files.pairs(pre)))
+    tokenizer = Tokenizer(files.model(files.pairs(pre, GOLDEN["texts"])))
     names = tokenizer.tokens
     for text, lengths in zip(GOLDEN["texts"], GOLDEN["splits"][pre], strict=True):
         found = "".join(str(len(names[id_])) for id_ in tokenizer.encode(text).ids)
@@ -134,12 +134,12 @@ def test_gpt2() -> None:
 
 
 def test_what_comes_along() -> None:
-    values = {**files.pairs("llama-bpe"), "tokenizer.chat_template": "{{ messages }}"}
+    values = {**files.pairs("llama-bpe", ["ab"]), "tokenizer.chat_template": "{{ messages }}"}
     found = files.model(values)
     assert found.origin == Origin("gguf", "A model (llama-bpe)")
     assert found.companions == {"chat_template.jinja": "{{ messages }}"}
     assert found.recipe.whole_words
-    assert not files.model(files.pairs("qwen2")).recipe.whole_words
+    assert not files.model(files.pairs("qwen2", ["ab"])).recipe.whole_words
     assert files.model(files.tiny("llama")).origin == Origin("gguf", "A model")
 
 
@@ -176,19 +176,20 @@ def test_phi_3_takes_spaces_along() -> None:
 
 
 def test_a_pattern_that_the_caller_knows() -> None:
-    values = files.pairs("unheard-of")
+    values = files.pairs("unheard-of", ["ab"])
     with pytest.raises(TokctlError, match="unheard-of") as caught:
         files.model(values)
     assert "pattern" in (caught.value.hint or "")
     found = files.model(values, pattern="digits-individual,gpt2")
-    assert found.recipe.pre_tokenizers == files.model(files.pairs("smollm")).recipe.pre_tokenizers
+    same = files.model(files.pairs("smollm", ["ab"])).recipe
+    assert found.recipe.pre_tokenizers == same.pre_tokenizers
 
 
 # -- what is refused -------------------------------------------------------------------
 
 
 def changed(kind: str, **more: Any) -> dict[str, Any]:
-    return {**(files.pairs(kind) if "-" in kind else files.tiny(kind)), **more}
+    return {**(files.pairs(kind, ["ab"]) if "-" in kind else files.tiny(kind)), **more}
 
 
 def with_tokens(kind: str, *tokens: tuple[str, int]) -> dict[str, Any]:

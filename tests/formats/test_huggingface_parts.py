@@ -74,8 +74,9 @@ def test_rules_go_by_graphemes_there() -> None:
     assert "SentencePiece's rules (nmt_nfkc_cf)" in str(obstacle(ours))
 
 
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 17])
 @pytest.mark.parametrize("kind", ["nmt_nfkc", "sp_nfkc"])
-def test_sentencepieces_rules_by_nfkc(kind: str) -> None:
+def test_sentencepieces_rules_by_nfkc(kind: str, step: int) -> None:
     """SentencePiece's rules as they are written for Hugging Face, on every code point: they
     differ only where its Unicode tables (of 2016) are older, and on text composed in part."""
     recipe = replace(BPE_CHARACTERS, normalizers=(kind,))
@@ -85,7 +86,7 @@ def test_sentencepieces_rules_by_nfkc(kind: str) -> None:
     def ours(text: str) -> str:
         return _native.normalize(native_parts(recipe.normalizers), text.encode()).decode()
 
-    characters = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
+    characters = [chr(c) for c in range(1, 0x110000, step) if not 0xD800 <= c < 0xE000]
     different = {c for c in characters if ours(c) != theirs.normalize_str(c)} - {"\ufdd0"}
     assert {c for c in different if c < "\u32ff"} == set()
     newer = {c for c in different if unicodedata.category(c) != "Cn"}

@@ -51,6 +51,7 @@ def test_gpt2(tmp_path: Path) -> None:
     assert_same(ours, implementations.ByteLevelBPETokenizer.from_file(*files))
 
 
+@pytest.mark.slow
 def test_ranks_are_written_as_merges(tmp_path: Path) -> None:
     made = Tokenizer.load(shared_file("vocab/cl100k_base.tiktoken"))
     lost = kinds(made.model, "vocab-merges")

@@ -29,12 +29,12 @@ def arguments(models_folder: Path, models: dict[str, Tokenizer], sample: str) ->
     draw = random.Random(1)
     words = sample.split()
     for name in ("a.txt", "b.txt"):
-        text = " ".join(draw.choices(words, k=120_000))
+        text = " ".join(draw.choices(words, k=40_000))
         Path(name).write_text(text.replace(".", ".\n"), encoding="utf-8")
     rows = [orjson.dumps({"text": sample[place : place + 90]}) for place in range(0, 9000, 90)]
     Path("c.txt").write_bytes(b"\n".join(rows))
     model = models_folder / "bytes.json"
-    return ("encode", "-m", model, "--as", "bin", "--shard-size", "20K", "a.txt", "b.txt", "c.txt")
+    return ("encode", "-m", model, "--as", "bin", "--shard-size", "8K", "a.txt", "b.txt", "c.txt")
 
 
 @pytest.fixture
@@ -45,12 +45,13 @@ def undisturbed(arguments: Arguments) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("times", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_stopped_by_a_signal(
-    arguments: Arguments, undisturbed: dict[str, bytes], sign: signal.Signals
+    arguments: Arguments, undisturbed: dict[str, bytes], sign: signal.Signals, times: int
 ) -> None:
     draw = random.Random(int(sign))
     shards = sum(name.endswith(".bin") for name in undisturbed)
-    for number in range(4):
+    for number in range(times):
         folder = Path(f"f{number}")
         begun = subprocess.Popen(command(*arguments, "-o", folder), stderr=subprocess.PIPE)
         wanted = draw.randrange(1, shards)

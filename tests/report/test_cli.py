@@ -69,6 +69,7 @@ def test_a_page_with_everything_that_can_be_asked_for() -> None:
     assert re.search(r"<small>[\d.,]+ to [\d.,]+</small>", page)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_large_text_is_small(treasure_island: Path) -> None:
     books = shared_file("corpora/books.txt")
     models = []
