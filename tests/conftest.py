@@ -19,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["TOKCTL_PROGRESS"] = "none"
 
 # No test outlives the machine: what is written need not be on the disk, which is slow.
-os.fsync = lambda fd: None
+os.fsync = lambda _: None
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

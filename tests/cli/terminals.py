@@ -51,6 +51,18 @@ class Terminal:
             more = self.read()
             assert (more or not ended) and time.monotonic() < end, (text, self.shown)
 
+    def interrupt(self) -> int:
+        """Ctrl-C: the exit code. Python does not hear one that comes just before it begins to wait
+        for input; then it is typed again."""
+        for _ in range(30):
+            self.type(b"\x03")
+            end = time.monotonic() + 20
+            while self.process.poll() is None and time.monotonic() < end:
+                self.read()
+            if self.process.poll() is not None:
+                break
+        return self.end()
+
     def end(self) -> int:
         """Waits for the end of the process: its exit code."""
         end = time.monotonic() + PATIENCE
