@@ -4,6 +4,7 @@
 //! reorder buffer that passes results on as soon as all before them were passed on.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -244,6 +245,25 @@ impl<T> Waiting<T> {
     }
 }
 
+/// Texts side by side that have together `size` bytes or a little more, as one job.
+pub(crate) fn groups(
+    lengths: impl ExactSizeIterator<Item = usize>,
+    size: usize,
+) -> Vec<Range<usize>> {
+    let count = lengths.len();
+    let mut groups = Vec::new();
+    let (mut from, mut bytes) = (0, 0);
+    for (at, length) in lengths.enumerate() {
+        // An empty text takes time, too.
+        bytes += length + 64;
+        if bytes >= size || at + 1 == count {
+            groups.push(from..at + 1);
+            (from, bytes) = (at + 1, 0);
+        }
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,5 +345,17 @@ mod tests {
         let work = |_, interrupt: Interrupt| drop(wait(interrupt));
         let result = jobs(4, 2).in_order_reporting(&mut progress, work, |()| {});
         assert_eq!(result, Err(Error::Interrupted));
+    }
+
+    #[test]
+    fn every_text_is_in_one_group() {
+        let texts = || (0..1000usize).map(|length| length % 70);
+        for size in [1, 100, 5000, 1 << 30] {
+            let groups = groups(texts(), size);
+            let numbers: Vec<usize> = groups.into_iter().flatten().collect();
+            assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+        }
+        assert_eq!(groups(texts(), 1).len(), 1000);
+        assert!(groups([].into_iter(), 10).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tokctl_core::encode::{can_cut, Encoder, MergeOrder, Merging, Segmenter, Words};
+use tokctl_core::encode::{can_cut, Encoder, Merging, Segmenter, Words};
 use tokctl_core::model::{Alphabet, Marker, Merges, Prepend};
 use tokctl_core::normalize::{Chain, CharsMap, Normalizer};
 use tokctl_core::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
@@ -115,14 +115,13 @@ fn by_words(tokens: &[&str], text: &str, by_words: bool) -> Vec<u32> {
         .collect();
     let symbols = tokens.iter().map(|(text, id)| (&text[..], *id));
     let merging = Merging {
-        alphabet: Alphabet::characters(&Marker::None, symbols),
-        merges: Merges::by_vocabulary(&ranked).unwrap(),
-        order: MergeOrder::ByRank,
         unknown: Some(0),
         fuse_unknown: true,
-        byte_ids: None,
-        whole: None,
         by_words,
+        ..Merging::new(
+            Alphabet::characters(&Marker::None, symbols),
+            Merges::by_vocabulary(&ranked).unwrap(),
+        )
     };
     let none = PreTokenizer::default();
     let encoder = Encoder::new(Chain::default(), none, Segmenter::Merges(merging));

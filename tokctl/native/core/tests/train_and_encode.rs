@@ -1,7 +1,7 @@
 //! Training and encoding together, as the binding uses them.
 
 use tokctl_core::count::{Counter, Counts};
-use tokctl_core::encode::{Encoder, MergeOrder, Merging, Segmenter};
+use tokctl_core::encode::{Encoder, Merging, Segmenter};
 use tokctl_core::model::{Alphabet, Marker, Merges, Units};
 use tokctl_core::normalize::Chain;
 use tokctl_core::pretokenize::{PreTokenizer, Scanner};
@@ -91,14 +91,11 @@ fn encoder() -> Encoder {
         Chain::default(),
         PreTokenizer::default(),
         Segmenter::Merges(Merging {
-            alphabet: Alphabet::bytes(ids),
-            merges: Merges::new([(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 0, 4)].into_iter()),
-            order: MergeOrder::ByRank,
             unknown: Some(9),
-            fuse_unknown: false,
-            byte_ids: None,
-            whole: None,
-            by_words: false,
+            ..Merging::new(
+                Alphabet::bytes(ids),
+                Merges::new([(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 0, 4)].into_iter()),
+            )
         }),
     )
 }

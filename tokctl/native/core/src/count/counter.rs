@@ -1,16 +1,15 @@
 //! The streaming, parallel counter.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::counts::Counts;
 use super::spilling::{finish, Limit, Tally};
 use super::table::Adder;
 use crate::error::Result;
-use crate::jobs::{Jobs, Worker};
+use crate::jobs::{groups, Jobs, Worker};
 use crate::normalize::{Chain, Edges};
-use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_cut, PreTokenizer};
+use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_blocks, PreTokenizer};
 use crate::MAX_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
@@ -92,22 +91,24 @@ impl Counter {
 
     /// Normalizes the next part of the document, and counts what it can; `end`: it is the last.
     fn feed_raw(&mut self, raw: &[u8], end: bool) -> Result<()> {
-        let ends = match self.normalizers.cuts_before_space() {
-            true => ends_of_pieces(raw, PIECE),
-            false => vec![raw.len()],
-        };
+        let mut blocks = Vec::new();
+        if self.normalizers.cuts_before_space() {
+            blocks.extend(safe_blocks(raw, PIECE));
+        }
+        if blocks.is_empty() {
+            blocks.push(0..raw.len());
+        }
         let (normalizers, begun) = (&self.normalizers, std::mem::replace(&mut self.begun, true));
-        let last = ends.len() - 1;
-        let normalize = |_: &mut Worker<()>, piece: usize| {
-            let start = piece.checked_sub(1).map_or(0, |before| ends[before]);
+        let normalize = |_: &mut Worker<()>, number: usize| {
+            let edges = Edges::of(&blocks[number], raw);
             let edges = Edges {
-                start: piece == 0 && !begun,
-                end: end && piece == last,
+                start: edges.start && !begun,
+                end: edges.end && end,
             };
-            normalizers.apply(&raw[start..ends[piece]], edges)
+            normalizers.apply(&raw[blocks[number].clone()], edges)
         };
         let jobs = Jobs {
-            count: ends.len(),
+            count: blocks.len(),
             threads: self.tallies.len(),
         };
         let normalized: Vec<Cow<[u8]>> = jobs.collect(&|| false, || (), normalize)?;
@@ -234,18 +235,6 @@ fn count_pieces(
     Jobs { count, threads }.in_order(&|| false, tally, work, |_, ()| Ok(()))
 }
 
-/// Where a text can be cut into pieces of about `size` bytes before it is normalized.
-fn ends_of_pieces(text: &[u8], size: usize) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let mut start = 0;
-    while let Some(end) = safe_cut(text, start + size) {
-        ends.push(end);
-        start = end;
-    }
-    ends.push(text.len());
-    ends
-}
-
 /// A text where no pre-token reaches over its ends.
 pub(super) struct Stretch<'t> {
     pub text: &'t [u8],
@@ -309,7 +298,7 @@ impl Counter {
     }
 
     fn feed_small(&mut self, texts: &[&[u8]], weight: impl Fn(usize) -> u64 + Sync) -> Result<()> {
-        let groups = groups(texts);
+        let groups = groups(texts.iter().map(|text| text.len()), PIECE);
         let (normalizers, pre_tokenizer) = (&self.normalizers, &self.pre_tokenizer);
         let normalize = |_: &mut Worker<()>, group: usize| -> Result<Vec<Cow<[u8]>>> {
             let texts = texts[groups[group].clone()].iter();
@@ -354,24 +343,6 @@ impl Counter {
         self.counted = next;
         Ok(())
     }
-}
-
-/// Documents that follow one another, together about as long as a piece.
-fn groups(texts: &[&[u8]]) -> Vec<Range<usize>> {
-    let mut groups = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (at, text) in texts.iter().enumerate() {
-        // An empty document takes a moment, too.
-        bytes += text.len() + 1;
-        if bytes >= PIECE {
-            groups.push(start..at + 1);
-            (start, bytes) = (at + 1, 0);
-        }
-    }
-    if start < texts.len() {
-        groups.push(start..texts.len());
-    }
-    groups
 }
 
 /// Of each document its length and how often it counts, as numbers of eight bytes, the least
@@ -455,18 +426,6 @@ mod tests {
             assert_eq!(order.first(), Some(&'x'), "{found:?}");
             assert_eq!(order[order.len() - 2..], ['a', 'd'], "{found:?}");
         }
-    }
-
-    #[test]
-    fn pieces_end_before_spaces() {
-        let text = "one two, three\n four ".repeat(50);
-        let ends = ends_of_pieces(text.as_bytes(), 30);
-        assert!(ends.len() > 20 && ends.is_sorted());
-        assert_eq!(ends.last(), Some(&text.len()));
-        for &end in &ends[..ends.len() - 1] {
-            assert!(matches!(text.as_bytes()[end], b' ' | b'\n'));
-        }
-        assert_eq!(ends_of_pieces(b"", 30), [0]);
     }
 
     #[test]

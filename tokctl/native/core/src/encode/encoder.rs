@@ -10,7 +10,7 @@ use super::{sentences, AddedTokens, Matchers};
 use crate::error::{Error, Result};
 use crate::lock_free::{Once, Pool, PoolGuard};
 use crate::normalize::{Chain, Edges, Tidy};
-use crate::pretokenize::{last_cut, safe_cut, PreTokenizer};
+use crate::pretokenize::{last_cut, safe_blocks, PreTokenizer};
 use crate::Interrupt;
 
 /// A text longer than this is normalized in blocks of that size, where it may be cut.
@@ -199,15 +199,11 @@ impl Encoder {
         // Normalized text whose last pre-token may go on in the next block.
         let mut waiting: Vec<u8> = Vec::new();
         let first = out.len();
-        let (mut from, mut split) = (0, false);
-        while from < stretch.len() {
-            let to = safe_cut(stretch, from + BLOCK).unwrap_or(stretch.len());
-            let edges = Edges {
-                start: from == 0,
-                end: to == stretch.len(),
-            };
+        let mut split = false;
+        for block in safe_blocks(stretch, BLOCK) {
+            let edges = Edges::of(&block, stretch);
             let searched = waiting.len();
-            waiting.extend_from_slice(&self.normalizers.apply(&stretch[from..to], edges)?);
+            waiting.extend_from_slice(&self.normalizers.apply(&stretch[block], edges)?);
             let end = match edges.end {
                 true => waiting.len(),
                 false => last_cut(&self.pre_tokenizer, &waiting, searched).unwrap_or(0),
@@ -220,7 +216,6 @@ impl Encoder {
             if (call.interrupt)() {
                 return Err(Error::Interrupted);
             }
-            from = to;
         }
         self.fuse(out, first);
         Ok(())

@@ -170,9 +170,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
             Segmentation::Ranks => self.by_rank()?,
             _ => Merges::new(self.merges.iter().copied()),
         };
+        let base = Merging::new(self.alphabet(options), merges);
         Ok(Merging {
-            alphabet: self.alphabet(options),
-            merges,
             order: match options.segmentation {
                 Segmentation::Replay => MergeOrder::Replay,
                 _ => MergeOrder::ByRank,
@@ -182,6 +181,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             whole: options.whole_words.then(|| self.words(None)),
             by_words: by_words && !options.whole_words && !unknown_is_ordinary,
             byte_ids: self.byte_ids,
+            ..base
         })
     }
 

@@ -16,7 +16,7 @@ use super::unigram::{CachedWord, Sentence, Unigram};
 use crate::error::{Error, Result};
 use crate::normalize::{rewrite_spaced, Chain, Edges, Tidy};
 use crate::packed::{Key, LONGEST};
-use crate::pretokenize::{safe_cut, PreTokenizer};
+use crate::pretokenize::{safe_blocks, PreTokenizer};
 use crate::Interrupt;
 
 /// The normalizers' last steps, if their work can be done word by word.
@@ -69,24 +69,16 @@ impl Encoder {
         // What may be the start of a word.
         let mut waiting: Vec<u8> = Vec::new();
         let mut wanted = 0;
-        let mut from = 0;
-        while from < stretch.len() {
-            let to = safe_cut(stretch, from + BLOCK).unwrap_or(stretch.len());
-            let edges = Edges {
-                start: from == 0,
-                end: to == stretch.len(),
-            };
-            let block = self
-                .normalizers
-                .apply_before_tidy(&stretch[from..to], edges)?;
-            waiting.extend_from_slice(&block);
+        for block in safe_blocks(stretch, BLOCK) {
+            let edges = Edges::of(&block, stretch);
+            let text = self.normalizers.apply_before_tidy(&stretch[block], edges)?;
+            waiting.extend_from_slice(&text);
             // A long word is not looked through again for each block.
             if waiting.len() >= wanted || edges.end {
                 let done = words.feed(&waiting, edges.end, &mut emit)?;
                 waiting.drain(..done);
                 wanted = 2 * waiting.len();
             }
-            from = to;
         }
         Ok(())
     }

@@ -15,6 +15,8 @@ mod replace;
 mod spaces;
 mod tidy;
 
+use std::ops::Range;
+
 pub use aligned::Aligned;
 pub use chain::Chain;
 pub use chars_map::{compile, compile_named, CharsMap, CharsMapRules};
@@ -43,6 +45,14 @@ impl Edges {
         start: true,
         end: true,
     };
+
+    /// Those of a part of a text.
+    pub fn of(part: &Range<usize>, text: &[u8]) -> Self {
+        Edges {
+            start: part.start == 0,
+            end: part.end == text.len(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

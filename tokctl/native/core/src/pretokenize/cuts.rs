@@ -3,6 +3,8 @@
 //! A cut stands before an ASCII space, tab or line break. Whether it is allowed depends
 //! on that byte and on the character before it alone, so cuts do not disturb one another.
 
+use std::ops::Range;
+
 use super::behaviour::Behaviour;
 use super::characters::script_of;
 use super::rewrite::Rewrite;
@@ -166,6 +168,17 @@ pub fn first_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Opti
 /// before a plain space or line feed behind a letter, a number or punctuation.
 pub fn safe_cut(text: &[u8], from: usize) -> Option<usize> {
     (from.max(1)..text.len()).find(|&at| is_safe_cut(text, at))
+}
+
+/// Blocks of about `size` bytes between such places.
+pub fn safe_blocks(text: &[u8], size: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        (start < text.len()).then(|| {
+            let end = safe_cut(text, start + size).unwrap_or(text.len());
+            std::mem::replace(&mut start, end)..end
+        })
+    })
 }
 
 /// The last such place.
@@ -362,5 +375,17 @@ mod tests {
         assert_eq!(first_cut(&none, b"a b c", 0), None);
         assert_eq!(first_cut(&gpt2, b"a b c", 0), Some(1));
         assert_eq!(first_cut(&gpt2, b"a b c", 2), Some(3));
+    }
+
+    #[test]
+    fn blocks_end_before_spaces() {
+        let text = "one two, three\n four ".repeat(50);
+        let blocks: Vec<_> = safe_blocks(text.as_bytes(), 30).collect();
+        assert!(blocks.len() > 20);
+        assert!(blocks.iter().cloned().flatten().eq(0..text.len()));
+        for block in &blocks[1..] {
+            assert!(matches!(text.as_bytes()[block.start], b' ' | b'\n'));
+        }
+        assert_eq!(safe_blocks(b"", 30).count(), 0);
     }
 }

@@ -21,7 +21,7 @@ mod sequence;
 mod split;
 
 pub use behaviour::Behaviour;
-pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_cut};
+pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use masks::Level;
 pub use metaspace::Metaspace;

@@ -59,6 +59,20 @@ struct SymbolNode {
 }
 
 impl Merging {
+    /// By rank, with no unknown token and no exceptions.
+    pub fn new(alphabet: Alphabet, merges: Merges) -> Self {
+        Merging {
+            alphabet,
+            merges,
+            order: MergeOrder::ByRank,
+            unknown: None,
+            fuse_unknown: false,
+            byte_ids: None,
+            whole: None,
+            by_words: false,
+        }
+    }
+
     pub fn segment(
         &self,
         pre_token: &[u8],

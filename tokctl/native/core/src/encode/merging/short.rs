@@ -363,16 +363,10 @@ mod tests {
                 };
                 merges.push((left, right, token));
             }
-            let merging = Merging {
-                alphabet: Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into())),
-                merges: Merges::new(merges.into_iter()),
-                order: MergeOrder::ByRank,
-                unknown: None,
-                fuse_unknown: false,
-                byte_ids: None,
-                whole: None,
-                by_words: false,
-            };
+            let merging = Merging::new(
+                Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into())),
+                Merges::new(merges.into_iter()),
+            );
             for length in (1..=66).step_by(1 + round % 5) {
                 let text: Vec<u8> = (0..length).map(|_| b'a' + below(3) as u8).collect();
                 let mut ids = vec![5];

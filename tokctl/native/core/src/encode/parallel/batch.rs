@@ -3,7 +3,7 @@
 use crate::encode::encoder::{Call, CallState};
 use crate::encode::{Encoder, Ids, Matchers};
 use crate::error::{Error, Result};
-use crate::jobs::{Interrupt, Jobs, Worker};
+use crate::jobs::{groups, Interrupt, Jobs, Worker};
 use crate::large_pages::reserve_projected;
 use crate::lock_free::PoolGuard;
 
@@ -98,7 +98,7 @@ impl Encoder {
                 _ => (rest, &rest[rest.len()..]),
             };
             let groups = groups(now.iter().map(length), GROUP);
-            let groups: Vec<&[T]> = groups.iter().map(|&(from, to)| &now[from..to]).collect();
+            let groups: Vec<&[T]> = groups.into_iter().map(|group| &now[group]).collect();
             match threads > 1 && groups.len() > 1 {
                 true => self.fill_by_threads(&groups, threads, matchers, &mut output, interrupt)?,
                 false => self.fill(&groups, matchers, &mut output, interrupt)?,
@@ -120,9 +120,9 @@ impl Encoder {
         let groups = groups(texts.iter().map(|text| text.as_ref().len()), GROUP);
         let count = groups.len();
         let cuts = |worker: &mut Worker<()>, number: usize| {
-            let (from, to) = groups[number];
-            let mut cuts = Vec::with_capacity(to - from);
-            for text in &texts[from..to] {
+            let texts = &texts[groups[number].clone()];
+            let mut cuts = Vec::with_capacity(texts.len());
+            for text in texts {
                 let mut places = 0u128;
                 for token in self.tokens(text.as_ref(), matchers, worker.interrupt)? {
                     for place in [token.start, token.end] {
@@ -211,40 +211,4 @@ impl Encoder {
 
 fn bytes<T: AsRef<[u8]>>(texts: &[T]) -> usize {
     texts.iter().map(|text| text.as_ref().len()).sum()
-}
-
-/// From, to: texts side by side that have together `size` bytes or a little more.
-pub(crate) fn groups(
-    lengths: impl ExactSizeIterator<Item = usize>,
-    size: usize,
-) -> Vec<(usize, usize)> {
-    let count = lengths.len();
-    let mut groups = Vec::new();
-    let (mut from, mut bytes) = (0, 0);
-    for (at, length) in lengths.enumerate() {
-        // An empty text takes time, too.
-        bytes += length + 64;
-        if bytes >= size || at + 1 == count {
-            groups.push((from, at + 1));
-            (from, bytes) = (at + 1, 0);
-        }
-    }
-    groups
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_text_is_in_one_group() {
-        let texts = || (0..1000usize).map(|length| length % 70);
-        for size in [1, 100, 5000, 1 << 30] {
-            let groups = groups(texts(), size);
-            let numbers: Vec<usize> = groups.iter().flat_map(|&(from, to)| from..to).collect();
-            assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
-        }
-        assert_eq!(groups(texts(), 1).len(), 1000);
-        assert!(groups([].into_iter(), 10).is_empty());
-    }
 }

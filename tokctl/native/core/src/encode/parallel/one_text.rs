@@ -7,15 +7,14 @@
 
 use std::borrow::Cow;
 
-use super::batch::groups;
 use crate::encode::encoder::{each_span, Call, CallState};
 use crate::encode::{Encoder, Matchers};
 use crate::error::Result;
-use crate::jobs::{Interrupt, Jobs, Worker};
+use crate::jobs::{groups, Interrupt, Jobs, Worker};
 use crate::large_pages::reserve_projected;
 use crate::lock_free::PoolGuard;
 use crate::normalize::Edges;
-use crate::pretokenize::{cut_into_pieces, last_cut, safe_cut};
+use crate::pretokenize::{cut_into_pieces, last_cut, safe_blocks};
 
 /// Bytes that a thread takes at a time.
 pub const CHUNK: usize = 128 * 1024;
@@ -113,8 +112,7 @@ impl Encoder {
             threads,
         };
         let make = |worker: &mut Worker<PoolGuard<CallState>>, number: usize| {
-            let (from, to) = groups[number];
-            let pieces = &pieces[from..to];
+            let pieces = &pieces[groups[number].clone()];
             let mut call = worker.state.call(worker.interrupt, matchers);
             Ok((pieces, self.make(pieces, &mut call)?))
         };
@@ -178,19 +176,15 @@ impl Encoder {
             });
             return Ok(());
         }
-        let mut from = 0;
-        while from < stretch.len() {
-            let to = safe_cut(stretch, from + chunk).unwrap_or(stretch.len());
-            pieces.push(TextPiece::Raw(Raw {
-                text: &stretch[from..to],
+        pieces.extend(safe_blocks(stretch, chunk).map(|block| {
+            let edges = Edges::of(&block, stretch);
+            let text = &stretch[block];
+            TextPiece::Raw(Raw {
+                text,
                 at_start,
-                edges: Edges {
-                    start: from == 0,
-                    end: to == stretch.len(),
-                },
-            }));
-            from = to;
-        }
+                edges,
+            })
+        }));
         Ok(())
     }
 

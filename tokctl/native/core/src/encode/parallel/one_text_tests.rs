@@ -1,7 +1,7 @@
 //! Chunks of every size give the ids of the whole, and so do threads.
 
 use super::*;
-use crate::encode::{AddedToken, MergeOrder, Merging, Segmenter};
+use crate::encode::{AddedToken, Merging, Segmenter};
 use crate::model::{Alphabet, Merges, Prepend};
 use crate::normalize::{Chain, Normalizer};
 use crate::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
@@ -29,16 +29,8 @@ pub(crate) fn merging() -> Segmenter {
     let triples = (256..)
         .zip(pairs)
         .map(|(token, (left, right))| (left, right, token));
-    Segmenter::Merges(Merging {
-        alphabet: Alphabet::bytes(|byte| Some(u32::from(byte[0]))),
-        merges: Merges::new(triples),
-        order: MergeOrder::ByRank,
-        unknown: None,
-        fuse_unknown: false,
-        byte_ids: None,
-        whole: None,
-        by_words: false,
-    })
+    let alphabet = Alphabet::bytes(|byte| Some(u32::from(byte[0])));
+    Segmenter::Merges(Merging::new(alphabet, Merges::new(triples)))
 }
 
 pub(crate) fn pre_tokenizers() -> Vec<PreTokenizer> {
