@@ -146,16 +146,6 @@ impl Merges {
             self.first.all_small() && tokens.all(|&token| token < NO_SYMBOL || token == NO_ID);
     }
 
-    /// The rank that makes each token: the lowest, where several do.
-    pub fn ranks_of_tokens(&self) -> HashMap<u32, u32> {
-        let mut ranks = HashMap::with_capacity(self.tokens.len());
-        for (left, right, rank) in self.first.iter() {
-            let lowest = ranks.entry(self.token(rank, left, right)).or_insert(rank);
-            *lowest = (*lowest).min(rank);
-        }
-        ranks
-    }
-
     /// Does every pair of a token that was merged have a rank after those that make the token?
     /// So it is in what a training learns; what a user puts together may be otherwise.
     pub(crate) fn come_later(&self) -> bool {
