@@ -18,11 +18,12 @@ from tokctl.formats.contract import (
     Source,
     companions_lost,
     training_lost,
+    unless_damaged,
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
 from tokctl.formats.huggingface.classes import CLASSES, build, with_ids
-from tokctl.formats.huggingface.components import Fields, Json, unless_damaged
+from tokctl.formats.huggingface.components import Fields, Json
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, parsed
 from tokctl.model import FilledRecipe, Origin

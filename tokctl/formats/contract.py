@@ -15,6 +15,8 @@ A module of a format has
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -227,3 +229,21 @@ def damaged(name: str, why: str) -> TokctlError:
         f"{name} is no model file, or a damaged one: {why}",
         "train it again, or copy it again from where it came",
     )
+
+
+@contextmanager
+def unless_damaged(name: str) -> Iterator[None]:
+    """Errors of reading the file `name` as TokctlErrors that name it."""
+    try:
+        yield
+    except KeyError as error:
+        raise damaged(name, f"the field {error} is missing") from None
+    except (TypeError, AttributeError):
+        raise damaged(name, "a field is of another type than it should be") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise damaged(name, str(error)) from None
+    except TokctlError as error:
+        if error.message.startswith(name):
+            raise
+        message = f"tokctl can't use {name}: {error.message}"
+        raise TokctlError(message, error.hint) from None

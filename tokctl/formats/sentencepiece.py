@@ -21,8 +21,8 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
-    damaged,
     training_lost,
+    unless_damaged,
 )
 from tokctl.model import ALGORITHMS, Algorithm, FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -272,12 +272,8 @@ def is_one(source: Source) -> bool:
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where it is not whole."""
     data = source.within(LARGEST_VOCABULARY)
-    try:
+    with unless_damaged(source.name):
         return filled(parse(data), Origin("sentencepiece"))
-    except ValueError as error:
-        raise damaged(source.name, str(error)) from None
-    except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
 
 
 def filled(proto: Any, origin: Origin | None, default: str | None = None) -> FilledRecipe:

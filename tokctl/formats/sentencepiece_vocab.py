@@ -14,7 +14,7 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats import sentencepiece
-from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, unless_damaged
 from tokctl.formats.sentencepiece import BYTE, CONTROL, MARK, NORMAL, UNKNOWN
 from tokctl.model import FilledRecipe, Origin
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -38,13 +38,9 @@ def is_one(source: Source) -> bool:
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where it does not say enough."""
     data = source.within(LARGEST_VOCABULARY)
-    try:
+    with unless_damaged(source.name):
         special = source.hints.special or {}
         return _filled(data, {text.encode(): id_ for text, id_ in special.items()})
-    except ValueError as error:
-        raise damaged(source.name, str(error)) from None
-    except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import InexpressibleError, Source, damaged
+from tokctl.formats.contract import InexpressibleError, Source, unless_damaged
 from tokctl.formats.rust_patterns import pre_tokenizers_of
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
@@ -82,17 +82,10 @@ def read(source: Source) -> FilledRecipe:
     if source.is_folder:
         source = source.beside(FILE) or source
     try:
-        return _filled(source.document)
-    except KeyError as error:
-        raise damaged(source.name, f"the field {error} is missing") from None
-    except (TypeError, AttributeError):
-        raise damaged(source.name, "a field is of another type than it should be") from None
-    except ValueError as error:
-        raise damaged(source.name, str(error)) from None
+        with unless_damaged(source.name):
+            return _filled(source.document)
     except InexpressibleError as reason:
         raise TokctlError(f"tokctl can't split a text as {source.name} says: {reason}") from None
-    except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
 
 
 def _filled(document: dict[str, Any]) -> FilledRecipe:

@@ -12,9 +12,8 @@ from typing import Any
 
 from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import Files, InexpressibleError, Loss, Source
+from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
-from tokctl.formats.huggingface.components import unless_damaged
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
 from tokctl.model.parts import AddedToken

@@ -25,10 +25,11 @@ from tokctl.formats.contract import (
     Source,
     companions_lost,
     training_lost,
+    unless_damaged,
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.components import Json, unless_damaged
+from tokctl.formats.huggingface.components import Json
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
 from tokctl.model import FilledRecipe, Origin, byte_level

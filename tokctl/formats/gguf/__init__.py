@@ -7,16 +7,14 @@ is not what the library does that the model came from: `special="none"` here is 
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import regex
 
-from tokctl import _native
 from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap
-from tokctl.formats.contract import Source, damaged
+from tokctl.formats.contract import Source, unless_damaged
 from tokctl.formats.gguf import metadata, pre_tokenizers
 from tokctl.formats.gguf.vocabulary import (
     BYTE,
@@ -31,7 +29,7 @@ from tokctl.formats.gguf.vocabulary import (
 from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.model.parts import DECODERS, NORMALIZERS, Part, native_parts
+from tokctl.model.parts import DECODERS, NORMALIZERS, Part
 
 # -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
 
@@ -334,17 +332,7 @@ def _rules(found: Vocabulary) -> list[Part]:
         return []
     if getattr(given, "typecode", " ") not in "bB":
         raise ValueError("its rules for normalizing are no list of bytes")
-    rules = given.tobytes()
-    charsmap.check(rules)
-    if kind := charsmap.known(rules):
-        return [NORMALIZERS.part(kind, keep=keep)]
-    text = base64.b64encode(rules).decode()
-    part = NORMALIZERS.part("precompiled", rules=text, keep=keep)
-    try:
-        _native.normalize(native_parts([part]), b"")
-    except _native.CoreError as error:
-        raise ValueError(f"its normalization rules are wrong: {error.args[0]}") from None
-    return [part]
+    return [charsmap.part_of(given.tobytes(), keep)]
 
 
 def _kept(texts: list[str]) -> list[str]:
@@ -428,16 +416,10 @@ def is_one(source: Source) -> bool:
 
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where it is not whole."""
-    name = source.name
-    try:
+    with unless_damaged(source.name):
         keys = metadata.read(source, _WANTED)
         _check(keys)
-        model = _model(keys, source.hints.pattern)
-    except ValueError as error:
-        raise damaged(name, str(error)) from None
-    except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {name}: {error.message}", error.hint) from None
-    return model
+        return _model(keys, source.hints.pattern)
 
 
 def _check(keys: dict[str, Any]) -> None:

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain, count, repeat
 from typing import Any, NoReturn
 
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
-from tokctl.formats.contract import damaged
 from tokctl.model import Recipe
 from tokctl.model.parts import (
     BEHAVIOURS,
@@ -294,24 +292,6 @@ def unknown_type(fields: Fields) -> TokctlError:
         f"its {fields.family} {_shown(fields.type)} is none that tokctl knows",
         "tokctl knows the components of Hugging Face tokenizers 0.23",
     )
-
-
-@contextmanager
-def unless_damaged(name: str) -> Iterator[None]:
-    """Errors of reading the file `name` as TokctlErrors that name it."""
-    try:
-        yield
-    except KeyError as error:
-        raise damaged(name, f"the field {error} is missing") from None
-    except (TypeError, AttributeError):
-        raise damaged(name, "a field is of another type than it should be") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise damaged(name, str(error)) from None
-    except TokctlError as error:
-        if error.message.startswith(name):
-            raise
-        message = f"tokctl can't use {name}: {error.message}"
-        raise TokctlError(message, error.hint) from None
 
 
 def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:

@@ -22,10 +22,11 @@ from tokctl.formats.contract import (
     Source,
     companions_lost,
     training_lost,
+    unless_damaged,
 )
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
-from tokctl.formats.huggingface.components import Ids, Json, unless_damaged
+from tokctl.formats.huggingface.components import Ids, Json
 from tokctl.formats.huggingface.models import (
     ReadModel,
     drops_unknown,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import Files, Loss, Source, damaged
+from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import chosen, refused
 from tokctl.formats.huggingface.classes import (
     CLASSES,
@@ -27,7 +27,7 @@ from tokctl.formats.huggingface.classes import (
     ends_template,
     with_ids,
 )
-from tokctl.formats.huggingface.components import Fields, Json, unless_damaged
+from tokctl.formats.huggingface.components import Fields, Json
 from tokctl.formats.huggingface.document import document as document_of
 from tokctl.formats.huggingface.document import document_losses, read_document
 from tokctl.formats.huggingface.vocab_files import (
