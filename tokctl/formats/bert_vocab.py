@@ -22,8 +22,8 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import CLASSES, build, with_ids
-from tokctl.formats.huggingface.components import Fields, Json
+from tokctl.formats.huggingface.classes import CLASSES, build
+from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, parsed
 from tokctl.model import FilledRecipe, Origin

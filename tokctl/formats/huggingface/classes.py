@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.formats.huggingface.components import Fields, Json, byte_level
+from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
 
 # -- what is filled in ------------------------------------------------------------------
@@ -193,22 +193,6 @@ def ends_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -
     return {"type": "TemplateProcessing", "single": single, "pair": [*single, *pieces("B", 1)]}
 
 
-def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
-    """The template with the ids of its tokens; any other component as it is."""
-    if not isinstance(processor, dict) or "special_tokens" in processor:
-        return processor
-    if processor.get("type") == "Sequence" and isinstance(processor.get("processors"), list):
-        return processor | {"processors": [with_ids(one, ids) for one in processor["processors"]]}
-    if processor.get("type") != "TemplateProcessing":
-        return processor
-    pieces = [*processor["single"], *processor["pair"]]
-    names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
-    if missing := [name for name in names if name not in ids]:
-        raise TokctlError(f"its template names {missing[0]!r}, which is no token")
-    tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
-    return processor | {"special_tokens": tokens}
-
-
 # -- components that several classes have -------------------------------------------------
 
 _PREFIX = Setting("add_prefix_space", True)
@@ -243,14 +227,6 @@ def _decoders(*steps: Any) -> Json:
     return {"type": "Sequence", "decoders": list(steps)}
 
 
-def _regex(pattern: str, content: str) -> Json:
-    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
-
-
-def _text(text: str, content: str) -> Json:
-    return {"type": "Replace", "pattern": {"String": text}, "content": content}
-
-
 def _split(pattern: Json, behaviour: str) -> Json:
     return {"type": "Split", "pattern": pattern, "behavior": behaviour, "invert": False}
 
@@ -266,12 +242,12 @@ def _cls_sep_template(*, double: bool) -> ProcessorTemplate:
     return ProcessorTemplate("cls $A sep", "cls $A sep $B:1 sep:1")
 
 
-_COLLAPSE = _regex(" {2,}", " ")
+_COLLAPSE = replace_json(" {2,}", " ", regex=True)
 _LOWERCASE: Json = {"type": "Lowercase"}
-_QUOTES = [_text("``", '"'), _text("''", '"')]
+_QUOTES = [replace_json("``", '"'), replace_json("''", '"')]
 _NO_ACCENTS: list[Json] = [{"type": "NFKD"}, {"type": "StripAccents"}]
 _TRIMMED: list[Json] = [
-    _regex(r"\s{2,}|[\n\r\t]", " "),
+    replace_json(r"\s{2,}|[\n\r\t]", " ", regex=True),
     _NFC,
     {"type": "Strip", "strip_left": False, "strip_right": True},
 ]
@@ -286,7 +262,7 @@ def _accents(kept: bool) -> When:
 
 
 _STRIP: Json = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-_UNMARKED: list[Json] = [_text("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+_UNMARKED: list[Json] = [replace_json("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
 
 # -- pipelines: BPE on bytes --------------------------------------------------------------
 
@@ -309,7 +285,7 @@ _QWEN3_5 = (
     r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 #: It takes timestamps out of a decoded text.
-_TIMESTAMPS = _regex(r"<\|(\d+\.\d+)\|>", "")
+_TIMESTAMPS = replace_json(r"<\|(\d+\.\d+)\|>", "", regex=True)
 
 # -- pipelines: BPE on characters ---------------------------------------------------------
 
@@ -323,7 +299,7 @@ _LLAMA: Json = {
 }
 _GEMMA: Json = {
     "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
-    "normalizer": _text(" ", "▁"),
+    "normalizer": replace_json(" ", "▁"),
     "pre_tokenizer": _split({"String": " "}, "MergedWithPrevious"),
     "decoder": _decoders(_UNMARKED),
 }
@@ -529,7 +505,7 @@ CLASSES = {
         _metaspaced(
             UnknownId(100, scored=True),
             _SCHEME,
-            _regex(" {2,}", "▁"),
+            replace_json(" {2,}", "▁", regex=True),
             processor=_cls_sep_template(double=False),
         ),
         mask=_STRIPPING,
@@ -699,7 +675,7 @@ CLASSES = {
             # There the place of a first token is passed over, which then fails.
             UnknownId(-1, scored=True, start=1),
             "always",
-            When(Charsmap(), Charsmap(), [_regex(r"\n", " ")]),
+            When(Charsmap(), Charsmap(), [replace_json(r"\n", " ", regex=True)]),
             _COLLAPSE,
             processor=ProcessorTemplate("$A eos", "$A $B eos"),
         ),

@@ -9,10 +9,10 @@ tokenizers 0.23.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, count, repeat
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
@@ -25,6 +25,8 @@ from tokctl.model.parts import (
     PRE_TOKENIZERS,
     AddedToken,
     Part,
+    PartFamily,
+    PartOption,
     bert_template,
     roberta_template,
     template_pieces,
@@ -257,17 +259,25 @@ class Fields:
     def number(self, name: str, default: Any = _REQUIRED) -> Any:
         return self._typed(name, int, default)
 
+    def replace(self, **values: Any) -> Fields:
+        """The same component with other values of some fields."""
+        return Fields(self.family, {**self.data, **values})
+
     def character(self, name: str) -> str:
         text = self.text(name)
         if len(text) != 1:
             raise ValueError(self._wrong(name, text, "one character"))
         return str(text)
 
+    def option(self, name: str, option: PartOption) -> Any:
+        """A value for an option of a part."""
+        return self.character(name) if option.one_character else self._typed(name, option.type)
+
     @property
     def type(self) -> str:
         return str(self.text("type"))
 
-    def _typed(self, name: str, wanted: Any, default: Any) -> Any:
+    def _typed(self, name: str, wanted: Any, default: Any = _REQUIRED) -> Any:
         value = self.data.get(name)
         if value is None and default is not _REQUIRED:
             return default
@@ -330,6 +340,27 @@ def _read_each(components: list[Fields], readers: dict[str, _Reader]) -> list[Pa
     return parts
 
 
+class Component(NamedTuple):
+    """A component that stands for one kind of part, in both directions.
+
+    type: what it is called there.
+    kind: what the part is called here.
+    fields: our options by their fields, in the order in which these are written.
+    """
+
+    type: str
+    kind: str
+    fields: Mapping[str, str] = {}
+
+    def write(self, part: Part) -> Json:
+        return {"type": self.type, **{field: part[name] for field, name in self.fields.items()}}
+
+    def read(self, family: PartFamily, fields: Fields) -> list[Part]:
+        options = family.kinds[self.kind].options
+        values = {name: fields.option(field, options[name]) for field, name in self.fields.items()}
+        return [family.part(self.kind, **values)]
+
+
 def _refuse(reason: str) -> Callable[[Part], NoReturn]:
     """The writer of a part that has no counterpart there."""
 
@@ -349,16 +380,22 @@ def _read_pattern(fields: Fields) -> tuple[str, bool]:
     raise ValueError(f"the pattern of the {fields.family} {fields.type} is neither text nor regex")
 
 
-def _pattern(part: Part) -> Json:
-    return (
-        {"Regex": portable_pattern(part["pattern"])}
-        if part["regex"]
-        else {"String": part["pattern"]}
-    )
+def _pattern(part: Part) -> str:
+    return portable_pattern(part["pattern"]) if part["regex"] else str(part["pattern"])
+
+
+def pattern_json(pattern: str, *, regex: bool) -> Json:
+    """What a `Replace` or `Split` looks for."""
+    return {"Regex" if regex else "String": pattern}
+
+
+def replace_json(pattern: str, content: str, *, regex: bool = False) -> Json:
+    """A `Replace`: of a text, or of what a pattern matches."""
+    return {"type": "Replace", "pattern": pattern_json(pattern, regex=regex), "content": content}
 
 
 def _replace(part: Part) -> Json:
-    return {"type": "Replace", "pattern": _pattern(part), "content": part["content"]}
+    return replace_json(_pattern(part), part["content"], regex=part["regex"])
 
 
 def _replacement(fields: Fields) -> Json:
@@ -407,15 +444,30 @@ _REPLACEMENTS = {
     "delete-newlines": (r"[\r\n]", ""),
     "collapse-spaces": (" {2,}", " "),
 }
-_BARE_NORMALIZERS = {
-    "nfc": "NFC",
-    "nfd": "NFD",
-    "nfkc": "NFKC",
-    "nfkd": "NFKD",
-    "lowercase": "Lowercase",
-    "strip-accents": "StripAccents",
-    "nmt": "Nmt",
-}
+_BERT = Component(
+    "BertNormalizer",
+    "bert",
+    {
+        "clean_text": "clean_text",
+        "handle_chinese_chars": "cjk_spacing",
+        "strip_accents": "strip_accents",
+        "lowercase": "lowercase",
+    },
+)
+_STRIP = Component("Strip", "strip", {"strip_left": "left", "strip_right": "right"})
+_PREPEND = Component("Prepend", "prepend", {"prepend": "text"})
+_NORMALIZERS = (
+    Component("NFC", "nfc"),
+    Component("NFD", "nfd"),
+    Component("NFKC", "nfkc"),
+    Component("NFKD", "nfkd"),
+    Component("Lowercase", "lowercase"),
+    Component("StripAccents", "strip-accents"),
+    Component("Nmt", "nmt"),
+    _BERT,
+    _STRIP,
+    _PREPEND,
+)
 
 #: What SentencePiece's nmt rules delete, and what they make a space, beside NFKC.
 _DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
@@ -436,16 +488,13 @@ def _nfkc_rules(part: Part) -> Json:
     if part.kind == "sp_nfkc":
         return nfkc
 
-    def replace(pattern: Json, content: str) -> Json:
-        return {"type": "Replace", "pattern": pattern, "content": content}
-
     steps = [
-        replace({"String": _TILDE}, _HIDDEN),
-        replace({"Regex": _SPACES}, " "),
+        replace_json(_TILDE, _HIDDEN),
+        replace_json(_SPACES, " ", regex=True),
         nfkc,
         # Behind NFKC, which would else compose what stood on both sides.
-        replace({"Regex": _DELETED}, ""),
-        replace({"String": _HIDDEN}, _TILDE),
+        replace_json(_DELETED, "", regex=True),
+        replace_json(_HIDDEN, _TILDE),
     ]
     return {"type": "Sequence", "normalizers": steps}
 
@@ -474,49 +523,21 @@ def _read_precompiled(fields: Fields) -> list[Part]:
     return [NORMALIZERS.part("precompiled", rules=rules, graphemes=True)] if rules else []
 
 
-def _bert_normalizer(part: Part) -> Json:
-    return {
-        "type": "BertNormalizer",
-        "clean_text": part["clean_text"],
-        "handle_chinese_chars": part["cjk_spacing"],
-        "strip_accents": part["strip_accents"],
-        "lowercase": part["lowercase"],
-    }
-
-
 def _read_bert_normalizer(fields: Fields) -> list[Part]:
-    lowercase = fields.flag("lowercase")
-    return [
-        NORMALIZERS.part(
-            "bert",
-            clean_text=fields.flag("clean_text"),
-            cjk_spacing=fields.flag("handle_chinese_chars"),
-            # Null: as `lowercase`.
-            strip_accents=fields.flag("strip_accents", lowercase),
-            lowercase=lowercase,
-        )
-    ]
-
-
-def _strip(part: Part) -> Json:
-    return {"type": "Strip", "strip_left": part["left"], "strip_right": part["right"]}
-
-
-def _read_strip(fields: Fields) -> list[Part]:
-    left, right = fields.flag("strip_left"), fields.flag("strip_right")
-    return [NORMALIZERS.part("strip", left=left, right=right)]
+    # Null: as `lowercase`.
+    strip_accents = fields.flag("strip_accents", fields.flag("lowercase"))
+    return _BERT.read(NORMALIZERS, fields.replace(strip_accents=strip_accents))
 
 
 def _strip_spaces(part: Part) -> Json:
     ends = [r"\A +"] * part["left"] + [r" +\z"] * part["right"]
     if not ends:
-        return _strip(part)
-    return {"type": "Replace", "pattern": {"Regex": "|".join(ends)}, "content": ""}
+        return _STRIP.write(part)
+    return replace_json("|".join(ends), "", regex=True)
 
 
 def _named_replacement(part: Part) -> Json:
-    pattern, content = _REPLACEMENTS[part.kind]
-    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+    return replace_json(*_REPLACEMENTS[part.kind], regex=True)
 
 
 def _read_replace(fields: Fields) -> list[Part]:
@@ -534,30 +555,23 @@ def _read_replace(fields: Fields) -> list[Part]:
 
 
 def _read_prepend(fields: Fields) -> list[Part]:
-    text = fields.text("prepend")
-    return [NORMALIZERS.part("prepend", text=text)] if text else []
+    return _PREPEND.read(NORMALIZERS, fields) if fields.text("prepend") else []
 
 
 _NORMALIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
-    **{kind: lambda part: {"type": _BARE_NORMALIZERS[part.kind]} for kind in _BARE_NORMALIZERS},
+    **{one.kind: one.write for one in _NORMALIZERS},
     **dict.fromkeys(_REPLACEMENTS, _named_replacement),
     **dict.fromkeys(("nmt_nfkc", "sp_nfkc"), _nfkc_rules),
     **dict.fromkeys(("nmt_nfkc_cf", "nfkc_cf"), _rules),
-    "bert": _bert_normalizer,
     "precompiled": _precompiled,
-    "strip": _strip,
     "strip-spaces": _strip_spaces,
     "replace": _replace,
-    "prepend": lambda part: {"type": "Prepend", "prepend": part["text"]},
     "dummy-space": _refuse("it puts no space before a text that normalizing leaves nothing of"),
 }
-_BARE_KINDS = {name: kind for kind, name in _BARE_NORMALIZERS.items()}
 _NORMALIZER_READERS: dict[str, _Reader] = {
-    **{name: lambda fields: [NORMALIZERS.part(_BARE_KINDS[fields.type])] for name in _BARE_KINDS},
-    "BertNormalizer": _read_bert_normalizer,
-    "Bert": _read_bert_normalizer,
+    **{one.type: partial(one.read, NORMALIZERS) for one in _NORMALIZERS},
+    **dict.fromkeys(("BertNormalizer", "Bert"), _read_bert_normalizer),
     "Precompiled": _read_precompiled,
-    "Strip": _read_strip,
     "Replace": _read_replace,
     "Prepend": _read_prepend,
 }
@@ -578,7 +592,13 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
         if prefix:
             steps.pop()
         components.append(byte_level(prefix, regex=use_regex))
-    before = [component for part in steps for component in _PRE_TOKENIZER_WRITERS[part.kind](part)]
+    before: list[Json] = []
+    for part in steps:
+        if part.kind in _KEEPING_SCANNERS:
+            patterns = patterns_spelled(part.kind)
+            before += [_split_json(pattern, "isolated", regex=True) for pattern in patterns]
+        else:
+            before.append(_PRE_TOKENIZER_WRITERS[part.kind](part))
     return _in_sequence([*before, *components], "pretokenizers")
 
 
@@ -624,28 +644,27 @@ _THEIR_BEHAVIOURS = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
 _PUNCTUATION = "[\\p{P}$+<=>^`|~]"
 
 
-def _split_json(pattern: Json, behaviour: str, invert: bool = False) -> Json:
+def _split_json(pattern: str, behaviour: str, *, regex: bool, invert: bool = False) -> Json:
     return {
         "type": "Split",
-        "pattern": pattern,
+        "pattern": pattern_json(pattern, regex=regex),
         "behavior": _THEIR_BEHAVIOURS[behaviour],
         "invert": invert,
     }
 
 
-def _dropping_scanner(part: Part) -> list[Json]:
-    """A native scanner that drops what its pattern does not match."""
-    (pattern,) = patterns_spelled(part.kind)
-    return [_split_json({"Regex": pattern}, "removed", invert=True)]
+#: Native scanners that keep everything; those that drop what their pattern does not match.
+_KEEPING_SCANNERS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3")
+_DROPPING_SCANNERS = ("bert", "gpt2-words")
 
 
-def _keeping_scanner(part: Part) -> list[Json]:
-    """A native scanner that keeps everything."""
-    return [_split_json({"Regex": pattern}, "isolated") for pattern in patterns_spelled(part.kind)]
+def _dropping_scanner(part: Part) -> Json:
+    return _split_json(PATTERNS[part.kind], "removed", regex=True, invert=True)
 
 
-def _split(part: Part) -> list[Json]:
-    return [_split_json(_pattern(part), part["behaviour"], part["invert"])]
+def _split(part: Part) -> Json:
+    behaviour, regex = part["behaviour"], part["regex"]
+    return _split_json(_pattern(part), behaviour, regex=regex, invert=part["invert"])
 
 
 def _read_split(fields: Fields) -> list[Part]:
@@ -688,10 +707,10 @@ def _read_metaspace(fields: Fields) -> list[Part]:
     ]
 
 
-def _delimiter(part: Part) -> list[Json]:
+def _delimiter(part: Part) -> Json:
     if len(part["text"]) == 1:
-        return [{"type": "CharDelimiterSplit", "delimiter": part["text"]}]
-    return [_split_json({"String": part["text"]}, "removed")]
+        return {"type": "CharDelimiterSplit", "delimiter": part["text"]}
+    return _split_json(part["text"], "removed", regex=False)
 
 
 def _read_delimiter(fields: Fields) -> list[Part]:
@@ -709,10 +728,6 @@ def _read_punctuation(fields: Fields) -> list[Part]:
     return [PRE_TOKENIZERS.part("punctuation", behaviour=_behaviour(fields, "Isolated"))]
 
 
-def _read_digits(fields: Fields) -> list[Part]:
-    return [PRE_TOKENIZERS.part("digits", individual=fields.flag("individual_digits"))]
-
-
 def _byte_level_before_others(_fields: Fields) -> list[Part]:
     raise TokctlError(
         "its pre-tokenizers go on splitting behind ByteLevel, where bytes are spelled as "
@@ -721,19 +736,19 @@ def _byte_level_before_others(_fields: Fields) -> list[Part]:
     )
 
 
-_PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], list[Json]]] = {
-    "whitespace": lambda _part: [{"type": "WhitespaceSplit"}],
-    "whitespace-punctuation": lambda _part: [{"type": "Whitespace"}],
-    **dict.fromkeys(("bert", "gpt2-words"), _dropping_scanner),
-    **dict.fromkeys(
-        ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"), _keeping_scanner
-    ),
-    "metaspace": lambda part: [_metaspace(part, split=part["split"])],
-    "punctuation": lambda part: [_split_json({"Regex": _PUNCTUATION}, part["behaviour"])],
-    "digits": lambda part: [{"type": "Digits", "individual_digits": part["individual"]}],
-    "scripts": lambda _part: [{"type": "UnicodeScripts"}],
-    "fixed": lambda part: [{"type": "FixedLength", "length": part["length"]}],
-    "characters": lambda _part: [{"type": "FixedLength", "length": 1}],
+_PRE_TOKENIZERS = (
+    Component("WhitespaceSplit", "whitespace"),
+    Component("Whitespace", "whitespace-punctuation"),
+    Component("Digits", "digits", {"individual_digits": "individual"}),
+    Component("UnicodeScripts", "scripts"),
+)
+_PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
+    **{one.kind: one.write for one in _PRE_TOKENIZERS},
+    **dict.fromkeys(_DROPPING_SCANNERS, _dropping_scanner),
+    "metaspace": lambda part: _metaspace(part, split=part["split"]),
+    "punctuation": lambda part: _split_json(_PUNCTUATION, part["behaviour"], regex=True),
+    "fixed": lambda part: {"type": "FixedLength", "length": part["length"]},
+    "characters": lambda _part: {"type": "FixedLength", "length": 1},
     "graphemes": _refuse("its regular expressions find other graphemes"),
     "penn-treebank": _refuse("it does not know the Penn Treebank's words"),
     "delimiter": _delimiter,
@@ -741,18 +756,14 @@ _PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], list[Json]]] = {
     "prefix-space": _refuse("it puts a space before a text only last, on bytes"),
 }
 _PRE_TOKENIZER_READERS: dict[str, _Reader] = {
+    **{one.type: partial(one.read, PRE_TOKENIZERS) for one in _PRE_TOKENIZERS},
     "BertPreTokenizer": lambda _fields: [PRE_TOKENIZERS.part("bert")],
     "ByteLevel": _byte_level_before_others,
-    "Whitespace": lambda _fields: [PRE_TOKENIZERS.part("whitespace-punctuation")],
-    "WhitespaceSplit": lambda _fields: [PRE_TOKENIZERS.part("whitespace")],
-    "CharDelimiterSplit": _read_delimiter,
-    "Delimiter": _read_delimiter,
-    "Digits": _read_digits,
+    **dict.fromkeys(("CharDelimiterSplit", "Delimiter"), _read_delimiter),
     "FixedLength": _read_length,
     "Metaspace": _read_metaspace,
     "Punctuation": _read_punctuation,
     "Split": _read_split,
-    "UnicodeScripts": lambda _fields: [PRE_TOKENIZERS.part("scripts")],
 }
 
 
@@ -799,36 +810,31 @@ def read_decoders(data: Any, *, is_byte_level: bool) -> list[Part]:
     return _read_each(components, _DECODER_READERS)
 
 
-def _ctc(part: Part) -> Json:
-    return {
-        "type": "CTC",
-        "pad_token": part["pad"],
-        "word_delimiter_token": part["word_delimiter"],
-        "cleanup": part["cleanup"],
-    }
+_CTC = Component(
+    "CTC",
+    "ctc",
+    {"pad_token": "pad", "word_delimiter_token": "word_delimiter", "cleanup": "cleanup"},
+)
+_DECODERS = (
+    Component("WordPiece", "wordpiece", {"prefix": "prefix", "cleanup": "cleanup"}),
+    Component("ByteFallback", "byte-fallback"),
+    Component("BPEDecoder", "bpe-suffix", {"suffix": "suffix"}),
+    Component("Fuse", "fuse"),
+    Component("Strip", "strip", {"content": "content", "start": "start", "stop": "stop"}),
+    _CTC,
+)
 
 
 def _read_ctc(fields: Fields) -> list[Part]:
-    cleanup = fields.flag("cleanup")
-    delimiter = fields.text("word_delimiter_token")
-    if not delimiter and cleanup:
+    if fields.flag("cleanup") and not fields.text("word_delimiter_token"):
         raise TokctlError(
             "its CTC decoder has an empty word delimiter, which puts a space between any two "
             "characters",
             "give word_delimiter_token a text, | for instance",
         )
     # Without cleaning up nothing looks for the delimiter.
-    options = {"word_delimiter": delimiter or "|", "cleanup": cleanup}
-    return [DECODERS.part("ctc", pad=fields.text("pad_token"), **options)]
-
-
-def _wordpiece_decoder(part: Part) -> Json:
-    return {"type": "WordPiece", "prefix": part["prefix"], "cleanup": part["cleanup"]}
-
-
-def _read_wordpiece_decoder(fields: Fields) -> list[Part]:
-    prefix, cleanup = fields.text("prefix"), fields.flag("cleanup")
-    return [DECODERS.part("wordpiece", prefix=prefix, cleanup=cleanup)]
+    delimiter = fields.text("word_delimiter_token") or "|"
+    return _CTC.read(DECODERS, fields.replace(word_delimiter_token=delimiter))
 
 
 def _read_metaspace_decoder(fields: Fields) -> list[Part]:
@@ -837,31 +843,17 @@ def _read_metaspace_decoder(fields: Fields) -> list[Part]:
     return [DECODERS.part("metaspace", prepend=prepend, replacement=replacement)]
 
 
-def _read_strip_decoder(fields: Fields) -> list[Part]:
-    start, stop = fields.number("start"), fields.number("stop")
-    return [DECODERS.part("strip", content=fields.character("content"), start=start, stop=stop)]
-
-
 _DECODER_WRITERS: dict[str, Callable[[Part], Json]] = {
+    **{one.kind: one.write for one in _DECODERS},
     "byte-level": lambda _part: byte_level(),
-    "wordpiece": _wordpiece_decoder,
     "metaspace": lambda part: _metaspace(part, split=True),
-    "byte-fallback": lambda _part: {"type": "ByteFallback"},
-    "bpe-suffix": lambda part: {"type": "BPEDecoder", "suffix": part["suffix"]},
-    "fuse": lambda _part: {"type": "Fuse"},
-    "strip": lambda part: {"type": "Strip", **dict(part.options)},
     "replace": _replace,
-    "ctc": _ctc,
     "join": _refuse("it puts spaces between tokens only without any decoder"),
 }
 _DECODER_READERS: dict[str, _Reader] = {
+    **{one.type: partial(one.read, DECODERS) for one in _DECODERS},
     "ByteLevel": lambda _fields: [DECODERS.part("byte-level")],
-    "WordPiece": _read_wordpiece_decoder,
     "Metaspace": _read_metaspace_decoder,
-    "ByteFallback": lambda _fields: [DECODERS.part("byte-fallback")],
-    "BPEDecoder": lambda fields: [DECODERS.part("bpe-suffix", suffix=fields.text("suffix"))],
-    "Fuse": lambda _fields: [DECODERS.part("fuse")],
-    "Strip": _read_strip_decoder,
     "Replace": lambda fields: [DECODERS.part("replace", **_replacement(fields))],
     "CTC": _read_ctc,
 }
@@ -878,30 +870,34 @@ def write_post_processors(parts: tuple[Part, ...], ids: dict[str, int]) -> Json 
 def _write_post_processor(part: Part, ids: dict[str, int]) -> Json:
     if part.kind == "trim-offsets":
         return byte_level(part["prefix_space"])
-    return template(part["single"], part["pair"], ids)
-
-
-def template(single: str, pair: str, ids: dict[str, int] | None = None) -> Json:
-    """A TemplateProcessing of two templates such as `[CLS] $A [SEP]`; without `ids`, those of
-    its tokens are still to be filled in."""
-    pieces = [template_pieces(text) for text in (single, pair)]
-    made: Json = {"type": "TemplateProcessing"}
-    for name, listed in zip(("single", "pair"), pieces, strict=True):
-        made[name] = [
-            {"Sequence": {"id": piece.sequence, "type_id": piece.type_id}}
-            if piece.sequence
-            else {"SpecialToken": {"id": piece.token, "type_id": piece.type_id}}
-            for piece in listed
-        ]
-    if ids is not None:
-        names = sorted({piece.token for piece in chain(*pieces) if piece.token})
-        made["special_tokens"] = template_tokens(names, ids)
+    template = {name: _template_json(part[name]) for name in ("single", "pair")}
+    made: Json = with_ids({"type": "TemplateProcessing", **template}, ids)
     return made
 
 
-def template_tokens(names: list[str], ids: dict[str, int]) -> Json:
-    """The tokens that a template names, with their ids."""
-    return {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
+def _template_json(template: str) -> list[Json]:
+    return [
+        {"Sequence": {"id": piece.sequence, "type_id": piece.type_id}}
+        if piece.sequence
+        else {"SpecialToken": {"id": piece.token, "type_id": piece.type_id}}
+        for piece in template_pieces(template)
+    ]
+
+
+def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
+    """The template with the ids of its tokens; any other component as it is."""
+    if not isinstance(processor, dict) or "special_tokens" in processor:
+        return processor
+    if processor.get("type") == "Sequence" and isinstance(processor.get("processors"), list):
+        return processor | {"processors": [with_ids(one, ids) for one in processor["processors"]]}
+    if processor.get("type") != "TemplateProcessing":
+        return processor
+    pieces = [*processor["single"], *processor["pair"]]
+    names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
+    if missing := [name for name in names if name not in ids]:
+        raise TokctlError(f"its template names {missing[0]!r}, which is no token")
+    tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
+    return processor | {"special_tokens": tokens}
 
 
 def read_post_processors(data: Any, ids: Ids) -> list[Part]:

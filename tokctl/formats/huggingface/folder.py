@@ -25,9 +25,8 @@ from tokctl.formats.huggingface.classes import (
     ModelClass,
     build,
     ends_template,
-    with_ids,
 )
-from tokctl.formats.huggingface.components import Fields, Json
+from tokctl.formats.huggingface.components import Fields, Json, replace_json, with_ids
 from tokctl.formats.huggingface.document import document as document_of
 from tokctl.formats.huggingface.document import document_losses, read_document
 from tokctl.formats.huggingface.vocab_files import (
@@ -340,7 +339,7 @@ def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
     steps = [decoder, {"type": "Fuse"}]
     for found in _CLEANED:
         content = "'" if found == " ' " else found[1:]
-        steps.append({"type": "Replace", "pattern": {"String": found}, "content": content})
+        steps.append(replace_json(found, content))
     return {"type": "Sequence", "decoders": steps}
 
 
