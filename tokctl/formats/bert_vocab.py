@@ -7,7 +7,6 @@ the letters A to Z as a token is cased, any other uncased.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tokctl.formats.contract import (
@@ -79,15 +78,10 @@ def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What is not in the file, and is not assumed of it either."""
-    return list(_losses(model))
-
-
-def _losses(model: FilledRecipe) -> Iterator[Loss]:
     write(model)
-    tokens = _tokens(model)
-    yield from differences(model, _model({token: id_ for id_, token in enumerate(tokens)}, {}))
-    yield from training_lost(model)
-    yield from companions_lost(model)
+    vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
+    found = differences(model, _model(vocabulary, {}))
+    return [*found, *training_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:

@@ -9,7 +9,6 @@ else has to be told what splits it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +28,9 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
+from tokctl.formats.huggingface.classes import of_words
 from tokctl.formats.huggingface.components import Json
+from tokctl.formats.huggingface.components import byte_level as byte_level_json
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
 from tokctl.model import FilledRecipe, Origin, byte_level
@@ -87,9 +88,9 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
     if byte_level.BYTES.keys() <= vocabulary.keys():
-        document |= _byte_level()
+        document |= {"pre_tokenizer": byte_level_json(), "decoder": byte_level_json()}
     elif any(token.endswith(_SUFFIX) for token in vocabulary):
-        document |= _words()
+        document |= {**of_words(lowercase=False, strip_accents=None), "model": model}
         model |= {"end_of_word_suffix": _SUFFIX}
         model |= {"unk_token": next((one for one in _UNKNOWN if one in vocabulary), None)}
     elif hints.pattern is None:
@@ -107,26 +108,6 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
 
 
 _UNKNOWN = ("<unk>", "[UNK]")
-
-
-def _byte_level() -> Json:
-    spelling = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    return {"pre_tokenizer": spelling | {"use_regex": True}, "decoder": spelling}
-
-
-def _words() -> Json:
-    normalizer = {
-        "type": "BertNormalizer",
-        "clean_text": True,
-        "handle_chinese_chars": True,
-        "strip_accents": None,
-        "lowercase": False,
-    }
-    return {
-        "normalizer": normalizer,
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "decoder": {"type": "BPEDecoder", "suffix": _SUFFIX},
-    }
 
 
 def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
@@ -164,16 +145,14 @@ def _entry(text: str, id_: int) -> Json:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What is not in the two files, and is not assumed of them either."""
-    return list(_losses(model))
-
-
-def _losses(model: FilledRecipe) -> Iterator[Loss]:
     near = _as_written(model)
     write(near)
     vocabulary, pairs = _contents(near)
-    yield from differences(near, _model(vocabulary, pairs, Hints()))
-    yield from training_lost(model, any(merge[3] for merge in model.merges))
-    yield from companions_lost(model)
+    return [
+        *differences(near, _model(vocabulary, pairs, Hints())),
+        *training_lost(model, any(merge[3] for merge in model.merges)),
+        *companions_lost(model),
+    ]
 
 
 def write(model: FilledRecipe) -> Files:

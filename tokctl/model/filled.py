@@ -12,7 +12,7 @@ from tokctl.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import AddedToken, check_added
-from tokctl.model.recipe import Recipe, strings
+from tokctl.model.recipe import Recipe, has_type, strings
 from tokctl.values import Value, cached_property, no_garbage
 
 if TYPE_CHECKING:
@@ -116,26 +116,10 @@ class TrainingRecord(Value):
             record = replace(record, weights=strings(data["weights"]))
         for entry in fields(cls):
             value = getattr(record, entry.name)
-            if entry.name in _RECORD_TYPES:
-                fits = type(value) in _RECORD_TYPES[entry.name]
-            else:
-                fits = type(value) is int and 0 <= value < 2**64
-                fits = fits or (value is None and entry.name in _RECORD_OPTIONAL)
-            if not fits:
+            is_count = type(value) is int
+            if not has_type(entry, value) or (is_count and not 0 <= value < 2**64):
                 raise TypeError(entry.name)
         return record
-
-
-#: The fields of a record that are no counts, and those that may be None.
-_RECORD_TYPES = {
-    "sha256": (str,),
-    "exhausted": (bool,),
-    "coverage": (float, type(None)),
-    "initial_alphabet": (str,),
-    "sample": (float, type(None)),
-    "weights": (tuple,),
-}
-_RECORD_OPTIONAL = ("max_token_length", "alphabet_limit", "pruned_from")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

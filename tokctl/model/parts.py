@@ -114,7 +114,7 @@ class Part:
             text = f"{name}:{self[given[0]]}" if given and given[0] in changed else name
             if {"kind": self.kind, **changed}.keys() == meant.keys() and self._is(text):
                 return text
-        values = [_spelled(self[name]) for name in kind.main]
+        values = [_value_text(self[name]) for name in kind.main]
         text = f"{self.kind}:{kind.separator.join(values)}"
         if changed.keys() <= set(kind.main) and self._is(text):
             return text
@@ -128,7 +128,7 @@ class Part:
             return False
 
 
-def _spelled(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -290,6 +290,21 @@ _TRUE = PartOption(bool, True)
 _FALSE = PartOption(bool, False)
 #: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
 _KEEP = {"keep": PartOption(tuple, ())}
+#: A normalizer, and a decoder.
+_REPLACE = PartKind(
+    "puts a text in the place of another, or of what a pattern matches",
+    {
+        "pattern": PartOption(str, may_be_empty=False),
+        "content": PartOption(str, ""),
+        "regex": _FALSE,
+    },
+    main=("pattern", "content"),
+)
+#: Of the pre-tokenizer `metaspace` and of the decoder.
+_METASPACE = {
+    "prepend": PartOption(str, "always", choices=("always", "first", "never")),
+    "replacement": PartOption(str, "▁", one_character=True),
+}
 
 NORMALIZERS = PartFamily(
     "normalizer",
@@ -328,15 +343,7 @@ NORMALIZERS = PartFamily(
             "removes white space at the ends",
             {"left": _TRUE, "right": _TRUE},
         ),
-        "replace": PartKind(
-            "puts a text in the place of another, or of what a pattern matches",
-            {
-                "pattern": PartOption(str, may_be_empty=False),
-                "content": PartOption(str, ""),
-                "regex": _FALSE,
-            },
-            main=("pattern", "content"),
-        ),
+        "replace": _REPLACE,
         "prepend": PartKind(
             "puts a text before each text that is not empty",
             {"text": PartOption(str, may_be_empty=False)},
@@ -374,11 +381,7 @@ PRE_TOKENIZERS = PartFamily(
         "deepseek-v3": PartKind("the patterns of DeepSeek V3"),
         "metaspace": PartKind(
             "SentencePiece's: ▁ for each space and before the text; words start with it",
-            {
-                "prepend": PartOption(str, "always", choices=("always", "first", "never")),
-                "replacement": PartOption(str, "▁", one_character=True),
-                "split": PartOption(bool, True),
-            },
+            {**_METASPACE, "split": _TRUE},
             main=("prepend",),
         ),
         "punctuation": PartKind(
@@ -386,7 +389,7 @@ PRE_TOKENIZERS = PartFamily(
         ),
         "digits": PartKind(
             "splits off numbers, in groups or each digit by itself",
-            {"individual": PartOption(bool, False)},
+            {"individual": _FALSE},
         ),
         "scripts": PartKind("splits where the script changes"),
         "fixed": PartKind(
@@ -407,8 +410,8 @@ PRE_TOKENIZERS = PartFamily(
             {
                 "pattern": PartOption(str, may_be_empty=False),
                 "behaviour": _BEHAVIOUR,
-                "regex": PartOption(bool, False),
-                "invert": PartOption(bool, False),
+                "regex": _FALSE,
+                "invert": _FALSE,
             },
             main=("pattern", "behaviour"),
         ),
@@ -447,14 +450,11 @@ DECODERS = PartFamily(
         "byte-level": PartKind("joins the bytes that the tokens stand for"),
         "wordpiece": PartKind(
             "joins continuations and puts spaces between words",
-            {"prefix": PartOption(str, "##"), "cleanup": PartOption(bool, True)},
+            {"prefix": PartOption(str, "##"), "cleanup": _TRUE},
         ),
         "metaspace": PartKind(
             "a space for each ▁, but none for the first",
-            {
-                "prepend": PartOption(str, "always", choices=("always", "first", "never")),
-                "replacement": PartOption(str, "▁", one_character=True),
-            },
+            _METASPACE,
             main=("prepend",),
         ),
         "byte-fallback": PartKind("<0x0A> and its like become bytes"),
@@ -473,21 +473,13 @@ DECODERS = PartFamily(
                 "stop": PartOption(int, 0),
             },
         ),
-        "replace": PartKind(
-            "puts a text in the place of another, or of what a pattern matches",
-            {
-                "pattern": PartOption(str, may_be_empty=False),
-                "content": PartOption(str, ""),
-                "regex": PartOption(bool, False),
-            },
-            main=("pattern", "content"),
-        ),
+        "replace": _REPLACE,
         "ctc": PartKind(
             "CTC's: repeated tokens once, padding removed",
             {
                 "pad": PartOption(str, "<pad>"),
                 "word_delimiter": PartOption(str, "|", may_be_empty=False),
-                "cleanup": PartOption(bool, True),
+                "cleanup": _TRUE,
             },
         ),
     },
@@ -507,7 +499,7 @@ POST_PROCESSORS = PartFamily(
         ),
         "trim-offsets": PartKind(
             "offsets leave the spaces of byte-level tokens out",
-            {"prefix_space": PartOption(bool, True)},
+            {"prefix_space": _TRUE},
         ),
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
 from tokctl.errors import TokctlError
@@ -266,7 +266,7 @@ class Recipe(Value):
                     raise TypeError(name)
                 values[name] = tuple(map(family.from_dict, values[name]))
             for name in values.keys() - _FAMILIES.keys() - {"marker", "special_tokens"}:
-                if not _fits(name, values[name], known[name].default):
+                if not has_type(known[name], values[name]) or (name, values[name]) == _NO_UNKNOWN:
                     raise TypeError(name)
             return cls(**values)
         except (KeyError, TypeError) as error:
@@ -288,12 +288,23 @@ def strings(values: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _fits(name: str, value: Any, default: Any) -> bool:
-    if name == "max_input_chars":
-        return value is None or type(value) is int
-    if name == "unk_token" and not value:
-        return value is None
-    return type(value) is (bool if type(default) is bool else str)
+#: An unknown token has a text.
+_NO_UNKNOWN = ("unk_token", "")
+#: The types of the values that a field can have, by its annotation.
+_TYPES = {
+    "bool": (bool,),
+    "int": (int,),
+    "str": (str,),
+    "int | None": (int, type(None)),
+    "float | None": (float, type(None)),
+    "str | None": (str, type(None)),
+    "tuple[str, ...]": (tuple,),
+}
+
+
+def has_type(field: Field[Any], value: Any) -> bool:
+    """Is the value of the type that the field of a dataclass is annotated with?"""
+    return type(value) in _TYPES[str(field.type)]
 
 
 def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:

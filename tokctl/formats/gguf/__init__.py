@@ -17,9 +17,6 @@ from tokctl.formats import charsmap
 from tokctl.formats.contract import Source, unless_damaged
 from tokctl.formats.gguf import metadata, pre_tokenizers
 from tokctl.formats.gguf.vocabulary import (
-    BYTE,
-    NORMAL,
-    UNUSED,
     Vocabulary,
     added,
     surrounding_ids,
@@ -27,6 +24,7 @@ from tokctl.formats.gguf.vocabulary import (
     vocabulary,
 )
 from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
+from tokctl.formats.sentencepiece import BYTE, NORMAL, UNUSED
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, Part

@@ -14,10 +14,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokctl.errors import TokctlError
+from tokctl.formats.sentencepiece import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+)
 from tokctl.model.parts import POST_PROCESSORS, AddedToken, Part
 from tokctl.values import cached_property
-
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 #: Ends of texts, by spelling: control tokens, whatever their type.
 _ENDS = (

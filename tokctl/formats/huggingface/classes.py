@@ -311,7 +311,7 @@ _REFORMER: Json = {
 }
 
 
-def _of_words(*, lowercase: bool, strip_accents: bool | None) -> Json:
+def of_words(*, lowercase: bool, strip_accents: bool | None) -> Json:
     """BPE that marks the ends of BERT's words."""
     normalizer = {
         "type": "BertNormalizer",
@@ -605,7 +605,7 @@ CLASSES = {
     "HerbertTokenizer": ModelClass(
         "BPE",
         _without(_FAIRSEQ, "bos_token", "eos_token"),
-        _of_words(lowercase=False, strip_accents=False)
+        of_words(lowercase=False, strip_accents=False)
         | {
             "post_processor": {
                 "type": "BertProcessing",
@@ -666,7 +666,7 @@ CLASSES = {
         mask=_STRIPPING | {"normalized": True},
     ),
     "OpenAIGPTTokenizer": ModelClass(
-        "BPE", {"unk_token": "<unk>"}, _of_words(lowercase=True, strip_accents=None)
+        "BPE", {"unk_token": "<unk>"}, of_words(lowercase=True, strip_accents=None)
     ),
     "PegasusTokenizer": ModelClass(
         "Unigram",

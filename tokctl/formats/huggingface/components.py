@@ -50,7 +50,7 @@ _CL100K = (
 )
 
 
-def patterns_spelled(kind: str) -> tuple[str, ...]:
+def scanner_patterns(kind: str) -> tuple[str, ...]:
     """The patterns of a native scanner, each of which isolates its matches (or keeps only
     these), one after the other."""
     if kind == "cl100k":
@@ -595,7 +595,7 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
     before: list[Json] = []
     for part in steps:
         if part.kind in _KEEPING_SCANNERS:
-            patterns = patterns_spelled(part.kind)
+            patterns = scanner_patterns(part.kind)
             before += [_split_json(pattern, "isolated", regex=True) for pattern in patterns]
         else:
             before.append(_PRE_TOKENIZER_WRITERS[part.kind](part))

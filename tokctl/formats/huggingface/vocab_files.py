@@ -105,7 +105,6 @@ def no_such_class(name: str, known: str) -> TokctlError:
 # every pair that makes a piece. That is not how SentencePiece itself runs the model: see the
 # format `sentencepiece` for that.
 
-_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4
 #: Each way to split a piece is a merge; no trainer makes longer ones.
 _LONGEST_PIECE = 512
 _MOST_CHARACTERS = 1 << 22
@@ -139,9 +138,9 @@ def read_pieces(source: Source, model: str) -> Pieces:
         raise ValueError("it has no pieces")
     types = [piece.type for piece in proto.pieces]
     listed = [
-        {"content": text, "normalized": False, "special": kind == _CONTROL}
+        {"content": text, "normalized": False, "special": kind == sentencepiece.CONTROL}
         for text, kind in zip(texts, types, strict=True)
-        if kind in (_CONTROL, _USER_DEFINED)
+        if kind in (sentencepiece.CONTROL, sentencepiece.USER_DEFINED)
     ]
     content: Json = {}
     if model == "BPE":
@@ -150,8 +149,8 @@ def read_pieces(source: Source, model: str) -> Pieces:
     else:
         scores = [float(piece.score) for piece in proto.pieces]
         content = {"vocab": list(zip(texts, scores, strict=True))}
-        if _UNKNOWN in types:
-            content["unk_id"] = types.index(_UNKNOWN)
+        if sentencepiece.UNKNOWN in types:
+            content["unk_id"] = types.index(sentencepiece.UNKNOWN)
     return Pieces(content, _rules(bytes(proto.normalizer_spec.precompiled_charsmap)), listed)
 
 
