@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -96,6 +96,19 @@ def _ordered(names: Mapping[str, str], found: list[Drawing | None]) -> dict[str,
     return {name: by_name[name] for name in names if name in by_name}
 
 
+def _curves(
+    models: Sequence[str], points: Sequence[Point], x: alt.X, y: alt.Y, *, dots: bool = True
+) -> Callable[[int, Look], Any]:
+    """What draws a curve for each model; `x` and `y` say how the fields of the points are drawn."""
+    return lambda width, look: marks.lines(points, models, x, y, width=width, look=look, dots=dots)
+
+
+def _logarithmic(title: str, values: Iterable[float], form: str = "~s") -> dict[str, Any]:
+    """The options of a logarithmic axis over these values."""
+    scale = alt.Scale(type="log", nice=False)
+    return {"title": title, "scale": scale, "axis": marks.decades(values, format=form)}
+
+
 #: The share of the tokens that are shown length by length; the longer ones stand together.
 _SHOWN = 0.998
 _FEWEST, _MOST = 10, 24
@@ -108,23 +121,17 @@ def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawin
     last = min(_MOST, max((_long_enough(counts) for counts in found), default=_FEWEST))
     shares = [_shares(counts, last) for counts in found]
 
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point(
-                name, length, 100 * part, f"{name}: {percent(part, 2)} have {_said(length, last)}"
-            )
-            for name, parts in zip(names, shares, strict=True)
-            for length, part in enumerate(parts)
-        ]
-        x = alt.X(
-            "x:Q",
-            title=f"characters of the token ({last}: and more)",
-            axis=alt.Axis(values=list(range(last + 1)), format="d", grid=False, labelOverlap=True),
-            scale=alt.Scale(domain=[0, last], nice=False),
-        )
-        y = alt.Y("y:Q", title="% of all tokens")
-        return marks.lines(points, names, x, y, width=width, look=look)
-
+    points = [
+        Point(name, length, 100 * part, f"{name}: {percent(part, 2)} have {_said(length, last)}")
+        for name, parts in zip(names, shares, strict=True)
+        for length, part in enumerate(parts)
+    ]
+    x = alt.X(
+        "x:Q",
+        title=f"characters of the token ({last}: and more)",
+        axis=alt.Axis(values=list(range(last + 1)), format="d", grid=False, labelOverlap=True),
+        scale=alt.Scale(domain=[0, last], nice=False),
+    )
     rows = tuple(
         (
             f"{length}{' and more' if length == last else ''}",
@@ -140,7 +147,7 @@ def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawin
         "right means longer tokens, and fewer of them.",
         ("characters", *names),
         rows,
-        draw,
+        _curves(names, points, x, alt.Y("y:Q", title="% of all tokens")),
     )
 
 
@@ -168,19 +175,13 @@ def frequencies(models: Sequence[str], found: Sequence[Sequence[tuple[int, int]]
     """Rank and frequency: for each model some (rank, occurrences), the most frequent first."""
     names = labels(models)
 
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point(name, rank, count, f"{name}: the token of rank {rank:,} occurs {count:,} times")
-            for name, curve in zip(names, found, strict=True)
-            for rank, count in curve
-        ]
-        log = alt.Scale(type="log", nice=False)
-        ranks = marks.decades((float(p.x) for p in points), format="~s")
-        counts = marks.decades((float(p.y) for p in points), format="~s")
-        x = alt.X("x:Q", title="rank of the token", scale=log, axis=ranks)
-        y = alt.Y("y:Q", title="occurrences", scale=log, axis=counts)
-        return marks.lines(points, names, x, y, width=width, look=look, dots=False)
-
+    points = [
+        Point(name, rank, count, f"{name}: the token of rank {rank:,} occurs {count:,} times")
+        for name, curve in zip(names, found, strict=True)
+        for rank, count in curve
+    ]
+    x = alt.X("x:Q", **_logarithmic("rank of the token", (float(p.x) for p in points)))
+    y = alt.Y("y:Q", **_logarithmic("occurrences", (float(p.y) for p in points)))
     curves = [dict(curve) for curve in found]
     ranks = sorted({rank for curve in curves for rank in curve})
     rows = tuple(
@@ -195,7 +196,7 @@ def frequencies(models: Sequence[str], found: Sequence[Sequence[tuple[int, int]]
         "uses.",
         ("rank", *names),
         rows,
-        draw,
+        _curves(names, points, x, y, dots=False),
     )
 
 
@@ -335,26 +336,24 @@ def sweep(found: Sequence[tuple[str, int, float]]) -> Drawing:
     models = list(dict.fromkeys(model for model, _, _ in found))
     names = dict(zip(models, labels(models), strict=True))
 
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point(names[m], size, tokens, f"{names[m]}: {size:,} ids, {tokens:,.0f} tokens")
-            for m, size, tokens in found
-        ]
-        sizes = sorted({size for _, size, _ in found})
-        x = alt.X(
-            "x:Q",
-            title="vocabulary size",
-            scale=alt.Scale(type="log", nice=False, padding=8),
-            axis=alt.Axis(values=sizes, format="~s", labelOverlap=True),
-        )
-        y = alt.Y(
-            "y:Q",
-            title="tokens",
-            scale=alt.Scale(zero=False),
-            axis=marks.counts(tokens for _, _, tokens in found),
-        )
-        return marks.lines(points, list(names.values()), x, y, width=width, look=look)
-
+    points = [
+        Point(names[m], size, tokens, f"{names[m]}: {size:,} ids, {tokens:,.0f} tokens")
+        for m, size, tokens in found
+    ]
+    x = alt.X(
+        "x:Q",
+        title="vocabulary size",
+        scale=alt.Scale(type="log", nice=False, padding=8),
+        axis=alt.Axis(
+            values=sorted({size for _, size, _ in found}), format="~s", labelOverlap=True
+        ),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="tokens",
+        scale=alt.Scale(zero=False),
+        axis=marks.counts(tokens for _, _, tokens in found),
+    )
     rows = tuple((names[m], f"{size:,}", f"{tokens:,.0f}") for m, size, tokens in found)
     return Drawing(
         "sweep",
@@ -363,7 +362,7 @@ def sweep(found: Sequence[tuple[str, int, float]]) -> Drawing:
         "more ids save little.",
         ("model", "vocabulary size", "tokens"),
         rows,
-        draw,
+        _curves(list(names.values()), points, x, y),
     )
 
 
@@ -382,20 +381,18 @@ def vocabulary_lengths(unit: str, lengths: Mapping[int, int]) -> Drawing:
             name = f"{least + 1:,}\N{EN DASH}{1 << (length - 1).bit_length():,}"
         found[name] = found.get(name, 0) + count
 
-    def draw(width: int, look: Look) -> Any:
-        drawn = [
-            BarMark(name, count, f"{count:,} tokens of {name} {unit}")
-            for name, count in found.items()
-        ]
-        return marks.columns(drawn, f"length in {unit}", "tokens", width=width, look=look)
-
+    bars = [
+        BarMark(name, count, f"{count:,} tokens of {name} {unit}") for name, count in found.items()
+    ]
     return Drawing(
         "vocabulary",
         "The vocabulary by length",
         f"How many tokens there are of each length in {unit}, markers left out.",
         (f"length in {unit}", "tokens"),
         tuple((name, f"{count:,}") for name, count in found.items()),
-        draw,
+        lambda width, look: marks.columns(
+            bars, f"length in {unit}", "tokens", width=width, look=look
+        ),
     )
 
 
@@ -407,17 +404,14 @@ def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
         for name, count in counts.items()
     ]
 
-    def draw(width: int, look: Look) -> Any:
-        # The names of the bars stand beside them.
-        return marks.bars(found, "tokens", width=max(160, width - 120), look=look)
-
     return Drawing(
         "kinds",
         "What the vocabulary consists of",
         "Tokens by where they come from, where in a word they stand, and what they consist of.",
         ("by", "kind", "tokens"),
         tuple((bar.group, bar.label, f"{bar.number:,}") for bar in found),
-        draw,
+        # The names of the bars stand beside them.
+        lambda width, look: marks.bars(found, "tokens", width=max(160, width - 120), look=look),
     )
 
 
@@ -425,19 +419,13 @@ def merges(curve: Sequence[tuple[int, str, float]], scores: bool) -> Drawing:
     """What each merge was chosen by: (step, token, count or score)."""
     what = "score of the pair" if scores else "occurrences of the pair"
 
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point("", step, value, f"step {step:,} makes {label(token)}: {_number(value, scores)}")
-            for step, token, value in curve
-        ]
-        log = alt.Scale(type="log", nice=False)
-        steps = marks.decades((step for step, _, _ in curve), format="~s")
-        form = ".0e" if scores else "~s"
-        values = marks.decades((value for _, _, value in curve), format=form)
-        x = alt.X("x:Q", title="step of the training", scale=log, axis=steps)
-        y = alt.Y("y:Q", title=what, scale=log, axis=values)
-        return marks.lines(points, [""], x, y, width=width, look=look, dots=False)
-
+    points = [
+        Point("", step, value, f"step {step:,} makes {label(token)}: {_number(value, scores)}")
+        for step, token, value in curve
+    ]
+    x = alt.X("x:Q", **_logarithmic("step of the training", (step for step, _, _ in curve)))
+    values = (value for _, _, value in curve)
+    y = alt.Y("y:Q", **_logarithmic(what, values, ".0e" if scores else "~s"))
     return Drawing(
         "merges",
         f"The {'score' if scores else 'count'} of each merge",
@@ -445,7 +433,7 @@ def merges(curve: Sequence[tuple[int, str, float]], scores: bool) -> Drawing:
         + ("." if scores else "; what is merged late is rare."),
         ("step", "token", what),
         tuple((f"{step:,}", label(token), _number(value, scores)) for step, token, value in curve),
-        draw,
+        _curves([""], points, x, y, dots=False),
     )
 
 
@@ -455,25 +443,19 @@ def _number(value: float, is_score: bool) -> str:
 
 def scores(curve: Sequence[tuple[int, str, float]]) -> Drawing:
     """The pieces of a Unigram model by score: (place, piece, log probability)."""
-
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point("", place, score, f"place {place:,}, {label(token)}: {score:.4f}")
-            for place, token, score in curve
-        ]
-        log = alt.Scale(type="log", nice=False)
-        places = marks.decades((place for place, _, _ in curve), format="~s")
-        x = alt.X("x:Q", title="place by score", scale=log, axis=places)
-        y = alt.Y("y:Q", title="log probability", scale=alt.Scale(zero=False))
-        return marks.lines(points, [""], x, y, width=width, look=look, dots=False)
-
+    points = [
+        Point("", place, score, f"place {place:,}, {label(token)}: {score:.4f}")
+        for place, token, score in curve
+    ]
+    x = alt.X("x:Q", **_logarithmic("place by score", (place for place, _, _ in curve)))
+    y = alt.Y("y:Q", title="log probability", scale=alt.Scale(zero=False))
     return Drawing(
         "scores",
         "The scores of the pieces",
         "The natural log probability of the pieces, the highest first; places are logarithmic.",
         ("place", "piece", "log probability"),
         tuple((f"{place:,}", label(token), f"{score:.4f}") for place, token, score in curve),
-        draw,
+        _curves([""], points, x, y, dots=False),
     )
 
 
@@ -481,20 +463,17 @@ def loss(rounds: Sequence[tuple[int, float]]) -> Drawing:
     """The rounds of a Unigram training: (pieces, mean negative log-likelihood)."""
     numbered = list(enumerate(rounds, 1))
 
-    def draw(width: int, look: Look) -> Any:
-        points = [
-            Point("", number, objective, f"round {number}: {pieces:,} pieces, {objective:.4f} nats")
-            for number, (pieces, objective) in numbered
-        ]
-        x = alt.X(
-            "x:Q",
-            title="round of the training",
-            axis=alt.Axis(values=[n for n, _ in numbered], format="d", labelOverlap=True),
-            scale=alt.Scale(zero=False, nice=False, padding=8),
-        )
-        y = alt.Y("y:Q", title="nats per pre-token", scale=alt.Scale(zero=False))
-        return marks.lines(points, [""], x, y, width=width, look=look)
-
+    points = [
+        Point("", number, objective, f"round {number}: {pieces:,} pieces, {objective:.4f} nats")
+        for number, (pieces, objective) in numbered
+    ]
+    x = alt.X(
+        "x:Q",
+        title="round of the training",
+        axis=alt.Axis(values=[n for n, _ in numbered], format="d", labelOverlap=True),
+        scale=alt.Scale(zero=False, nice=False, padding=8),
+    )
+    y = alt.Y("y:Q", title="nats per pre-token", scale=alt.Scale(zero=False))
     return Drawing(
         "loss",
         "The loss after each round",
@@ -502,5 +481,5 @@ def loss(rounds: Sequence[tuple[int, float]]) -> Drawing:
         "dropped, and little where few are missed.",
         ("round", "pieces", "nats per pre-token"),
         tuple((str(n), f"{pieces:,}", f"{objective:.4f}") for n, (pieces, objective) in numbered),
-        draw,
+        _curves([""], points, x, y),
     )
