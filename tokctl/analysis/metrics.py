@@ -461,6 +461,25 @@ class Definition:
         return {entry.name: getattr(self, entry.name) for entry in fields(Definition)}
 
 
+#: How figures are written, by their kind.
+_FORMATS = {"count": ",.0f", "ratio": ",.3f", "share": ".4f", "index": ".4f", "speed": ",.1f"}
+
+
+def written(figure: Figure, kind: str) -> str:
+    """A figure for people: a share is never rounded to 0 or 1 unless it is that.
+
+    Args:
+        kind: of a metric, or `index` (of two models), or `speed` (MB per second).
+    """
+    if isinstance(figure, Absent):
+        return "n/a"
+    if kind == "share" and 0 < figure < 0.0001:
+        return "<0.0001"
+    if kind == "share" and 0.9999 < figure < 1:
+        return ">0.9999"
+    return format(figure, _FORMATS[kind])
+
+
 @dataclass(frozen=True)
 class Metric(Definition):
     """One figure per model.
@@ -482,18 +501,8 @@ class Metric(Definition):
         return self.better == "higher"
 
     def written(self, figure: Figure) -> str:
-        """The figure for people: a share is never rounded to 0 or 1 unless it is that."""
-        if isinstance(figure, Absent):
-            return "n/a"
-        if self.kind == "count":
-            return f"{figure:,.0f}"
-        if self.kind == "ratio":
-            return f"{figure:,.3f}"
-        if 0 < figure < 0.0001:
-            return "<0.0001"
-        if 0.9999 < figure < 1:
-            return ">0.9999"
-        return f"{figure:.4f}"
+        """The figure for people."""
+        return written(figure, self.kind)
 
 
 _RUST = "Rust et al. 2021, arXiv 2012.15613"

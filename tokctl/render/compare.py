@@ -16,7 +16,7 @@ from tokctl.analysis.comparison.results import (
     WordStory,
 )
 from tokctl.analysis.comparison.samples import align
-from tokctl.analysis.metrics import METRICS, Absent, Definition, Figure, Metric
+from tokctl.analysis.metrics import METRICS, Absent, Definition, Figure, Metric, written
 from tokctl.render.document import (
     Answer,
     Block,
@@ -310,14 +310,9 @@ def speed_rows(comparison: Comparison) -> list[Row]:
         return []
     known = [speed for speed in speeds if speed is not None]
     return [
-        ("encoding, MB/s", [speed_words(speed.encode_mb_per_s) for speed in known]),
-        ("decoding, MB/s", [speed_words(speed.decode_mb_per_s) for speed in known]),
+        ("encoding, MB/s", [written(speed.encode_mb_per_s, "speed") for speed in known]),
+        ("decoding, MB/s", [written(speed.decode_mb_per_s, "speed") for speed in known]),
     ]
-
-
-def speed_words(figure: Figure) -> str:
-    """Megabytes per second."""
-    return "n/a" if isinstance(figure, Absent) else f"{figure:,.1f}"
 
 
 def speed_note(comparison: Comparison) -> str:
@@ -377,11 +372,13 @@ def language_rows(comparison: Comparison, name: str) -> list[Row]:
     if found is None:
         return []
     rows = [
-        (safe(language.name), [ratio_words(figures[name]) for figures in language.figures])
+        (safe(language.name), [written(figures[name], "ratio") for figures in language.figures])
         for language in found.languages
     ]
     if name == "parity":
-        rows.append(("Gini of tokens per line", [ratio_words(figure) for figure in found.gini]))
+        rows.append(
+            ("Gini of tokens per line", [written(figure, "ratio") for figure in found.gini])
+        )
     return rows
 
 
@@ -400,11 +397,6 @@ def language_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-def ratio_words(figure: Figure) -> str:
-    """A figure of a language, to three digits."""
-    return "n/a" if isinstance(figure, Absent) else f"{figure:,.3f}"
-
-
 #: How the words that are explained are counted.
 COUNTED = "counted with punctuation cut off; elsewhere a word is what stands between spaces"
 
@@ -419,10 +411,7 @@ def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> l
     return [
         (
             safe(model.name),
-            [
-                "\u2013" if i == j else "n/a" if isinstance(cell, Absent) else f"{cell:.4f}"
-                for j, cell in enumerate(matrix[i])
-            ],
+            ["\u2013" if i == j else written(cell, "index") for j, cell in enumerate(matrix[i])],
         )
         for i, model in enumerate(comparison.models)
     ]

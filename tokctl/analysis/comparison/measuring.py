@@ -533,7 +533,7 @@ def train_sizes(
     for name, recipe in recipes.items():
         largest: Tokenizer | None = None
         for size in sorted(set(sizes), reverse=True):
-            if largest is not None and _grows(recipe):
+            if largest is not None and recipe.traits.is_nested:
                 # A training that ended early ends early at each size above that, too.
                 kept = min(size, largest.vocab_size)
                 found[name, size] = (
@@ -545,11 +545,6 @@ def train_sizes(
                 sources, vocab_size=size, recipe=recipe, threads=threads, errors=errors
             )
     return found
-
-
-def _grows(recipe: Recipe) -> bool:
-    """Is a model of this recipe a part of the larger one?"""
-    return recipe.traits.is_nested
 
 
 def sweep_points(

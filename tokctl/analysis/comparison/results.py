@@ -362,7 +362,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         "vocab_size": model.vocab_size,
         "emittable_ids": model.emittable_ids,
         "exhausted": model.exhausted,
-        **_measured(model.total),
+        **_figures(model.total.figures),
         "against_baseline": {
             name: None
             if isinstance(found, Absent)
@@ -378,12 +378,8 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         if model.intervals
         else None,
         "speed": _speed(model.speed),
-        "texts": [{"name": text.text, **_measured(text)} for text in model.texts],
+        "texts": [{"name": text.text, **_figures(text.figures)} for text in model.texts],
     }
-
-
-def _measured(measured: Measured) -> dict[str, Any]:
-    return _figures(measured.figures)
 
 
 def _figures(figures: Mapping[str, Figure]) -> dict[str, Any]:

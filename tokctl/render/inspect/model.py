@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
@@ -62,22 +62,9 @@ def summary(name: str, found: Summary) -> Answer:
 
 def _summary_blocks(name: str, summary: Summary) -> Iterator[Block]:
     yield facts(_labels_once(summary_facts(summary)), title=visible(name))
-    for title, counts in _counted(summary):
-        yield Heading(title)
-        yield _bars(_together(counts) if title.startswith(_BY_LENGTH) else counts)
-    yield Heading(f"longest tokens, in {summary.unit}")
-    yield facts((f"{length:,}", brief(token)) for token, length in summary.longest)
-    for title, values in _best(summary):
-        yield Heading(title)
-        yield facts((value, brief(token)) for token, value in values)
-    for title, merges in _merges(summary):
-        yield Heading(title)
-        yield merges_table(merges)
-    if summary.rounds:
-        yield Heading("rounds of the training")
-        yield rounds_table(summary.rounds)
-    yield Heading("checks")
-    yield facts(check_rows(summary.checks, summary))
+    for part in _summary_parts(summary):
+        yield Heading(part.title)
+        yield part.block
 
 
 def _bars(counts: Sequence[tuple[str, int]]) -> Table:
@@ -95,23 +82,42 @@ def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
     """Parts with a title and an empty line between them."""
     yield "model", visible(name)
     yield from summary_facts(summary)
+    for part in _summary_parts(summary):
+        yield ()
+        yield (part.label or part.title,)
+        yield from part.records
+
+
+class SummaryPart(NamedTuple):
+    """A part of a summary: what people are shown, and the records of the same. `label` names
+    the records where that is another than the title."""
+
+    title: str
+    block: Block
+    records: Iterable[Record]
+    label: str = ""
+
+
+def _summary_parts(summary: Summary) -> Iterator[SummaryPart]:
     for title, counts in _counted(summary):
-        yield from _part(title, ((key, str(count)) for key, count in counts))
-    longest = ((brief(token), str(length)) for token, length in summary.longest)
-    yield from _part(f"longest tokens ({summary.unit})", longest)
+        bars = _bars(_together(counts) if title.startswith(_BY_LENGTH) else counts)
+        yield SummaryPart(title, bars, [(key, str(count)) for key, count in counts])
+    yield SummaryPart(
+        f"longest tokens, in {summary.unit}",
+        facts((f"{length:,}", brief(token)) for token, length in summary.longest),
+        [(brief(token), str(length)) for token, length in summary.longest],
+        f"longest tokens ({summary.unit})",
+    )
     for title, values in _best(summary):
-        yield from _part(title, ((brief(token), value) for token, value in values))
-    for title, merges in _merges(summary):
-        yield from _part(title, merge_rows(merges, brief))
+        named = [(brief(token), value) for token, value in values]
+        yield SummaryPart(title, facts((value, token) for token, value in named), named)
+    for title, merges in histories(summary):
+        yield SummaryPart(title, merges_table(merges), merge_rows(merges, brief))
     if summary.rounds:
-        yield from _part("rounds of the training", rounds_rows(summary.rounds, examples=False))
-    yield from _part("checks", check_rows(summary.checks, summary))
-
-
-def _part(title: str, rows: Iterable[Record]) -> Iterator[Record]:
-    yield ()
-    yield (title,)
-    yield from rows
+        rows = rounds_rows(summary.rounds, examples=False)
+        yield SummaryPart("rounds of the training", rounds_table(summary.rounds), rows)
+    checks = list(check_rows(summary.checks, summary))
+    yield SummaryPart("checks", facts(checks), checks)
 
 
 def _summary_data(summary: Summary) -> dict[str, Any]:
@@ -221,7 +227,8 @@ def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield title, [(token, scored(score)) for token, score in pieces]
 
 
-def _merges(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
+def histories(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
+    """The merges at both ends of the training, as far as there are any."""
     if summary.first_merges:
         yield "first merges", summary.first_merges
     if summary.last_merges:

@@ -23,7 +23,7 @@ from tokctl.analysis.explain import MergeRecord, Summary
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
-from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
+from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric, written
 from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
@@ -33,10 +33,8 @@ from tokctl.render.compare import (
     interval_words,
     metric_named,
     notes,
-    ratio_words,
-    speed_words,
 )
-from tokctl.render.inspect.model import check_rows, summary_facts
+from tokctl.render.inspect.model import check_rows, histories, summary_facts
 from tokctl.render.visible import drawn, visible
 from tokctl.wording import times
 
@@ -192,7 +190,8 @@ def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
     """Encoding and decoding in MB/s; empty where nothing was measured."""
     found = [model.speed for model in comparison.models if model.speed]
     return [
-        (speed_words(speed.encode_mb_per_s), speed_words(speed.decode_mb_per_s)) for speed in found
+        (written(speed.encode_mb_per_s, "speed"), written(speed.decode_mb_per_s, "speed"))
+        for speed in found
     ]
 
 
@@ -228,7 +227,7 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
             entry.name,
             entry.lines,
             [
-                [(ratio_words(one[key]), label) for key, label in _COSTS.items()]
+                [(written(one[key], "ratio"), label) for key, label in _COSTS.items()]
                 for one in entry.figures
             ],
         )
@@ -242,9 +241,7 @@ def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
         [
             ("\N{EN DASH}", -1)
             if i == j
-            else ("n/a", -1)
-            if isinstance(cell, Absent)
-            else (f"{cell:.4f}", int(10 * cell))
+            else (written(cell, "index"), -1 if isinstance(cell, Absent) else int(10 * cell))
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(matrix)
@@ -300,7 +297,7 @@ def inspect_page(
         longest=_valued(deck, [(t, f"{n:,}") for t, n in summary.longest]),
         unit=summary.unit,
         chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
-        merges=[(title, _merges(deck, records)) for title, records in _histories(summary)],
+        merges=[(title.capitalize(), _merges(deck, found)) for title, found in histories(summary)],
         rounds=summary.rounds,
         charts=charts(inspect_drawings(summary, curves, use).values()),
         decks=deck_data([deck], [text.name for text in texts.texts] if texts else []),
@@ -343,13 +340,6 @@ def _chosen(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     ):
         if pieces:
             yield title, [(token, f"{score:.4f}") for token, score in pieces]
-
-
-def _histories(summary: Summary) -> Iterator[tuple[str, tuple[MergeRecord, ...]]]:
-    if summary.first_merges:
-        yield "First merges", summary.first_merges
-    if summary.last_merges:
-        yield "Last merges", summary.last_merges
 
 
 def _merges(deck: Deck, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
