@@ -31,7 +31,7 @@ fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not 
 
 @fork
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "unigram", "wordpiece", "word"])
-@pytest.mark.parametrize("forks", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("forks", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_child_that_was_forked_while_threads_encode_can_encode(
     tmp_path: Path, name: str, forks: int
 ) -> None:
