@@ -25,9 +25,8 @@ import orjson
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name, whole_file
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
-from tokctl.idfiles.dtypes import Dtype
 from tokctl.idfiles.shard_journal import Journal, Provenance, files_in, manifest_of
-from tokctl.idfiles.writer import files_of, open_writer
+from tokctl.idfiles.writer import Target, Written, files_of, open_writer
 
 if TYPE_CHECKING:
     from typing import Self
@@ -44,63 +43,31 @@ _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp")
 _ELSEWHERE = "choose another folder with -o"
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A folder of shards that is finished.
-
-    Attributes:
-        manifest: what `manifest.json` holds.
-        was_there: it had been finished before, and nothing was done.
-        kept: shards that had been written before.
-    """
-
-    manifest: dict[str, Any]
-    was_there: bool
-    kept: int
-
-
-def write_shards(
-    stream: ChunkStream,
-    path: str | Path,
-    *,
-    form: str,
-    dtype: Dtype,
-    size: int,
-    job: dict[str, Any],
-    resume: bool = False,
-) -> Finished:
+def write_shards(stream: ChunkStream, target: Target) -> Written:
     """Writes the ids of a stream as shards into a folder, which is made.
-
-    Args:
-        form: one of `tokctl.idfiles.SHARDED`.
-        size: ids of a shard. `bin` and `npy` have exactly so many, but the last; the others end
-            with the document that reaches it.
-        job: what the ids and the files depend on, beside the sources: plain data, by the names
-            that people know. It stands in the manifest.
-        resume: goes on where an earlier run stopped.
 
     Raises:
         TokctlError: the folder is not empty, or with `resume` holds something else; another
             process writes to it; a file can't be written; a source fails. What is whole stays,
             and can be resumed.
     """
-    provenance = Provenance.of(stream.sources, job)
-    with ShardFolder(Path(path)) as folder:
-        if resume and (found := folder.read_manifest()) is not None:
+    assert isinstance(target.path, (str, Path))
+    provenance = Provenance.of(stream.sources, target.job)
+    with ShardFolder(Path(target.path)) as folder:
+        if target.resume and (found := folder.read_manifest()) is not None:
             provenance.check_same(folder.name, found, what="was made")
             provenance.check_finished(folder.name, found)
             folder.clean(keep=None)
-            return Finished(found, was_there=True, kept=len(found["shards"]))
-        journal = folder.journal(provenance, resume=resume)
+            return _written(found, kept=len(found["shards"]), was_there=True)
+        journal = folder.journal(provenance, resume=target.resume)
         if journal.shards:
             provenance.check_same(folder.name, journal.header, what="was begun")
             provenance.check_sources(folder.name, journal.facts)
             provenance.check_readable_again(folder.name, journal.position)
         folder.check_shards(journal.shards)
         kept = len(journal.shards)
-        writer = ShardWriter(folder, journal, provenance, form=form, dtype=dtype, size=size)
         try:
-            with writer:
+            with ShardWriter(folder, journal, provenance, target) as writer:
                 for chunk in stream.chunks(journal.position):
                     writer.add(chunk)
                 writer.finish()
@@ -108,7 +75,12 @@ def write_shards(
             raise StoppedError.by(error) from error
         made = manifest_of(provenance, journal)
         folder.finish(made)
-        return Finished(made, was_there=False, kept=kept)
+        return _written(made, kept=kept, was_there=False)
+
+
+def _written(manifest: dict[str, Any], *, kept: int, was_there: bool) -> Written:
+    totals = manifest["totals"]
+    return Written(totals["documents"], totals["ids"], manifest, kept, was_there)
 
 
 class StoppedError(TokctlError):
@@ -139,18 +111,16 @@ class ShardWriter:
         folder: ShardFolder,
         journal: Journal,
         provenance: Provenance,
-        *,
-        form: str,
-        dtype: Dtype,
-        size: int,
+        target: Target,
     ) -> None:
         self._folder = folder
         self._journal = journal
         self._provenance = provenance
-        self._form = form
-        self._dtype = dtype
-        self._size = size
-        self._exact = form in EXACT
+        self._form = target.form
+        self._dtype = target.dtype
+        assert target.shard_size is not None
+        self._size = target.shard_size
+        self._exact = target.form in EXACT
         position = journal.position
         self._source = position.source
         self._documents = position.documents  # that have ended in this source

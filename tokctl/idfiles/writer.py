@@ -51,9 +51,11 @@ class Target:
         form: one of `tokctl.idfiles.FORMS`; with `shard_size` of `SHARDED`.
         dtype: of the ids.
         index: a file for where documents end (bin, npy).
-        shard_size: ids of a shard; None: one file.
+        shard_size: ids of a shard; None: one file. Shards of `bin` and `npy` have exactly so
+            many, but the last; the others end with the document that reaches it.
         resume: goes on with the shards of an earlier run.
-        job: see `tokctl.idfiles.shards.write_shards`.
+        job: of shards, what the ids and the files depend on, beside the sources: plain data, by
+            the names that people know. It stands in the manifest.
     """
 
     path: str | Path | BinaryIO
@@ -171,18 +173,7 @@ def write_stream(stream: ChunkStream, target: Target) -> Written:
         return Written(writer.documents, writer.ids)
     from tokctl.idfiles.shards import write_shards
 
-    assert isinstance(target.path, (str, Path))
-    done = write_shards(
-        stream,
-        target.path,
-        form=target.form,
-        dtype=target.dtype,
-        size=target.shard_size,
-        job=target.job,
-        resume=target.resume,
-    )
-    totals = done.manifest["totals"]
-    return Written(totals["documents"], totals["ids"], done.manifest, done.kept, done.was_there)
+    return write_shards(stream, target)
 
 
 def check_target(target: Target) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from tokctl import _native
-from tokctl._native import IdArray
+from tokctl._native import CoreError
 from tokctl.errors import TokctlError
 from tokctl.tokenizer.encoding import native_error
 
-if TYPE_CHECKING:
-    from tokctl.tokenizer import Tokenizer
-
 T = TypeVar("T")
+
+#: What a text that can't be encoded raises.
+_REFUSALS = (CoreError, TokctlError, TypeError)
 
 #: Texts that are read ahead at most, unless something else is asked for. The ids of so many stay
 #: in the processor's cache; threads need more to share out.
@@ -28,67 +25,23 @@ MOST_CHARACTERS = 1 << 20
 STEP = 64
 
 
-@dataclass(frozen=True)
-class BatchEncoder:
-    """How the texts of a batch are encoded; see `Tokenizer.encode_ids`."""
-
-    tokenizer: Tokenizer
-    threads: int
-    matcher: _native.Matchers | None
-    #: What is done with the ids of some texts.
-    finish: Callable[[list[list[int]]], list[list[int]]] | None = None
-
-    def lists(self, texts: list[str | bytes], first: int) -> list[list[int]]:
-        """The ids of each text; `first` is the number of the first one, for errors."""
-        tokenizer = self.tokenizer
-        options = self.threads, self.matcher, tokenizer.as_bytes, tokenizer.must_have_ids
-        try:
-            ids = tokenizer.encoder.batch(texts, *options)
-        except _native.CoreError as error:
-            raise native_error(error, first) from None
-        return self.finish(ids) if self.finish else ids
-
-    def arrays(self, texts: list[str | bytes], first: int) -> tuple[IdArray, array[int]]:
-        """The ids of all texts, and where those of each begin."""
-        tokenizer = self.tokenizer
-        options = self.threads, self.matcher, tokenizer.as_bytes, tokenizer.must_have_ids
-        try:
-            ids, offsets = tokenizer.encoder.batch_array(texts, *options)
-        except _native.CoreError as error:
-            raise native_error(error, first) from None
-        return ids, array("q", offsets)
-
-
-def lists(texts: Iterable[str | bytes], most: int, encoder: BatchEncoder) -> Iterator[list[int]]:
-    """The ids of each text; what goes wrong is raised in its place."""
+def encoded(
+    texts: Iterable[str | bytes], most: int, encode: Callable[[list[str | bytes]], T]
+) -> Iterator[T]:
+    """What `encode` makes of some texts at a time, up to `most` of them; what goes wrong is raised
+    in its place, behind what comes before."""
     first = 0
     for batch, error in gathered(texts, most):
         try:
-            done = encoder.lists(batch, first)
-        except (TokctlError, TypeError):
+            done = encode(batch)
+        except _REFUSALS as refusal:
             # One of them can't be encoded; those before it can.
-            for number, text in enumerate(batch, first):
-                yield from encoder.lists([text], number)
-            raise
-        yield from done
-        first += len(batch)
-        if error is not None:
-            raise error
-
-
-def arrays(
-    texts: Iterable[str | bytes], most: int, encoder: BatchEncoder
-) -> Iterator[tuple[IdArray, array[int]]]:
-    """The ids of some texts at a time."""
-    first = 0
-    for batch, error in gathered(texts, most):
-        try:
-            done = encoder.arrays(batch, first)
-        except (TokctlError, TypeError):
-            bad = _first_bad(encoder, batch, first)
-            if bad > 0:
-                yield encoder.arrays(batch[:bad], first)
-            raise
+            place, found = _first_refused(batch, encode) or (0, refusal)
+            if place:
+                yield encode(batch[:place])
+            raise (
+                native_error(found, first + place) if isinstance(found, CoreError) else found
+            ) from None
         if batch:
             yield done
         first += len(batch)
@@ -96,14 +49,16 @@ def arrays(
             raise error
 
 
-def _first_bad(encoder: BatchEncoder, batch: list[str | bytes], first: int) -> int:
-    """The place of the first text that can't be encoded."""
+def _first_refused(
+    batch: list[str | bytes], encode: Callable[[list[str | bytes]], object]
+) -> tuple[int, Exception] | None:
+    """The place of the first text that can't be encoded, and why."""
     for place, text in enumerate(batch):
         try:
-            encoder.arrays([text], first + place)
-        except (TokctlError, TypeError):
-            return place
-    return len(batch)
+            encode([text])
+        except _REFUSALS as refusal:
+            return place, refusal
+    return None
 
 
 def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception | None]]:

@@ -557,26 +557,3 @@ def postprocess(
     processor = PostProcessor.of(parts, special_ids)
     processed = processor.process(first, second, add_special=add_special, truncation=truncation)
     return processed if padding is None else pad_batch([processed], padding, special_ids)[0]
-
-
-def finish_ids(
-    batch: list[list[int]],
-    processor: PostProcessor,
-    special_ids: Mapping[str, int],
-    *,
-    add_special: bool = False,
-    truncation: Truncation | int | None = None,
-    padding: Padding | int | None = None,
-) -> list[list[int]]:
-    """The ids of each text as `Tokenizer.encode` would give them with these options; a number
-    is a length."""
-    if add_special or truncation is not None:
-        cut = Truncation(truncation) if isinstance(truncation, int) else truncation
-        process = processor.process_ids
-        batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
-    if padding is not None:
-        wanted = Padding(padding) if isinstance(padding, int) else padding
-        known = wanted.with_id(special_ids)
-        target = known.target([len(ids) for ids in batch])
-        batch = [known.pad_ids(ids, target) for ids in batch]
-    return batch

@@ -491,16 +491,18 @@ class Tokenizer:
         padding: Padding | int | None,
     ) -> list[list[int]]:
         """The ids of some texts, cut, with special tokens around, and filled up."""
-        from tokctl.tokenizer.postprocess import finish_ids
+        from tokctl.tokenizer.postprocess import Padding, Truncation
 
-        return finish_ids(
-            batch,
-            self.post_processor,
-            self.special_ids,
-            add_special=add_special,
-            truncation=truncation,
-            padding=padding,
-        )
+        if add_special or truncation is not None:
+            cut = Truncation(truncation) if isinstance(truncation, int) else truncation
+            process = self.post_processor.process_ids
+            batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
+        if padding is not None:
+            padding = Padding(padding) if isinstance(padding, int) else padding
+            padding = padding.with_id(self.special_ids)
+            target = padding.target([len(ids) for ids in batch])
+            batch = [padding.pad_ids(ids, target) for ids in batch]
+        return batch
 
     @overload
     def encode_array(  # type: ignore[overload-overlap]
@@ -580,20 +582,21 @@ class Tokenizer:
 
         texts = _batch(texts, threads)
         most = iterables.most_ahead(batch_size, threads)
-        finish = None
-        if add_special or truncation is not None or padding is not None:
-            if padding is not None and getattr(padding, "length", padding) is None:
-                raise TokctlError(
-                    "padding of texts that come one by one needs a length",
-                    "give a number, or Padding(length=…)",
-                )
+        plain = not add_special and truncation is None and padding is None
+        if padding is not None and getattr(padding, "length", padding) is None:
+            raise TokctlError(
+                "padding of texts that come one by one needs a length",
+                "give a number, or Padding(length=…)",
+            )
+        if not plain:
+            self._finished([[]], add_special, truncation, padding)  # an error now
+        matcher = self.special_matcher(special)
 
-            def finish(batch: list[list[int]]) -> list[list[int]]:
-                return self._finished(batch, add_special, truncation, padding)
+        def encode(some: list[str | bytes]) -> list[list[int]]:
+            ids = self.encoder.batch(some, threads, matcher, self.as_bytes, self.must_have_ids)
+            return ids if plain else self._finished(ids, add_special, truncation, padding)
 
-            finish([[]])  # what can't be asked for is an error now
-        encoder = iterables.BatchEncoder(self, threads, self.special_matcher(special), finish)
-        return iterables.lists(texts, most, encoder)
+        return (ids for some in iterables.encoded(texts, most, encode) for ids in some)
 
     def encode_iter_array(
         self,
@@ -605,12 +608,20 @@ class Tokenizer:
     ) -> Iterator[tuple[IdArray, array[int]]]:
         """The same without a Python object for each id: `(ids, offsets)` of some texts at a time,
         as `encode_array` has them. The arguments are those of `encode_iter`."""
+        from array import array
+
         from tokctl.tokenizer import iterables
 
         texts = _batch(texts, threads)
         most = iterables.most_ahead(batch_size, threads)
-        encoder = iterables.BatchEncoder(self, threads, self.special_matcher(special))
-        return iterables.arrays(texts, most, encoder)
+        matcher = self.special_matcher(special)
+
+        def encode(some: list[str | bytes]) -> tuple[IdArray, array[int]]:
+            options = threads, matcher, self.as_bytes, self.must_have_ids
+            ids, offsets = self.encoder.batch_array(some, *options)
+            return ids, array("q", offsets)
+
+        return iterables.encoded(texts, most, encode)
 
     def encode_file(
         self,
