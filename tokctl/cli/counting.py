@@ -136,13 +136,13 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
 def _load(world: World, paths: list[str], count_options: CountOptions) -> dict[str, Tokenizer]:
     """The models by name, each checked to go with the count_options."""
     from tokctl.tokenizer.model_names import name_files
-    from tokctl.tokenizer.token_counts import counter
+    from tokctl.tokenizer.token_counts import TokenCounter
 
     loaded = {}
     for name, path in name_files(paths).items():
         tokenizer = loaded[name] = streams.load_model(world, path)
         try:
-            counter(tokenizer, count_options)
+            TokenCounter(tokenizer, count_options)
         except TokctlError as error:
             if len(paths) == 1:
                 raise

@@ -12,12 +12,11 @@ what is read goes to a counter for each model.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, starmap
+from itertools import islice
 from operator import mul, sub
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -214,7 +213,7 @@ def rows(
         TokctlError: options that do not fit a model, before anything is read.
     """
     options = options or CountOptions()
-    counters = [counter(tokenizer, options) for tokenizer in tokenizers]
+    counters = [TokenCounter(tokenizer, options) for tokenizer in tokenizers]
     return CountReader(counters, options.errors, progress).rows(sources)
 
 
@@ -239,9 +238,8 @@ class CountReader:
     def __init__(
         self, counters: Sequence[TokenCounter], errors: str, progress: Progress | None
     ) -> None:
-        self._bytewise = [each for each in counters if not each.reads_characters]
-        self._characterwise = [each for each in counters if each.reads_characters]
         self._counters = counters
+        self._reads_characters = any(counter.reads_characters for counter in counters)
         self._errors = errors
         self._progress = progress
         self._done = 0  # bytes of earlier sources, as they lie there
@@ -288,7 +286,7 @@ class CountReader:
                 parts = blocks = source.blocks()
                 return self._document(source.name, blocks, tell)
             parts = batches = source.batches()
-            return self._records(source, batches, tell)
+            return self._records(source, batches, tell or source.tell)
         except TokctlError as error:
             failure = FailedSource(source.name, error)
         except CoreError as error:
@@ -296,8 +294,6 @@ class CountReader:
             failure = FailedSource(
                 source.name, TokctlError(f"{source.name}: {error.args[0]}", hint)
             )
-        for counter in self._counters:
-            counter.reset()
         if archive:
             _drain(parts)
         return failure
@@ -305,47 +301,40 @@ class CountReader:
     def _document(
         self, name: str, blocks: Iterator[bytes], tell: Callable[[], int] | None
     ) -> FileCount:
-        tokens = dict.fromkeys(self._counters, 0)
+        counts = [counter.document(name) for counter in self._counters]
+        check = Utf8Checker(name, self._errors) if self._reads_characters else None
         size = 0
-        check = Utf8Checker(name, self._errors)
         for block in blocks:
             size += len(block)
-            for counter in self._bytewise:
-                tokens[counter] += counter.feed(block, name)
-            if self._characterwise:
-                checked = check.feed(block)
-                for counter in self._characterwise:
-                    tokens[counter] += counter.feed(checked, name)
+            checked = check.feed(block) if check else block
+            for count in counts:
+                count.feed(checked if count.counter.reads_characters else block)
             self._read = tell() if tell else size
             self._tell(self._done + self._read)
-        if self._characterwise and (rest := check.end()):
-            for counter in self._characterwise:
-                tokens[counter] += counter.feed(rest, name)
-        for counter in self._counters:
-            tokens[counter] += counter.end(name)
-        return FileCount(name, tuple(tokens.values()), size, 1)
+        if check and (rest := check.end()):
+            for count in counts:
+                if count.counter.reads_characters:
+                    count.feed(rest)
+        return FileCount(name, tuple([count.finish() for count in counts]), size, 1)
 
     def _records(
-        self, source: Records, batches: Iterator[Batch], tell: Callable[[], int] | None
+        self, source: Records, batches: Iterator[Batch], tell: Callable[[], int]
     ) -> FileCount:
-        tokens = dict.fromkeys(self._counters, 0)
+        tokens = [0] * len(self._counters)
         size = documents = 0
         for batch in batches:
-            sizes = map(len, batch.texts)
-            if batch.counts is None:
-                size, documents = size + sum(sizes), documents + len(batch.texts)
-            else:
-                size += sum(map(mul, sizes, batch.counts))
-                documents += sum(batch.counts)
-            for counter in self._bytewise:
-                tokens[counter] += counter.records(batch, source.name, source.unit)
-            if self._characterwise:
-                batch = checked_batch(batch, source, self._errors)
-                for counter in self._characterwise:
-                    tokens[counter] += counter.records(batch, source.name, source.unit)
-            self._read = (tell or source.tell)()
+            times = batch.counts or [1] * len(batch.texts)
+            size += sum(map(mul, map(len, batch.texts), times))
+            documents += sum(times)
+            checked = batch
+            if self._reads_characters:
+                checked = checked_batch(batch, source, self._errors)
+            for place, counter in enumerate(self._counters):
+                read = checked if counter.reads_characters else batch
+                tokens[place] += counter.records(read, source)
+            self._read = tell()
             self._tell(self._done + self._read)
-        return FileCount(source.name, tuple(tokens.values()), size, documents)
+        return FileCount(source.name, tuple(tokens), size, documents)
 
 
 def _drain(parts: Iterator[bytes | Batch]) -> None:
@@ -391,15 +380,13 @@ class RowLengths:
 _Place = Callable[[int], str]
 
 
-class TokenCounter(ABC):
-    """Counts the tokens that one model makes of texts.
-
-    A document comes in blocks (`feed`), then `end`, and the sum of what these return is its
-    tokens. A batch of records comes whole (`records`).
-    """
+class TokenCounter:
+    """Counts the tokens that one model makes of texts."""
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
         """TokctlError where the options do not fit the model."""
+        if options.sample is not None:
+            tokenizer.sample(b"", alpha=options.sample, seed=options.seed)  # can it be?
         self.tokenizer = tokenizer
         self.options = options
         self.lengths = RowLengths(tokenizer, options)
@@ -412,38 +399,30 @@ class TokenCounter(ABC):
             threads=options.threads,
         )
         _ = self.documents.matcher  # an unknown special token is an error before all else
-        self.reset()
+        self._drawn = 0  # texts that a segmentation was drawn for
 
     @property
     def reads_characters(self) -> bool:
         """Must its texts be UTF-8?"""
         return self.documents.utf8_errors is not None
 
-    @abstractmethod
-    def reset(self) -> None:
-        """Forgets a document that was not read to its end."""
+    def document(self, name: str) -> BlockCount | TextCount:
+        """What counts one document with this name, which comes in blocks."""
+        options = self.options
+        changes_lines = self.lengths.changes and not options.whole
+        kind = TextCount if options.sample is not None or changes_lines else BlockCount
+        return kind(self, name)
 
-    @abstractmethod
-    def feed(self, block: bytes, name: str) -> int:
-        """The tokens that this block completes, of a document with this name.
-
-        Raises:
-            TokctlError: a character has no id; the message names its line.
-        """
-
-    @abstractmethod
-    def end(self, name: str) -> int:
-        """The tokens that the end of the document completes; another one may begin."""
-
-    def records(self, batch: Batch, name: str, unit: str) -> int:
-        """The tokens of some documents, each whole and as often as it stands for itself."""
+    def records(self, batch: Batch, source: Records) -> int:
+        """The tokens of some records, each as often as it stands for itself."""
+        name, unit = source.name, source.unit
         found = self.texts(batch.texts, lambda text: f"{name}: {unit} {batch.first + text}")
-        if batch.counts is None:
-            return sum(found)
-        return sum(map(mul, found, batch.counts))
+        return sum(found if batch.counts is None else map(mul, found, batch.counts))
 
     def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
         """The tokens of each text; `place` names one for an error."""
+        if self.options.sample is not None:
+            return (self._sampled(text, place(number)) for number, text in enumerate(texts))
         encoder, matcher = self.tokenizer.encoder, self.documents.matcher
         must = self.tokenizer.must_have_ids
         try:
@@ -457,81 +436,6 @@ class TokenCounter(ABC):
         found = map(sub, islice(offsets, 1, None), offsets)
         return map(self.lengths, found) if self.lengths.changes else found
 
-
-class BlockCounter(TokenCounter):
-    """Counts as text comes, where no text must be there as a whole."""
-
-    def reset(self) -> None:
-        self._tokens = 0  # of a whole text, so far
-        self._feed: DocumentFeed | None = None
-
-    def feed(self, block: bytes, name: str) -> int:
-        return self._counted(self._of(name).feed(block)[1])
-
-    def end(self, name: str) -> int:
-        tokens = self._counted(self._of(name).finish()[1])
-        if self._sums_up:
-            tokens = self.lengths(self._tokens)
-        self.reset()
-        return tokens
-
-    def _of(self, name: str) -> DocumentFeed:
-        """What the document with this name is fed to."""
-        if self._feed is None:
-            self._feed = DocumentFeed(self.documents, name, "counted")
-        return self._feed
-
-    @property
-    def _sums_up(self) -> bool:
-        """Does the number of all tokens of a text decide how many count?"""
-        return self.options.whole and self.lengths.changes
-
-    def _counted(self, tokens: int) -> int:
-        if not self._sums_up:
-            return tokens
-        self._tokens += tokens
-        return 0
-
-
-class LineCounter(TokenCounter):
-    """Counts line by line, where something is put around each line, or cut off."""
-
-    def reset(self) -> None:
-        self._waiting: list[bytes] = []  # of a line that goes on; joined once, however long
-        self._lines = 0  # that have ended
-
-    def feed(self, block: bytes, name: str) -> int:
-        end = block.rfind(b"\n") + 1
-        if not end:
-            self._waiting.append(block)
-            return 0
-        lines = b"".join((*self._waiting, block[: end - 1])).split(b"\n")
-        self._waiting = [block[end:]] if end < len(block) else []
-        return self._counted(lines, name)
-
-    def end(self, name: str) -> int:
-        tokens = self._counted([b"".join(self._waiting)], name) if self._waiting else 0
-        self._lines = 0
-        self._waiting.clear()
-        return tokens
-
-    def _counted(self, lines: list[bytes], name: str) -> int:
-        first = 1 + self._lines
-        self._lines += len(lines)
-        return sum(self.texts(lines, lambda text: f"{name}: line {first + text}"))
-
-
-class SampledLines(LineCounter):
-    """Counts segmentations that are drawn at random, line by line."""
-
-    def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
-        self._drawn = 0
-        tokenizer.sample(b"", alpha=options.sample or 0.0, seed=options.seed)  # can it be?
-        super().__init__(tokenizer, options)
-
-    def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
-        return starmap(self._sampled, ((text, place(number)) for number, text in enumerate(texts)))
-
     def _sampled(self, text: bytes, place: str) -> int:
         seed = (self.options.seed + self._drawn) % 2**64
         self._drawn += 1
@@ -541,24 +445,54 @@ class SampledLines(LineCounter):
         return self.lengths(len(ids))
 
 
-class SampledWhole(SampledLines):
-    """Counts segmentations that are drawn at random, each of a whole document."""
+class BlockCount:
+    """Counts a document as it comes, where no text must be there as a whole."""
 
-    def feed(self, block: bytes, name: str) -> int:
-        del name
-        self._waiting.append(block)
-        return 0
+    def __init__(self, counter: TokenCounter, name: str) -> None:
+        self.counter = counter
+        self._feed = DocumentFeed(counter.documents, name, "counted")
+        self._tokens = 0
 
-    def end(self, name: str) -> int:
-        text = b"".join(self._waiting)
-        self._waiting.clear()
-        return sum(self.texts([text], lambda _: name))
+    def feed(self, block: bytes) -> None:
+        """Takes a block. TokctlError where a character has no id; the message names its line."""
+        self._tokens += self._feed.feed(block)[1]
+
+    def finish(self) -> int:
+        """The tokens, at the end of the document; TokctlError as `feed`."""
+        tokens = self._tokens + self._feed.finish()[1]
+        return self.counter.lengths(tokens) if self.counter.options.whole else tokens
 
 
-def counter(tokenizer: Tokenizer, options: CountOptions) -> TokenCounter:
-    """What counts as the options say."""
-    if options.sample is not None:
-        return (SampledWhole if options.whole else SampledLines)(tokenizer, options)
-    around = options.add_special or options.max_length is not None
-    kind = LineCounter if around and not options.whole else BlockCounter
-    return kind(tokenizer, options)
+class TextCount:
+    """Counts a document text by text, each line or the whole: where something is put around each
+    text, or cut off, or a segmentation is drawn. `feed` and `finish` are those of `BlockCount`."""
+
+    def __init__(self, counter: TokenCounter, name: str) -> None:
+        self.counter = counter
+        self._name = name
+        self._whole = counter.options.whole
+        self._waiting: list[bytes] = []  # of a text that goes on; joined once, however long
+        self._lines = 0  # that have ended
+        self._tokens = 0
+
+    def feed(self, block: bytes) -> None:
+        end = 0 if self._whole else block.rfind(b"\n") + 1
+        if not end:
+            self._waiting.append(block)
+            return
+        self._count(b"".join((*self._waiting, block[: end - 1])).split(b"\n"))
+        self._waiting = [block[end:]] if end < len(block) else []
+
+    def finish(self) -> int:
+        if self._whole or self._waiting:
+            self._count([b"".join(self._waiting)])
+        return self._tokens
+
+    def _count(self, texts: list[bytes]) -> None:
+        name, first = self._name, 1 + self._lines
+        self._lines += len(texts)
+        self._tokens += sum(
+            self.counter.texts(
+                texts, lambda text: name if self._whole else f"{name}: line {first + text}"
+            )
+        )
