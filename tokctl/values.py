@@ -1,37 +1,13 @@
-"""What plain data that never changes has in common."""
+"""Properties that are computed once, and loading without garbage collection."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
-
-
-class Value:
-    """Equality, hash and `repr` from the fields, for a dataclass without `eq` and `repr`.
-
-    A dataclass compiles these for each class whenever it is imported: for the four that every
-    command imports that would be 3 % of a start.
-    """
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-    def __repr__(self) -> str:
-        shown = zip(fields(self), self._values(), strict=True)  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={value!r}' for f, value in shown)})"
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from tokctl.sources import (
     Document,
     Records,
     Source,
+    check_errors,
     check_utf8,
     checked_batch,
     flat,
@@ -166,8 +167,7 @@ def read_texts(
     Raises:
         TokctlError: unreadable text; text that is not UTF-8, naming file, line and byte.
     """
-    if errors not in ("strict", "replace"):
-        raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
+    check_errors(errors)
     opened = [_opened(source) for source in sources]  # each is checked before any is read
     return [
         read_text(source.name, [source], characters=characters, errors=errors)

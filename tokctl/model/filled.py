@@ -13,7 +13,7 @@ from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import AddedToken, check_added
 from tokctl.model.recipe import Recipe, has_type, strings
-from tokctl.values import Value, cached_property, no_garbage
+from tokctl.values import cached_property, no_garbage
 
 if TYPE_CHECKING:
     from tokctl._native import StoredModel
@@ -62,8 +62,8 @@ class Round(NamedTuple):
     examples: tuple[tuple[str, float | None], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrainingRecord(Value):
+@dataclass(frozen=True)
+class TrainingRecord:
     """What a training read and did; all of it depends on input and options alone.
 
     Attributes:
@@ -122,8 +122,8 @@ class TrainingRecord(Value):
         return record
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FilledRecipe(Value):
+@dataclass(frozen=True)
+class FilledRecipe:
     """A recipe with its vocabulary: all that a model file holds.
 
     Attributes:

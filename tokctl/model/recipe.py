@@ -20,7 +20,6 @@ from tokctl.model.parts import (
     native_parts,
     text_of,
 )
-from tokctl.values import Value
 
 #: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
 UNITS = ("bytes", "characters")
@@ -88,8 +87,8 @@ class Marker(NamedTuple):
         return text + self.text if self.is_end_fused and last else text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Recipe(Value):
+@dataclass(frozen=True)
+class Recipe:
     """How text becomes tokens.
 
     The parts of the pipeline can be given as `Part`s or in their text form (`"nfkc"`,

@@ -124,6 +124,12 @@ class Reading(NamedTuple):
 AUTO = Reading()
 
 
+def check_errors(errors: str) -> None:
+    """TokctlError where nothing is called so that can be done about text that is not UTF-8."""
+    if errors not in ("strict", "replace"):
+        raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
+
+
 class Utf8Checker:
     """Checks text that comes in blocks to be UTF-8.
 

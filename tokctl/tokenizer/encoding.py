@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
-from tokctl.values import Value, cached_property
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker
@@ -59,8 +59,8 @@ def _made_now(encoding: Encoding) -> list[Encoding]:
     return windows
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Encoding(Value):
+@dataclass(frozen=True, init=False)
+class Encoding:
     """The tokens of one text, or of two; every list but the last has one entry per token.
 
     Attributes:

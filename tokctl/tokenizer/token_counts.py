@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from tokctl._native import NO_ID, CoreError
 from tokctl.errors import TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
-from tokctl.sources.document import Utf8Checker
+from tokctl.sources.document import Utf8Checker, check_errors
 from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
 
 if TYPE_CHECKING:
@@ -130,8 +130,7 @@ class CountOptions:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.errors not in ("strict", "replace"):
-            raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
+        check_errors(self.errors)
         if self.stride is not None and self.max_length is None:
             raise TokctlError("a stride is for windows of max_length", "give max_length, too")
         if self.stride is not None and self.sample is not None:

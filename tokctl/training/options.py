@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
-from tokctl.values import Value
+from tokctl.sources import check_errors
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -35,8 +35,8 @@ _NUMBERS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Options(Value):
+@dataclass(frozen=True)
+class Options:
     """What is asked of a training, beside the recipe.
 
     Attributes:
@@ -88,8 +88,7 @@ class Options(Value):
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
                 raise TokctlError(f"{what} can't be {value}", "it is a number from 1 to 2^63 - 1")
-        if self.errors not in ("strict", "replace"):
-            raise TokctlError(f"errors can't be {self.errors!r}", "choose strict or replace")
+        check_errors(self.errors)
         for name in ("coverage", "sample"):
             share(name, getattr(self, name))
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):

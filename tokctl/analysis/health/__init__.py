@@ -24,7 +24,7 @@ from tokctl.analysis.health.results import (
 )
 from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
 from tokctl.errors import TokctlError
-from tokctl.sources import Source, open_sources
+from tokctl.sources import Source, check_errors, open_sources
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.options import available_threads
 
@@ -86,8 +86,7 @@ def check_health(
     Raises:
         TokctlError: a text can't be read, or is not UTF-8; an argument out of range.
     """
-    if errors not in ("strict", "replace"):
-        raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
+    check_errors(errors)
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
             raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
