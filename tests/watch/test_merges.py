@@ -11,7 +11,7 @@ from tests.explain import models
 from tests.metrics.models import document
 from tests.watch.screens import app_of, screen, seen
 from tokctl import Tokenizer
-from tokctl.watch.panels import Words
+from tokctl.watch.app import Words
 
 
 def toy_bpe(size: int = 21) -> Tokenizer:

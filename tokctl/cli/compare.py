@@ -103,7 +103,7 @@ def compare(
     inputs += [entry.partition("=")[2] for entry in lang or []]
     inputs += sources.lists
     others = [f"--{form}"] if form else []
-    report = reports.asked(
+    report = reports.requested_report(
         world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
     if report is None:

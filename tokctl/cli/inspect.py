@@ -110,7 +110,7 @@ def inspect(
     inputs = [*arguments, *([model] if model else []), *sources.lists]
     asked_form = paging.form(json=as_json, markdown=markdown, latex=latex)
     others = [*questions, *([f"--{asked_form}"] if asked_form else [])]
-    report = reports.asked(
+    report = reports.requested_report(
         world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
     )
     if report is None:

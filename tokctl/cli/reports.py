@@ -41,7 +41,7 @@ class Report:
         return self.html is not None or self.plot is not None
 
 
-def asked(
+def requested_report(
     world: World,
     command: str,
     *,
