@@ -3,6 +3,7 @@
 
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use hashbrown::DefaultHashBuilder;
 
@@ -123,14 +124,18 @@ fn halves(window: &[u8; 16]) -> (u64, u64) {
     (all as u64, (all >> 64) as u64)
 }
 
-/// Random numbers of this process, so that no text can be made of colliding pre-tokens.
+/// Random numbers of this process, so that no text can be made of colliding pre-tokens. They are
+/// the same everywhere in it: a hash serves every table that a pre-token is looked up in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds(pub [u64; 2]);
 
 impl Default for Seeds {
     fn default() -> Self {
-        let hasher = DefaultHashBuilder::default();
-        Seeds([hasher.hash_one(0), hasher.hash_one(1)])
+        static SEEDS: OnceLock<[u64; 2]> = OnceLock::new();
+        Seeds(*SEEDS.get_or_init(|| {
+            let hasher = DefaultHashBuilder::default();
+            [hasher.hash_one(0), hasher.hash_one(1)]
+        }))
     }
 }
 
@@ -140,7 +145,16 @@ impl Seeds {
         fold(key.low ^ self.0[0], key.high ^ self.0[1])
     }
 
-    /// The same of a longer text, eight bytes at a time.
+    /// The same of a text of any length.
+    #[inline]
+    pub fn hash_any(self, text: &[u8]) -> u64 {
+        match text.len() > LONGEST {
+            true => self.hash_long(text),
+            false => self.hash(Key::of(text)),
+        }
+    }
+
+    /// The same of a text of over 15 bytes.
     #[inline]
     pub fn hash_long(self, text: &[u8]) -> u64 {
         let mut hash = self.0[0] ^ text.len() as u64;

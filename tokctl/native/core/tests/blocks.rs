@@ -120,7 +120,7 @@ fn by_words(tokens: &[&str], text: &str, by_words: bool) -> Vec<u32> {
         by_words,
         ..Merging::new(
             Alphabet::characters(&Marker::None, symbols),
-            Merges::by_vocabulary(&ranked).unwrap(),
+            Merges::by_vocabulary(&ranked),
         )
     };
     let none = PreTokenizer::default();

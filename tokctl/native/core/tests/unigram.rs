@@ -140,7 +140,7 @@ fn ranks_by_vocabulary() {
         (b"aba", 14, 90),
         (b"xab", 15, 5),
     ];
-    let merges = Merges::by_vocabulary(&tokens).unwrap();
+    let merges = Merges::by_vocabulary(&tokens);
     // Two ranks: of `ab` and `ba`, and of `aba`; `xab` can't be made.
     assert_eq!(merges.len(), 2);
     assert_eq!((merges.rank(10, 11), merges.token(0, 10, 11)), (0, 12));

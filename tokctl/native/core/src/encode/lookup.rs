@@ -319,9 +319,9 @@ impl<'b> PreTokenLookup<'b> {
 
     /// Puts in the ids of all that were deferred.
     fn resolve(&mut self) {
-        if let (Some((merging, _)), false) = (self.merging, self.deferred.is_empty()) {
+        if let (Some((merging, alphabet)), false) = (self.merging, self.deferred.is_empty()) {
             self.deferred
-                .resolve(merging, self.text, self.cache, self.out);
+                .resolve(merging, alphabet, self.text, self.cache, self.out);
         }
     }
 

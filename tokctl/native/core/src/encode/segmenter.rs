@@ -131,7 +131,7 @@ impl Segmenter {
             Segmentation::Merges
             | Segmentation::Replay
             | Segmentation::Ranks
-            | Segmentation::Symbols => learned.merging(options).map(Segmenter::Merges),
+            | Segmentation::Symbols => Ok(Segmenter::Merges(learned.merging(options))),
             Segmentation::LongestMatch => {
                 learned.longest_match(options).map(Segmenter::LongestMatch)
             }
@@ -155,7 +155,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
         Words::new(self.tokens(), unknown_id)
     }
 
-    fn merging(self, options: &SegmenterOptions) -> Result<Merging> {
+    fn merging(self, options: &SegmenterOptions) -> Merging {
         let by_words = match (options.segmentation, options.units, &options.marker) {
             (Segmentation::Merges, Units::Characters, Marker::None) => {
                 can_cut(&self.tokens, Some(&self.merges))
@@ -167,11 +167,11 @@ impl<T: AsRef<[u8]>> Learned<T> {
         let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
         let merges = match options.segmentation {
             Segmentation::Symbols => Merges::default(),
-            Segmentation::Ranks => self.by_rank()?,
+            Segmentation::Ranks => self.by_rank(),
             _ => Merges::new(self.merges.iter().copied()),
         };
         let base = Merging::new(self.alphabet(options), merges);
-        Ok(Merging {
+        Merging {
             order: match options.segmentation {
                 Segmentation::Replay => MergeOrder::Replay,
                 _ => MergeOrder::ByRank,
@@ -182,12 +182,12 @@ impl<T: AsRef<[u8]>> Learned<T> {
             by_words: by_words && !options.whole_words && !unknown_is_ordinary,
             byte_ids: self.byte_ids,
             ..base
-        })
+        }
     }
 
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
     /// model without scores, that of the lowest id.
-    fn by_rank(&self) -> Result<Merges> {
+    fn by_rank(&self) -> Merges {
         let mut ranked: Vec<(&[u8], u32, u32)> =
             self.tokens().map(|(text, id)| (text, id, id)).collect();
         if !self.scores.is_empty() {

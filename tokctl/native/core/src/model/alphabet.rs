@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Marker, NO_ID};
+use super::{Marker, NO_ID, NO_SYMBOL};
 use crate::error::{Error, Result};
 use crate::unicode;
 
@@ -33,6 +33,8 @@ pub enum Alphabet {
 #[derive(Debug, Clone)]
 pub struct ByteAlphabet {
     ids: [u32; 256],
+    /// Do all bytes have ids that pairs can be made of?
+    complete: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -52,7 +54,8 @@ impl Alphabet {
         for byte in 0..=255u8 {
             ids[byte as usize] = id_of(&[byte]).unwrap_or(NO_ID);
         }
-        Alphabet::Bytes(Box::new(ByteAlphabet { ids }))
+        let complete = ids.iter().all(|&id| id < NO_SYMBOL);
+        Alphabet::Bytes(Box::new(ByteAlphabet { ids, complete }))
     }
 
     /// `symbols` are all strings that can be initial symbols, with their ids.
@@ -120,6 +123,12 @@ impl ByteAlphabet {
     #[inline]
     pub fn id(&self, byte: u8) -> u32 {
         self.ids[usize::from(byte)]
+    }
+
+    /// Do all bytes of a text have ids that pairs can be made of?
+    #[inline]
+    pub(crate) fn has_all(&self, text: &[u8]) -> bool {
+        self.complete || text.iter().all(|&byte| self.id(byte) < NO_SYMBOL)
     }
 }
 

@@ -3,8 +3,7 @@
 use hashbrown::HashMap;
 
 use super::pair_ranks::{PairRanks, PairSlot, NO_SYMBOL};
-use super::{Trie, NO_ID};
-use crate::error::Result;
+use super::NO_ID;
 use crate::lock_free::Once;
 
 /// Stands where a pair has no merge.
@@ -72,62 +71,46 @@ impl Merges {
     ///
     /// The ranks that come out are numbers from 0 in the order of those given, of the
     /// tokens that are made of two.
-    pub fn by_vocabulary(tokens: &[(&[u8], u32, u32)]) -> Result<Self> {
-        // Each token's start and end are looked up in one walk, however long it is.
+    pub fn by_vocabulary(tokens: &[(&[u8], u32, u32)]) -> Self {
+        let starts = Prefixes::of(tokens.iter().map(|&(text, id, _)| (text, id)));
         let reversed: Vec<Vec<u8>> = tokens
             .iter()
             .map(|(text, ..)| text.iter().rev().copied().collect())
             .collect();
-        let starts = Trie::build(tokens.iter().map(|&(text, id, _)| (text, id)))?;
         let ends = reversed.iter().zip(tokens);
-        let ends = Trie::build(ends.map(|(text, &(_, id, _))| (text.as_slice(), id)))?;
-        let mut pairs: Vec<(u32, u64, u32)> = Vec::new();
-        let (mut lefts, mut rights) = (Vec::new(), Vec::new());
-        for (&(text, id, rank), reversed) in tokens.iter().zip(&reversed) {
-            lefts.clear();
-            rights.clear();
-            starts.prefixes(text, |length, left| lefts.push((length, left)));
-            ends.prefixes(reversed, |length, right| {
-                rights.push((text.len() - length, right))
-            });
-            // Both lists know where the cut is; `rights` from the end to the start.
-            let mut rights = rights.iter().rev().peekable();
-            for &(cut, left) in &lefts {
-                while rights.next_if(|&&(at, _)| at < cut).is_some() {}
-                if let Some(&(_, right)) = rights.next_if(|&&(at, _)| at == cut) {
+        let ends = Prefixes::of(ends.map(|(text, &(_, id, _))| (text.as_slice(), id)));
+        let mut by_rank: Vec<usize> = (0..tokens.len()).collect();
+        by_rank.sort_by_key(|&number| tokens[number].2);
+        let mut pairs: Vec<(u32, u64, u32)> = Vec::with_capacity(4 * tokens.len());
+        for number in by_rank {
+            let (text, id, rank) = tokens[number];
+            // Both lists know where the cut is: the one from the start, the other from the end.
+            let mut rights = ends.of_text(number).iter().rev().peekable();
+            for &(cut, left) in starts.of_text(number) {
+                let length = text.len() - cut;
+                while rights.next_if(|&&(other, _)| other > length).is_some() {}
+                if let Some(&(_, right)) = rights.next_if(|&&(other, _)| other == length) {
                     pairs.push((rank, key(left, right), id));
                 }
             }
         }
-        Ok(Merges::ranked(pairs))
+        Merges::ranked(pairs)
     }
 
-    /// From (rank, pair, token).
+    /// From (rank, pair, token), in the order of the ranks.
     fn ranked(mut pairs: Vec<(u32, u64, u32)>) -> Self {
-        pairs.sort_unstable();
         let mut merges = Merges::default();
         merges.first.reserve(pairs.len());
-        // Of each rank; then of each pair.
-        let mut last = None;
-        for &(order, _, token) in &pairs {
-            if last != Some(order) {
-                last = Some(order);
-                merges.tokens.push(token);
-            } else if merges.tokens.last() != Some(&token) {
-                merges.tokens.pop();
-                merges.tokens.push(NO_ID);
-            }
-        }
-        let (mut last, mut next) = (None, 0);
-        for (order, pair, token) in pairs {
-            if last != Some(order) {
-                last = Some(order);
-                next += 1;
-            }
-            let rank = next - 1;
-            let new = merges.first.insert((pair >> 32) as u32, pair as u32, rank) == NO_RANK;
-            if new && merges.tokens[rank as usize] == NO_ID {
-                merges.shared.insert(pair, token);
+        for (rank, same) in (0u32..).zip(pairs.chunk_by_mut(|a, b| a.0 == b.0)) {
+            same.sort_unstable();
+            let token = same[0].2;
+            let is_shared = same.iter().any(|&(_, _, other)| other != token);
+            merges.tokens.push(if is_shared { NO_ID } else { token });
+            for &mut (_, pair, token) in same {
+                let known = merges.first.insert((pair >> 32) as u32, pair as u32, rank);
+                if is_shared && known == NO_RANK {
+                    merges.shared.insert(pair, token);
+                }
             }
         }
         merges.finish();
@@ -221,5 +204,123 @@ impl Merges {
             rank = self.later.get(&rank).copied().unwrap_or(NO_RANK);
         }
         rank
+    }
+}
+
+/// Of each text of a list, those of the others that it starts with: length and id, the shortest
+/// first. Of equal texts the last one's id counts; an empty one starts nothing.
+struct Prefixes {
+    /// Where those of each text end in `found`, and where they start.
+    places: Vec<(usize, usize)>,
+    found: Vec<(usize, u32)>,
+}
+
+impl Prefixes {
+    /// Sorted, a text stands behind all that it starts with: those are on a stack when it comes.
+    fn of<'t>(texts: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
+        let texts: Vec<(&[u8], u32)> = texts.collect();
+        // The first eight bytes as a number are compared first: nearly always they say it.
+        let first_bytes = |text: &[u8]| {
+            let mut first = [0; 8];
+            let length = text.len().min(8);
+            first[..length].copy_from_slice(&text[..length]);
+            u64::from_be_bytes(first)
+        };
+        let mut order: Vec<(u64, usize)> = (0..)
+            .zip(&texts)
+            .map(|(number, (text, _))| (first_bytes(text), number))
+            .collect();
+        order.sort_unstable_by(|a, b| {
+            let texts = || texts[a.1].0.cmp(texts[b.1].0);
+            a.0.cmp(&b.0).then_with(texts).then(a.1.cmp(&b.1))
+        });
+        let mut places = vec![(0, 0); texts.len()];
+        let mut found = Vec::with_capacity(4 * texts.len());
+        let mut stack: Vec<(usize, u32)> = Vec::new();
+        let mut last: &[u8] = b"";
+        for (_, number) in order {
+            let (text, id) = texts[number];
+            let common = text.iter().zip(last).take_while(|(a, b)| a == b).count();
+            while stack.last().is_some_and(|&(length, _)| length > common) {
+                stack.pop();
+            }
+            // One that is equal gives way.
+            stack.pop_if(|&mut (length, _)| length == text.len());
+            let first = found.len();
+            found.extend_from_slice(&stack);
+            places[number] = (first, found.len());
+            if !text.is_empty() {
+                stack.push((text.len(), id));
+            }
+            last = text;
+        }
+        Prefixes { places, found }
+    }
+
+    fn of_text(&self, number: usize) -> &[(usize, u32)] {
+        let (first, last) = self.places[number];
+        &self.found[first..last]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random_below;
+
+    /// Every pair of tokens is tried.
+    fn slowly(tokens: &[(&[u8], u32, u32)]) -> HashMap<(u32, u32), (u32, u32)> {
+        let id_of: HashMap<&[u8], u32> = tokens.iter().map(|&(text, id, _)| (text, id)).collect();
+        let mut orders: Vec<u32> = Vec::new();
+        let mut best: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
+        for &(text, id, rank) in tokens {
+            for cut in 1..text.len().max(1) {
+                let (left, right) = text.split_at(cut);
+                if let (Some(&left), Some(&right)) = (id_of.get(left), id_of.get(right)) {
+                    orders.push(rank);
+                    let best = best.entry((left, right)).or_insert((rank, id));
+                    *best = (*best).min((rank, id));
+                }
+            }
+        }
+        orders.sort_unstable();
+        orders.dedup();
+        for (rank, _) in best.values_mut() {
+            *rank = orders.binary_search(rank).unwrap() as u32;
+        }
+        best
+    }
+
+    #[test]
+    fn by_vocabulary_finds_all_pairs_that_spell_a_token() {
+        let mut below = random_below(3);
+        for round in 0..300 {
+            let letters = 1 + below(3);
+            let texts: Vec<Vec<u8>> = (0..below(60))
+                .map(|_| {
+                    let length = below(12);
+                    (0..length).map(|_| b'a' + below(letters) as u8).collect()
+                })
+                .collect();
+            // Ranks that several tokens share, in no order.
+            let ranks: Vec<u32> = texts.iter().map(|_| below(40) as u32 * 7).collect();
+            let tokens: Vec<(&[u8], u32, u32)> = (100..)
+                .zip(texts.iter().zip(&ranks))
+                .map(|(id, (text, &rank))| (text.as_slice(), id, rank))
+                .collect();
+            let merges = Merges::by_vocabulary(&tokens);
+            let expected = slowly(&tokens);
+            for left in 100..100 + tokens.len() as u32 {
+                for right in 100..100 + tokens.len() as u32 {
+                    let rank = merges.rank(left, right);
+                    let found = (rank != NO_RANK).then(|| (rank, merges.token(rank, left, right)));
+                    assert_eq!(
+                        found,
+                        expected.get(&(left, right)).copied(),
+                        "round {round}"
+                    );
+                }
+            }
+        }
     }
 }

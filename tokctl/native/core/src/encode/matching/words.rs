@@ -2,14 +2,15 @@
 //! the tokens of its bytes. Unknown words side by side can be one token: see
 //! `Encoder::fused`.
 
-use hashbrown::HashMap;
-
 use crate::encode::Segment;
+use crate::large_pages;
 use crate::model::NO_ID;
+use crate::packed::{Key, Seeds, LONGEST};
+use crate::prefetch::prefetch;
 
 #[derive(Debug, Clone)]
 pub struct Words {
-    ids: HashMap<Box<[u8]>, u32>,
+    ids: TokenTable,
     unknown_id: u32,
     /// Tokens of the 256 bytes; [`NO_ID`] where one has none.
     pub byte_ids: Option<Box<[u32; 256]>>,
@@ -20,7 +21,7 @@ impl Words {
     /// Of equal tokens the last one counts.
     pub fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>, unknown_id: Option<u32>) -> Self {
         Words {
-            ids: tokens.map(|(token, id)| (token.into(), id)).collect(),
+            ids: TokenTable::new(tokens),
             unknown_id: unknown_id.unwrap_or(NO_ID),
             byte_ids: None,
             fuse_unknown: false,
@@ -34,7 +35,19 @@ impl Words {
 
     #[inline]
     pub fn id(&self, word: &[u8]) -> Option<u32> {
-        self.ids.get(word).copied()
+        self.ids.get(word, self.ids.seeds.hash_any(word))
+    }
+
+    /// The same of a word of 1 to 128 bytes, whose hash is known.
+    #[inline]
+    pub(crate) fn id_of_hashed(&self, word: &[u8], hash: u64) -> Option<u32> {
+        self.ids.get(word, hash)
+    }
+
+    /// Brings the place of a word of such a hash nearer.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        prefetch(&self.ids.slots[self.ids.home(hash)]);
     }
 
     pub fn segment(&self, pre_token: &[u8], out: &mut Vec<Segment>) {
@@ -56,9 +69,129 @@ impl Words {
     }
 }
 
+/// From the bytes of a token to its id: open addressing, two slots in a cache line. One look
+/// at memory finds a token of up to 15 bytes, or that a word is none.
+#[derive(Debug, Clone)]
+struct TokenTable {
+    /// A power of two of them, at most three in four taken.
+    slots: Vec<TokenSlot>,
+    /// The longer tokens, one behind the other.
+    texts: Vec<u8>,
+    seeds: Seeds,
+}
+
+/// A token; a free slot has [`NO_ID`].
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct TokenSlot {
+    /// Of a token of over 15 bytes, its place among the texts.
+    key: Key,
+    hash: u64,
+    id: u32,
+}
+
+impl TokenSlot {
+    const FREE: TokenSlot = TokenSlot {
+        key: Key { low: 0, high: 0 },
+        hash: 0,
+        id: NO_ID,
+    };
+}
+
+impl TokenTable {
+    /// Of equal tokens the last one counts.
+    fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
+        let tokens: Vec<(&[u8], u32)> = tokens.collect();
+        let count = (tokens.len() + tokens.len() / 3 + 1).next_power_of_two();
+        let mut slots = Vec::with_capacity(count);
+        large_pages::ask(slots.spare_capacity_mut());
+        slots.resize(count, TokenSlot::FREE);
+        let mut table = TokenTable {
+            slots,
+            texts: Vec::new(),
+            seeds: Seeds::default(),
+        };
+        for (text, id) in tokens {
+            table.insert(text, id);
+        }
+        table
+    }
+
+    fn insert(&mut self, text: &[u8], id: u32) {
+        let hash = self.seeds.hash_any(text);
+        let at = self.find(text, hash);
+        let slot = &mut self.slots[at];
+        if slot.id == NO_ID {
+            slot.hash = hash;
+            slot.key = match Key::short(text) {
+                Some(key) => key,
+                None => Key::of_place(self.texts.len(), text.len()),
+            };
+            if text.len() > LONGEST {
+                self.texts.extend_from_slice(text);
+            }
+        }
+        slot.id = id;
+    }
+
+    /// The slot that a hash leads to.
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
+
+    /// The place of a token, or the free one where it would be. One slot in four is free.
+    #[inline]
+    fn find(&self, text: &[u8], hash: u64) -> usize {
+        let key = Key::short(text);
+        let mut at = self.home(hash);
+        loop {
+            let slot = &self.slots[at];
+            let found = match key {
+                Some(key) => slot.key == key,
+                None => {
+                    let place = slot.key.place();
+                    slot.hash == hash && place.is_some_and(|place| self.texts[place] == *text)
+                }
+            };
+            if found || slot.id == NO_ID {
+                return at;
+            }
+            at = self.home(at as u64 + 1);
+        }
+    }
+
+    #[inline]
+    fn get(&self, text: &[u8], hash: u64) -> Option<u32> {
+        let id = self.slots[self.find(text, hash)].id;
+        (id != NO_ID).then_some(id)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_token_is_found_and_nothing_else() {
+        let token = |number: usize| {
+            let length = number % 40;
+            let digits = format!("{number:0length$}");
+            digits.as_bytes()[digits.len() - length..].to_vec()
+        };
+        for count in [0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 95, 96, 97, 5000] {
+            let tokens: Vec<Vec<u8>> = (0..count).map(token).collect();
+            let entries = tokens.iter().zip(0..);
+            let table = TokenTable::new(entries.map(|(token, id)| (&token[..], id)));
+            let mut expected = std::collections::HashMap::new();
+            expected.extend(tokens.iter().zip(0..));
+            for number in 0..2 * count + 100 {
+                let text = token(number);
+                let found = table.get(&text, table.seeds.hash_any(&text));
+                assert_eq!(found, expected.get(&text).copied(), "{count}: {text:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_pre_token_is_one_token_or_unknown() {

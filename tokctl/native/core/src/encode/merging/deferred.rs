@@ -1,7 +1,8 @@
 //! New pre-tokens, deferred until there are so many of them that merging them interleaved pays.
 //!
-//! The ids of what comes behind them are appended meanwhile; when those of the new ones are
-//! known, the rest moves back to make room.
+//! Where a whole token counts before merges, it is looked up then, too: its place in the vocabulary
+//! was prefetched. The ids of what comes behind them are appended meanwhile; when those of the new
+//! ones are known, the rest moves back to make room.
 
 use super::short::{Interleaved, MEDIUM, SMALL};
 use super::Merging;
@@ -21,6 +22,8 @@ const MAX_BEHIND: usize = 2048;
 #[derive(Debug, Default)]
 pub(crate) struct DeferredMerges {
     words: Vec<DeferredWord>,
+    /// One for each word, once they are merged.
+    ids_of_words: Vec<WordIds>,
     medium: Interleaved<MEDIUM>,
     small: Interleaved<SMALL>,
     /// The ids of all words.
@@ -33,11 +36,17 @@ struct DeferredWord {
     hash: u64,
     /// Ids that were appended before it.
     at: usize,
-    /// Its number among those that are merged interleaved.
-    number: usize,
-    is_small: bool,
     /// Where its ids end in `made`.
     end: usize,
+}
+
+/// Where the ids of a deferred pre-token come from.
+#[derive(Debug)]
+enum WordIds {
+    Whole(u32),
+    /// Numbers among those that are merged interleaved.
+    Small(usize),
+    Medium(usize),
 }
 
 impl DeferredMerges {
@@ -51,29 +60,19 @@ impl DeferredMerges {
         (key, hash): (Key, u64),
         at: usize,
     ) -> bool {
-        if merging
-            .whole
-            .as_ref()
-            .is_some_and(|whole| whole.id(text).is_some())
-        {
+        if !(1..=MEDIUM).contains(&text.len()) || !alphabet.has_all(text) {
             return false;
         }
-        let merges = &merging.merges;
-        let is_small = text.len() <= SMALL;
-        let number = match text.len() {
-            1..=SMALL => self.small.add(alphabet, merges, text),
-            length if length > SMALL && length <= MEDIUM => self.medium.add(alphabet, merges, text),
-            _ => None,
-        };
-        self.words.extend(number.map(|number| DeferredWord {
+        if let Some(whole) = &merging.whole {
+            whole.prefetch(hash);
+        }
+        self.words.push(DeferredWord {
             key,
             hash,
             at,
-            number,
-            is_small,
             end: 0,
-        }));
-        number.is_some()
+        });
+        true
     }
 
     pub fn is_empty(&self) -> bool {
@@ -94,39 +93,65 @@ impl DeferredMerges {
     pub fn resolve(
         &mut self,
         merging: &Merging,
+        alphabet: &ByteAlphabet,
         text: &[u8],
         cache: &mut IdsCache,
         out: &mut Vec<u32>,
     ) {
+        self.begin(merging, alphabet, text);
         self.medium.merge(&merging.merges);
         self.small.merge(&merging.merges);
         self.made.clear();
-        for word in &mut self.words {
+        for (word, source) in self.words.iter_mut().zip(&self.ids_of_words) {
             let first = self.made.len();
-            match word.key.place() {
-                // The same word may have been deferred twice.
+            // The same word may have been deferred twice.
+            let known = match word.key.place() {
                 None => match cache.ids_of_key(word.key, word.hash) {
-                    Some(ids) => self.made.extend_from_slice(ids),
-                    None => {
-                        self.small.append(word.number, &mut self.made);
-                        cache.insert_key(word.key, word.hash, &self.made[first..]);
+                    Some(ids) => {
+                        self.made.extend_from_slice(ids);
+                        true
                     }
+                    None => false,
                 },
-                Some(place) => {
-                    let text = &text[place];
-                    if !cache.append_long(text, word.hash, &mut self.made) {
-                        match word.is_small {
-                            true => self.small.append(word.number, &mut self.made),
-                            false => self.medium.append(word.number, &mut self.made),
-                        }
-                        cache.insert_long(text, word.hash, &self.made[first..]);
-                    }
+                Some(place) => cache.append_long(&text[place], word.hash, &mut self.made),
+            };
+            if !known {
+                match *source {
+                    WordIds::Whole(id) => self.made.push(id),
+                    WordIds::Small(number) => self.small.append(number, &mut self.made),
+                    WordIds::Medium(number) => self.medium.append(number, &mut self.made),
+                }
+                let ids = &self.made[first..];
+                match word.key.place() {
+                    None => cache.insert_key(word.key, word.hash, ids),
+                    Some(place) => cache.insert_long(&text[place], word.hash, ids),
                 }
             }
             word.end = self.made.len();
         }
         self.put_in_place(out);
         self.clear();
+    }
+
+    /// Looks up those that are tokens as a whole, and begins with the symbols of the others.
+    fn begin(&mut self, merging: &Merging, alphabet: &ByteAlphabet, text: &[u8]) {
+        let merges = &merging.merges;
+        for word in &self.words {
+            let (short, length) = word.key.text();
+            let text = match word.key.place() {
+                None => &short[..length],
+                Some(place) => &text[place],
+            };
+            let whole = merging.whole.as_ref();
+            let whole = whole.and_then(|whole| whole.id_of_hashed(text, word.hash));
+            self.ids_of_words.push(match whole {
+                Some(id) => WordIds::Whole(id),
+                None if text.len() <= SMALL => {
+                    WordIds::Small(self.small.add(alphabet, merges, text))
+                }
+                None => WordIds::Medium(self.medium.add(alphabet, merges, text)),
+            });
+        }
     }
 
     fn put_in_place(&self, out: &mut Vec<u32>) {
@@ -150,6 +175,7 @@ impl DeferredMerges {
 
     pub fn clear(&mut self) {
         self.words.clear();
+        self.ids_of_words.clear();
         self.medium.clear();
         self.small.clear();
     }

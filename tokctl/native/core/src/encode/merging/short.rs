@@ -70,17 +70,12 @@ impl<const N: usize> SymbolRow<N> {
         pairs: [PairSlot::NOWHERE; 2],
     };
 
-    /// Begins with a pre-token of 1 to `N` bytes; false if it has a byte without an id.
+    /// Begins with a pre-token of 1 to `N` bytes, which all have ids.
     #[inline(always)]
-    pub fn begin(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) -> bool {
+    pub fn begin(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) {
         let count = pre_token.len();
-        let mut any_unknown = false;
         for (id, &byte) in self.ids.iter_mut().zip(pre_token) {
             *id = alphabet.id(byte);
-            any_unknown |= *id >= NO_SYMBOL;
-        }
-        if any_unknown {
-            return false;
         }
         self.candidates = [NEVER; N];
         let pairs = self.ids[..count].windows(2).enumerate();
@@ -88,7 +83,6 @@ impl<const N: usize> SymbolRow<N> {
             *to = candidate(merges.rank(two[0], two[1]), at);
         }
         self.there = u64::MAX >> (MEDIUM - count);
-        true
     }
 
     /// Makes the first merge and prefetches the ranks of the pairs that it makes; false if there
@@ -177,12 +171,14 @@ impl Merging {
             out.push(id);
             return true;
         }
-        match pre_token.len() {
-            0 => false,
-            length if length <= SMALL => self.merge_alone::<SMALL>(alphabet, pre_token, out),
-            length if length <= MEDIUM => self.merge_alone::<MEDIUM>(alphabet, pre_token, out),
-            _ => false,
+        if !(1..=MEDIUM).contains(&pre_token.len()) || !alphabet.has_all(pre_token) {
+            return false;
         }
+        match pre_token.len() <= SMALL {
+            true => self.merge_alone::<SMALL>(alphabet, pre_token, out),
+            false => self.merge_alone::<MEDIUM>(alphabet, pre_token, out),
+        }
+        true
     }
 
     fn merge_alone<const N: usize>(
@@ -190,17 +186,14 @@ impl Merging {
         alphabet: &ByteAlphabet,
         pre_token: &[u8],
         out: &mut Vec<u32>,
-    ) -> bool {
+    ) {
         let mut row = SymbolRow::<N>::EMPTY;
-        if !row.begin(alphabet, &self.merges, pre_token) {
-            return false;
-        }
+        row.begin(alphabet, &self.merges, pre_token);
         let mut merged = row.merge_first(&self.merges);
         while merged {
             merged = row.merge_next(&self.merges);
         }
         row.append(out);
-        true
     }
 }
 
@@ -224,21 +217,15 @@ impl<const N: usize> Default for Interleaved<N> {
 }
 
 impl<const N: usize> Interleaved<N> {
-    /// Takes a pre-token of 1 to `N` bytes and returns its number; None if it has a byte
-    /// without an id.
-    pub fn add(
-        &mut self,
-        alphabet: &ByteAlphabet,
-        merges: &Merges,
-        pre_token: &[u8],
-    ) -> Option<usize> {
+    /// Takes a pre-token of 1 to `N` bytes, which all have ids, and returns its number.
+    pub fn add(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) -> usize {
         let number = self.count;
         if number == self.words.len() {
             self.words.push(SymbolRow::EMPTY);
         }
-        let known = self.words[number].begin(alphabet, merges, pre_token);
-        self.count += usize::from(known);
-        known.then_some(number)
+        self.words[number].begin(alphabet, merges, pre_token);
+        self.count += 1;
+        number
     }
 
     /// Makes all merges of all.
@@ -416,9 +403,9 @@ mod tests {
                         .collect()
                 })
                 .collect();
-            assert_eq!(interleaved.add(&alphabet, &merges, b"az"), None);
+            assert!(alphabet.has_all(b"ab") && !alphabet.has_all(b"az"));
             for (number, word) in words.iter().enumerate() {
-                assert_eq!(interleaved.add(&alphabet, &merges, word), Some(number));
+                assert_eq!(interleaved.add(&alphabet, &merges, word), number);
             }
             match round {
                 0 => interleaved.merge_all(&merges),
@@ -426,7 +413,7 @@ mod tests {
             }
             for (number, word) in words.iter().enumerate() {
                 let mut alone = SymbolRow::<SMALL>::EMPTY;
-                assert!(alone.begin(&alphabet, &merges, word));
+                alone.begin(&alphabet, &merges, word);
                 let mut merged = alone.merge_first(&merges);
                 while merged {
                     merged = alone.merge_next(&merges);
