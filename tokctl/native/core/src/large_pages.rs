@@ -39,17 +39,21 @@ pub fn advise_start<T>(memory: &[MaybeUninit<T>]) {
 #[cfg(target_os = "linux")]
 const LEAST: usize = 2 << 20;
 
+/// Systems with larger pages refuse what does not start at one, which does no harm.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 4096;
+
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    fn madvise(start: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
+}
+
 /// Says that all of `memory` is going to be used. What is not touched stays free.
 pub fn ask<T>(memory: &[MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
         /// `MADV_HUGEPAGE` of <sys/mman.h>.
         const HUGE_PAGE: i32 = 14;
-        /// Systems with larger pages refuse what does not start at one, which does no harm.
-        const PAGE: usize = 4096;
-        unsafe extern "C" {
-            fn madvise(start: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
-        }
         let bytes = size_of_val(memory);
         if bytes < LEAST {
             return;
@@ -61,6 +65,26 @@ pub fn ask<T>(memory: &[MaybeUninit<T>]) {
         // result is of no interest: without large pages everything is the same, but slower.
         unsafe {
             madvise(start.wrapping_sub(before).cast(), before + bytes, HUGE_PAGE);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
+/// Says that nobody needs what is in `memory`: the system takes the pages back when it needs them,
+/// and until then they can be written to again without a first touch.
+pub fn free_lazily<T>(memory: &mut [MaybeUninit<T>]) {
+    #[cfg(target_os = "linux")]
+    {
+        /// `MADV_FREE` of <sys/mman.h>.
+        const FREE: i32 = 8;
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let skipped = start.align_offset(PAGE);
+        let length = size_of_val(memory).saturating_sub(skipped) / PAGE * PAGE;
+        // SAFETY: only whole pages inside `memory` may lose their contents, which count as not
+        // initialized anyway, and the exclusive reference says that no one else reads them.
+        unsafe {
+            madvise(start.wrapping_add(skipped).cast(), length, FREE);
         }
     }
     #[cfg(not(target_os = "linux"))]

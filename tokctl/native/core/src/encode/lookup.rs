@@ -14,7 +14,7 @@ use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
 use crate::model::ByteAlphabet;
-use crate::packed::{Key, LONGEST};
+use crate::packed::{Key, Windows, LONGEST};
 use crate::pretokenize::Metaspace;
 use crate::Interrupt;
 
@@ -145,6 +145,21 @@ impl Drop for GatheredPlaces<'_, '_> {
     }
 }
 
+/// The key of a pre-token that [`Windows::key`] has none for, and its hash.
+#[cold]
+fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
+    let length = end - start;
+    if (1..=LONGEST).contains(&length) {
+        let key = Key::of_range(text, start, end);
+        return (key, hasher.hash(key));
+    }
+    let hash = match CACHED.contains(&length) {
+        true => hasher.hash_long(&text[start..end]),
+        false => 0,
+    };
+    (Key::of_place(start, length), hash)
+}
+
 impl<'b> PreTokenLookup<'b> {
     pub fn new(
         encoder: &'b Encoder,
@@ -243,26 +258,20 @@ impl<'b> PreTokenLookup<'b> {
     }
 
     /// The keys of places, and their hashes.
+    #[inline(always)]
     fn make_keys(&mut self, count: usize) {
         let KeyBatch {
             places,
             keys,
             hashes,
         } = &mut *self.batch;
-        let (text, hasher) = (self.text, self.cache.hasher());
+        let (windows, hasher) = (Windows::new(self.text), self.cache.hasher());
         let made = keys.iter_mut().zip(hashes).zip(&places[..count]);
         for ((key, hash), &(start, end)) in made {
-            let length = end - start;
-            if (1..=LONGEST).contains(&length) {
-                *key = Key::of_range(text, start, end);
-                *hash = hasher.hash(*key);
-            } else {
-                *key = Key::of_place(start, length);
-                *hash = match CACHED.contains(&length) {
-                    true => hasher.hash_long(&text[start..end]),
-                    false => 0,
-                };
-            }
+            (*key, *hash) = match windows.key(start, end) {
+                Some(key) => (key, hasher.hash(key)),
+                None => odd_key(self.text, hasher, start, end),
+            };
         }
     }
 

@@ -4,10 +4,14 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::large_pages;
 use crate::lock_free::{Pool, Slot};
 
-/// A vector with room for more ids is not kept; 64 MB.
-const MAX_IDS: usize = 1 << 24;
+/// A vector with room for more ids is not kept; 2 GB.
+const MAX_IDS: usize = 1 << 29;
+
+/// The memory of a vector with room for more ids is the system's while it is not in use; 64 MB.
+const MAX_HELD: usize = 1 << 24;
 
 /// With room for at least so many, a vector is a long one.
 const LONG: usize = 1 << 16;
@@ -89,6 +93,9 @@ impl BufferPool {
             return;
         }
         ids.clear();
+        if room > MAX_HELD {
+            large_pages::free_lazily(ids.spare_capacity_mut());
+        }
         let longer = match self.long.take() {
             Some(kept) if kept.capacity() >= room => kept,
             _ => Box::new(ids),

@@ -1,17 +1,26 @@
 //! The ids of longer pre-tokens: a table of slots, and records one behind the other.
-
-use crate::packed::Seeds;
+//!
+//! Memory is bounded. The records are of two generations: when the young ones fill their half,
+//! they become the old ones, and the old ones are forgotten, but for those that were asked for
+//! meanwhile. From then on a pre-token is only marked when it comes first, and remembered when it
+//! comes again: most long ones never do.
 
 /// Where a record is. An empty slot has the length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordSlot {
-    tag: u32,
+    /// Its low bits lead to the slot.
+    hash: u32,
     place: u32,
     /// Bytes of the pre-token.
-    length: u32,
+    length: u16,
     /// How many ids.
-    count: u32,
+    count: u16,
+    /// Number of its generation.
+    generation: u32,
 }
+
+/// In place of a record's: the pre-token came by once.
+const SEEN: u32 = u32::MAX;
 
 /// How large a table may become.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +28,7 @@ pub(crate) struct LongLimits {
     /// Slots at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
-    /// Bytes of records, at most.
+    /// Bytes of the records of a generation, at most.
     pub records: usize,
 }
 
@@ -30,12 +39,11 @@ pub(crate) struct LongTable {
     slots: Vec<RecordSlot>,
     entries: usize,
     /// The text of a pre-token and its ids, four bytes each.
-    records: Vec<u8>,
+    young: Vec<u8>,
+    old: Vec<u8>,
+    /// Number of the young generation.
+    generation: u32,
     limits: LongLimits,
-}
-
-fn tag(hash: u64) -> u32 {
-    (hash >> 32) as u32
 }
 
 impl LongTable {
@@ -43,7 +51,9 @@ impl LongTable {
         LongTable {
             slots: vec![RecordSlot::default(); limits.first],
             entries: 0,
-            records: Vec::new(),
+            young: Vec::new(),
+            old: Vec::new(),
+            generation: 0,
             limits,
         }
     }
@@ -53,12 +63,13 @@ impl LongTable {
     }
 
     pub fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<RecordSlot>() + self.records.capacity()
+        let records = self.young.capacity() + self.old.capacity();
+        self.slots.capacity() * size_of::<RecordSlot>() + records
     }
 
     /// The slots that a text of this hash may stand in.
     #[inline]
-    fn places(&self, hash: u64) -> impl Iterator<Item = usize> {
+    fn places(&self, hash: u32) -> impl Iterator<Item = usize> {
         let mask = self.slots.len() - 1;
         (0..PROBES).map(move |step| (hash as usize).wrapping_add(step) & mask)
     }
@@ -67,70 +78,123 @@ impl LongTable {
         &self.slots
     }
 
-    /// The ids of `text`, four bytes each.
+    fn record(&self, slot: RecordSlot) -> &[u8] {
+        let records = match slot.generation == self.generation {
+            true => &self.young,
+            false => &self.old,
+        };
+        let length = usize::from(slot.length) + 4 * usize::from(slot.count);
+        &records[slot.place as usize..][..length]
+    }
+
+    /// The slot of `text`; else, where it was seen, the slot that says so; else a free one, if
+    /// there is one.
     #[inline]
-    pub fn find(&self, text: &[u8], hash: u64) -> Option<&[u8]> {
+    fn find_slot(&self, text: &[u8], hash: u32) -> Option<usize> {
         for place in self.places(hash) {
-            let slot = &self.slots[place];
-            if slot.tag == tag(hash) && slot.length as usize == text.len() {
-                let record = &self.records[slot.place as usize..];
-                let (found, rest) = record.split_at(text.len());
-                if found == text {
-                    return Some(&rest[..slot.count as usize * 4]);
-                }
-            }
+            let slot = self.slots[place];
             if slot.length == 0 {
-                return None;
+                return Some(place);
+            }
+            if slot.hash == hash
+                && usize::from(slot.length) == text.len()
+                && (slot.place == SEEN || self.record(slot).starts_with(text))
+            {
+                return Some(place);
             }
         }
         None
     }
 
-    /// Adds a text that is not here, nor is empty.
-    pub fn insert(&mut self, text: &[u8], hash: u64, ids: &[u32], seeds: Seeds) {
+    /// The ids of `text`, four bytes each.
+    #[inline]
+    pub fn find(&mut self, text: &[u8], hash: u64) -> Option<&[u8]> {
+        let place = self.find_slot(text, hash as u32)?;
+        let mut slot = self.slots[place];
+        if slot.length == 0 || slot.place == SEEN {
+            return None;
+        }
+        let length = usize::from(slot.length) + 4 * usize::from(slot.count);
+        if slot.generation != self.generation && self.young.len() + length <= self.limits.records {
+            let start = slot.place as usize;
+            slot.place = self.young.len() as u32;
+            slot.generation = self.generation;
+            self.young.extend_from_slice(&self.old[start..][..length]);
+            self.slots[place] = slot;
+        }
+        Some(&self.record(slot)[usize::from(slot.length)..])
+    }
+
+    /// Adds a text that is not here, nor is empty, of 128 bytes at most.
+    pub fn insert(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
         let record = text.len() + ids.len() * 4;
+        let (Ok(length), Ok(count)) = (u16::try_from(text.len()), u16::try_from(ids.len())) else {
+            return;
+        };
         if record > self.limits.records {
             return;
         }
-        if self.records.len() + record > self.limits.records {
-            self.slots.fill(RecordSlot::default());
-            self.records.clear();
-            self.entries = 0;
+        let is_full = self.entries * 2 >= self.slots.len();
+        if self.young.len() + record > self.limits.records
+            || (is_full && self.slots.len() >= self.limits.most)
+        {
+            self.forget_old();
+        } else if is_full {
+            self.rebuild(self.slots.len() * 2);
         }
-        let slot = RecordSlot {
-            tag: tag(hash),
-            place: self.records.len() as u32,
-            length: text.len() as u32,
-            count: ids.len() as u32,
+        let hash = hash as u32;
+        let found = self.find_slot(text, hash);
+        // The first generation lasts while there is memory for all that comes.
+        let is_new = found.is_none_or(|place| self.slots[place].length == 0);
+        let is_scarce = self.generation > 0;
+        let mut slot = RecordSlot {
+            hash,
+            place: SEEN,
+            length,
+            count: 0,
+            generation: self.generation,
         };
-        self.records.extend_from_slice(text);
-        self.records
-            .extend(ids.iter().flat_map(|id| id.to_le_bytes()));
-        if self.entries * 2 >= self.slots.len() && self.slots.len() < self.limits.most {
-            self.grow(seeds);
+        if !(is_new && is_scarce) {
+            slot.place = self.young.len() as u32;
+            slot.count = count;
+            self.young.extend_from_slice(text);
+            self.young
+                .extend(ids.iter().flat_map(|id| id.to_le_bytes()));
         }
-        self.place(slot, hash);
+        self.put(slot, found);
     }
 
-    /// Puts a slot into the first free place; where there is none, in place of another, whose
-    /// record stays until all go.
-    fn place(&mut self, slot: RecordSlot, hash: u64) {
-        let free = self
-            .places(hash)
-            .find(|&place| self.slots[place].length == 0);
-        self.entries += usize::from(free.is_some());
-        let other = (hash as usize).wrapping_add((hash >> 61) as usize) & (self.slots.len() - 1);
-        self.slots[free.unwrap_or(other)] = slot;
+    /// Puts a slot where it was found, or, where nothing is free, in place of another.
+    fn put(&mut self, slot: RecordSlot, found: Option<usize>) {
+        let mask = self.slots.len() - 1;
+        let other = (slot.hash as usize).wrapping_add((slot.hash >> 28) as usize) & mask;
+        let place = found.unwrap_or(other);
+        self.entries += usize::from(self.slots[place].length == 0);
+        self.slots[place] = slot;
     }
 
-    fn grow(&mut self, seeds: Seeds) {
-        let larger = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, vec![RecordSlot::default(); larger]);
+    /// The young become the old ones.
+    fn forget_old(&mut self) {
+        let before = self.generation;
+        self.generation = before.wrapping_add(1);
+        std::mem::swap(&mut self.young, &mut self.old);
+        self.young.clear();
+        for slot in &mut self.slots {
+            if slot.generation != before {
+                *slot = RecordSlot::default();
+            }
+        }
+        self.rebuild(self.slots.len());
+    }
+
+    fn rebuild(&mut self, count: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![RecordSlot::default(); count]);
         self.entries = 0;
         for slot in old {
             if slot.length > 0 {
-                let text = &self.records[slot.place as usize..][..slot.length as usize];
-                self.place(slot, seeds.hash_long(text));
+                let mut places = self.places(slot.hash);
+                let free = places.find(|&place| self.slots[place].length == 0);
+                self.put(slot, free);
             }
         }
     }
@@ -148,6 +212,7 @@ pub(crate) fn ids(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packed::Seeds;
 
     const SMALL: LongLimits = LongLimits {
         first: 2,
@@ -159,7 +224,7 @@ mod tests {
         format!("{number:0width$}", width = 16 + number as usize % 9).into_bytes()
     }
 
-    fn found(table: &LongTable, text: &[u8], hash: u64) -> Option<Vec<u32>> {
+    fn found(table: &mut LongTable, text: &[u8], hash: u64) -> Option<Vec<u32>> {
         table.find(text, hash).map(|bytes| ids(bytes).collect())
     }
 
@@ -169,13 +234,13 @@ mod tests {
         for number in 0..3000 {
             let (text, ids) = (text(number), vec![number; number as usize % 7]);
             let hash = seeds.hash_long(&text);
-            assert_eq!(found(&table, &text, hash), None);
-            table.insert(&text, hash, &ids, seeds);
+            assert_eq!(found(&mut table, &text, hash), None);
+            table.insert(&text, hash, &ids);
         }
         let mut kept = 0;
         for number in 0..3000 {
             let (text, ids) = (text(number), vec![number; number as usize % 7]);
-            if let Some(found) = found(&table, &text, seeds.hash_long(&text)) {
+            if let Some(found) = found(&mut table, &text, seeds.hash_long(&text)) {
                 assert_eq!(found, ids);
                 kept += 1;
             }
@@ -188,17 +253,49 @@ mod tests {
     fn equal_hashes_and_little_room() {
         let limits = LongLimits {
             most: 16,
-            records: 2000,
+            records: 1000,
+            ..SMALL
+        };
+        let mut table = LongTable::new(limits);
+        for number in 0..5000 {
+            let hash = u64::from(number) << 61 | 5;
+            for _ in 0..2 {
+                table.insert(&text(number), hash, &[number]);
+            }
+            assert_eq!(found(&mut table, &text(number), hash), Some(vec![number]));
+            assert!(table.entries() <= 16);
+            assert!(table.young.len() <= 1000 && table.old.len() <= 1000);
+        }
+        table.insert(&[b'a'; 3000], 5, &[1]);
+        assert_eq!(found(&mut table, &[b'a'; 3000], 5), None);
+    }
+
+    #[test]
+    fn what_is_asked_for_stays_and_what_came_once_takes_no_memory() {
+        let limits = LongLimits {
+            records: 4000,
             ..SMALL
         };
         let (seeds, mut table) = (Seeds::default(), LongTable::new(limits));
-        for number in 0..5000 {
-            let hash = u64::from(number) << 61;
-            table.insert(&text(number), hash, &[number], seeds);
-            assert_eq!(found(&table, &text(number), hash), Some(vec![number]));
-            assert!(table.entries() <= 16 && table.records.len() <= 2000);
+        let mut hits = 0;
+        for number in 0..20_000 {
+            // Ten that come again and again, among others that come once.
+            for text in [text(number % 10), text(100 + number)] {
+                let hash = seeds.hash_long(&text);
+                match found(&mut table, &text, hash) {
+                    Some(ids) => {
+                        assert_eq!(ids, [u32::from(text[15])]);
+                        hits += 1;
+                    }
+                    None => table.insert(&text, hash, &[text[15].into()]),
+                }
+            }
         }
-        table.insert(&[b'a'; 3000], 5, &[1], seeds);
-        assert_eq!(found(&table, &[b'a'; 3000], 5), None);
+        assert!(hits > 19_900, "{hits}");
+        assert!(
+            table.bytes() <= 16 * (1 << 13) + 3 * 4000,
+            "{}",
+            table.bytes()
+        );
     }
 }

@@ -4,8 +4,8 @@
 //! Short pre-tokens, which nearly all are, are packed into two machine words and lie beside their
 //! ids in one cache line. A table starts small, because one that fits the processor's cache
 //! is much faster, and grows with use; when it may grow no more, new pre-tokens take the
-//! place of others. The hash has the process's own seeds, and only a few slots are probed, so
-//! that no text makes a look-up slow.
+//! place of others. Nothing that is asked for often is ever thrown away with the rest. The hash has
+//! the process's own seeds, and only a few slots are probed, so that no text makes a look-up slow.
 
 mod buffers;
 mod long;
@@ -18,17 +18,18 @@ pub use buffers::{BufferPool, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 
-/// 64 KB at first, at most 64 MB.
+/// 64 KB at first, at most 128 MB, and two generations of 16 MB.
 const SHORT: short::ShortLimits = short::ShortLimits {
     first: 1 << 10,
-    most: 1 << 20,
+    most: 1 << 21,
     elsewhere: 1 << 22,
 };
 
+/// 16 KB at first, at most 32 MB, and two generations of 32 MB.
 const LONG: long::LongLimits = long::LongLimits {
     first: 1 << 10,
-    most: 1 << 18,
-    records: 1 << 24,
+    most: 1 << 21,
+    records: 1 << 25,
 };
 
 #[derive(Debug)]
@@ -115,8 +116,8 @@ impl IdsCache {
         self.short.append_first_hits(keys, hashes, out)
     }
 
-    pub fn ids_of_key(&self, key: Key, hash: u64) -> Option<&[u32]> {
-        self.short.find(key, hash).map(|slot| self.short.ids(slot))
+    pub fn ids_of_key(&mut self, key: Key, hash: u64) -> Option<&[u32]> {
+        self.short.find(key, hash, self.seeds)
     }
 
     pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
@@ -124,7 +125,7 @@ impl IdsCache {
     }
 
     /// Appends the ids of a text of over 15 bytes; false where they are not known.
-    pub fn append_long(&self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
+    pub fn append_long(&mut self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
         let found = self.long.find(text, hash);
         if let Some(bytes) = found {
             out.extend(long::ids(bytes));
@@ -133,6 +134,6 @@ impl IdsCache {
     }
 
     pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
-        self.long.insert(text, hash, ids, self.seeds);
+        self.long.insert(text, hash, ids);
     }
 }

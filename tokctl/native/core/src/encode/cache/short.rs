@@ -11,7 +11,7 @@ pub(crate) const INLINE: usize = 4;
 
 /// How many ids there are, in the highest four bits of the key's upper word.
 const COUNT_AT: u32 = 60;
-/// Stands there when the ids lie elsewhere: `ids` are then their place and their number.
+/// Stands there when the ids lie elsewhere: `ids` then say where, see [`Generations`].
 const ELSEWHERE: u64 = 15;
 
 /// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
@@ -57,19 +57,69 @@ pub(crate) struct ShortLimits {
     /// Buckets at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
-    /// Ids that lie elsewhere, at most.
+    /// Ids of a generation of those that lie elsewhere, at most.
     pub elsewhere: usize,
 }
 
 /// Buckets that are probed before a pre-token counts as new.
 const PROBES: usize = 8;
+/// The same for a place to put it in, when the table is full and may not grow: more would make
+/// looking for what is not here slow.
+const PROBES_WHEN_FULL: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct ShortTable {
     buckets: Vec<Bucket>,
     entries: usize,
-    elsewhere: Vec<u32>,
+    elsewhere: Generations,
     limits: ShortLimits,
+}
+
+/// Lists of ids in bounded memory. When the young ones fill their half of it, they become the old
+/// ones, and those that were old are forgotten, but for those that were asked for meanwhile.
+#[derive(Debug)]
+struct Generations {
+    young: Vec<u32>,
+    old: Vec<u32>,
+    /// Number of the young generation.
+    number: u32,
+    /// Ids of a generation, at most.
+    most: usize,
+}
+
+impl Generations {
+    /// Adds ids, and returns what stands for them: their place, their number, their generation.
+    fn add(&mut self, ids: &[u32]) -> [u32; INLINE] {
+        if self.young.len() + ids.len() > self.most {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+            self.number = self.number.wrapping_add(1);
+        }
+        let place = self.young.len() as u32;
+        self.young.extend_from_slice(ids);
+        [place, ids.len() as u32, self.number, 0]
+    }
+
+    /// The ids, unless they are forgotten.
+    fn get(&self, [place, count, number, _]: [u32; INLINE]) -> Option<&[u32]> {
+        let generation = match self.number.wrapping_sub(number) {
+            0 => &self.young,
+            1 => &self.old,
+            _ => return None,
+        };
+        Some(&generation[place as usize..][..count as usize])
+    }
+
+    /// Makes old ids young again, where there is room.
+    fn renew(&mut self, place: &mut [u32; INLINE]) {
+        let [start, count, number, _] = place.map(|part| part as usize);
+        let is_old = number as u32 == self.number.wrapping_sub(1);
+        if is_old && self.young.len() + count <= self.most {
+            let young = self.young.len() as u32;
+            self.young.extend_from_slice(&self.old[start..][..count]);
+            *place = [young, count as u32, self.number, 0];
+        }
+    }
 }
 
 /// Where a hash leads to, among a power of two of places.
@@ -90,7 +140,12 @@ impl ShortTable {
         ShortTable {
             buckets: buckets(limits.first),
             entries: 0,
-            elsewhere: Vec::new(),
+            elsewhere: Generations {
+                young: Vec::new(),
+                old: Vec::new(),
+                number: 0,
+                most: limits.elsewhere,
+            },
             limits,
         }
     }
@@ -100,7 +155,8 @@ impl ShortTable {
     }
 
     pub fn bytes(&self) -> usize {
-        self.buckets.capacity() * size_of::<Bucket>() + self.elsewhere.capacity() * 4
+        let elsewhere = self.elsewhere.young.capacity() + self.elsewhere.old.capacity();
+        self.buckets.capacity() * size_of::<Bucket>() + elsewhere * size_of::<u32>()
     }
 
     /// The bucket that a hash leads to.
@@ -139,37 +195,51 @@ impl ShortTable {
         found
     }
 
-    pub fn find(&self, key: Key, hash: u64) -> Option<&KeySlot> {
-        for step in 0..PROBES as u64 {
-            let hash = hash.wrapping_add(step);
-            if let Some(slot) = self.find_first(key, hash) {
-                return Some(slot);
+    /// The ids of a key, wherever they are. A key that is found outside its first bucket changes
+    /// places with one there, if that one can be found where it goes to: so those that are asked for
+    /// often come to stand where [`Self::append_first_hits`] finds them.
+    pub fn find(&mut self, key: Key, hash: u64, seeds: Seeds) -> Option<&[u32]> {
+        let mask = self.buckets.len() - 1;
+        let home = hash as usize & mask;
+        let mut found = None;
+        for step in 0..PROBES {
+            let at = (home + step) & mask;
+            let Bucket(slots) = &self.buckets[at];
+            if let Some(number) = slots.iter().position(|slot| slot.is_of(key)) {
+                found = Some((at, number));
+                break;
             }
             // It would have been put here: nothing is ever taken out.
-            if self.first_bucket(hash).0[1].is_empty() {
-                return None;
+            if slots[1].is_empty() {
+                break;
             }
         }
-        None
-    }
-
-    /// The ids of a slot, wherever they are.
-    pub fn ids<'s>(&'s self, slot: &'s KeySlot) -> &'s [u32] {
+        let (mut at, mut number) = found?;
+        if at != home {
+            let Bucket(slots) = self.buckets[home];
+            let lives_here = |slot: &KeySlot| seeds.hash(slot.key()) as usize & mask == home;
+            // The last one came last, and may be the one that is asked for less.
+            if let Some(other) = slots.iter().rposition(lives_here) {
+                let Bucket(away) = &mut self.buckets[at];
+                let slot = std::mem::replace(&mut away[number], slots[other]);
+                self.buckets[home].0[other] = slot;
+                (at, number) = (home, other);
+            }
+        }
+        let slot = &mut self.buckets[at].0[number];
         match slot.high >> COUNT_AT {
             ELSEWHERE => {
-                let [start, count, ..] = slot.ids;
-                &self.elsewhere[start as usize..][..count as usize]
+                self.elsewhere.renew(&mut slot.ids);
+                self.elsewhere.get(slot.ids)
             }
-            count => &slot.ids[..count as usize],
+            count => Some(&slot.ids[..count as usize]),
         }
     }
 
     /// Adds a key that is not here. `seeds` are those that it was hashed with.
     pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
-        if self.elsewhere.len() + ids.len() > self.limits.elsewhere {
-            self.buckets.fill(Bucket::default());
-            self.elsewhere.clear();
-            self.entries = 0;
+        if ids.len() > self.limits.elsewhere {
+            return;
         }
         let mut slot = KeySlot {
             low: key.low,
@@ -180,27 +250,34 @@ impl ShortTable {
             inline.copy_from_slice(ids);
             slot.high |= (ids.len() as u64) << COUNT_AT;
         } else {
-            slot.ids[0] = self.elsewhere.len() as u32;
-            slot.ids[1] = ids.len() as u32;
+            slot.ids = self.elsewhere.add(ids);
             slot.high |= ELSEWHERE << COUNT_AT;
-            self.elsewhere.extend_from_slice(ids);
         }
-        // Fuller, a key stands too often outside its first bucket.
-        let full = self.entries * 2 >= self.buckets.len() * 3;
-        if full && self.buckets.len() < self.limits.most {
+        if self.is_full() && self.buckets.len() < self.limits.most {
             self.grow(seeds);
         }
         self.place(slot, hash);
     }
 
-    /// Puts a slot into the first free place; where there is none, in place of another.
+    /// Fuller, a key stands too often outside its first bucket.
+    fn is_full(&self) -> bool {
+        self.entries * 2 >= self.buckets.len() * 3
+    }
+
+    /// Puts a slot into the first free place, or where its key stands with ids that are forgotten;
+    /// where there is none, in place of another.
     fn place(&mut self, slot: KeySlot, hash: u64) {
         let mask = self.buckets.len() - 1;
-        for step in 0..PROBES {
+        let probes = match self.is_full() {
+            true => PROBES_WHEN_FULL,
+            false => PROBES,
+        };
+        for step in 0..probes {
             let Bucket(slots) = &mut self.buckets[(hash as usize).wrapping_add(step) & mask];
-            if let Some(free) = slots.iter_mut().find(|slot| slot.is_empty()) {
+            let free = |other: &&mut KeySlot| other.is_empty() || other.is_of(slot.key());
+            if let Some(free) = slots.iter_mut().find(free) {
+                self.entries += usize::from(free.is_empty());
                 *free = slot;
-                self.entries += 1;
                 return;
             }
         }
@@ -261,8 +338,14 @@ mod tests {
         Key::of(format!("{number:x}").as_bytes())
     }
 
-    fn found(table: &ShortTable, key: Key, hash: u64) -> Option<Vec<u32>> {
-        table.find(key, hash).map(|slot| table.ids(slot).to_vec())
+    fn found(table: &mut ShortTable, key: Key, seeds: Seeds) -> Option<Vec<u32>> {
+        let found = table.find(key, seeds.hash(key), seeds);
+        found.map(<[u32]>::to_vec)
+    }
+
+    /// A key that was inserted as if its hash were 1.
+    fn at_one(table: &mut ShortTable, key: Key) -> Option<Vec<u32>> {
+        table.find(key, 1, Seeds::default()).map(<[u32]>::to_vec)
     }
 
     /// As many ids as the number says, none to some that lie elsewhere.
@@ -279,13 +362,13 @@ mod tests {
         );
         for number in 0..4000 {
             let key = word(number);
-            assert_eq!(found(&table, key, seeds.hash(key)), None);
+            assert_eq!(found(&mut table, key, seeds), None);
             table.insert(key, seeds.hash(key), &ids(number), seeds);
         }
         let mut kept = 0;
         for number in 0..4000 {
             let key = word(number);
-            if let Some(found) = found(&table, key, seeds.hash(key)) {
+            if let Some(found) = found(&mut table, key, seeds) {
                 assert_eq!(found, ids(number));
                 kept += 1;
             }
@@ -304,10 +387,10 @@ mod tests {
             table.insert(word(number), 1, &ids(number), seeds);
             assert!(table.entries() <= 4);
             // The one put in last is there.
-            assert_eq!(found(&table, word(number), 1), Some(ids(number)));
+            assert_eq!(at_one(&mut table, word(number)), Some(ids(number)));
         }
         let kept: Vec<_> = (0..1000)
-            .filter_map(|number| found(&table, word(number), 1).map(|found| (number, found)))
+            .filter_map(|number| at_one(&mut table, word(number)).map(|found| (number, found)))
             .collect();
         assert_eq!(kept.len(), 4);
         assert!(kept.iter().all(|(number, found)| *found == ids(*number)));
@@ -324,10 +407,10 @@ mod tests {
         for number in 0..10_000 {
             let key = word(number);
             table.insert(key, seeds.hash(key), &ids(number), seeds);
-            assert_eq!(found(&table, key, seeds.hash(key)), Some(ids(number)));
+            assert_eq!(found(&mut table, key, seeds), Some(ids(number)));
         }
-        assert!(table.entries() <= 16 && table.elsewhere.len() <= 100);
-        assert!(table.bytes() <= 8 * 64 + 200 * 4, "{}", table.bytes());
+        assert!(table.entries() <= 16 && table.elsewhere.young.len() <= 100);
+        assert!(table.bytes() <= 8 * 64 + 400 * 4, "{}", table.bytes());
     }
 
     #[test]
