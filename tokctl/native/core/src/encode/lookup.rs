@@ -146,7 +146,7 @@ impl Drop for GatheredPlaces<'_, '_> {
 }
 
 /// The key of a pre-token that [`Windows::key`] has none for, and its hash.
-#[cold]
+#[inline(never)]
 fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
     let length = end - start;
     if (1..=LONGEST).contains(&length) {

@@ -89,7 +89,7 @@ impl LongTable {
 
     /// The slot of `text`; else, where it was seen, the slot that says so; else a free one, if
     /// there is one.
-    #[inline]
+    #[inline(always)]
     fn find_slot(&self, text: &[u8], hash: u32) -> Option<usize> {
         for place in self.places(hash) {
             let slot = self.slots[place];

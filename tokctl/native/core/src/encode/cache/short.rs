@@ -159,23 +159,8 @@ impl ShortTable {
         self.buckets.capacity() * size_of::<Bucket>() + elsewhere * size_of::<u32>()
     }
 
-    /// The bucket that a hash leads to.
-    #[inline(always)]
-    fn first_bucket(&self, hash: u64) -> &Bucket {
-        slot_of(&self.buckets, hash)
-    }
-
     pub fn buckets(&self) -> &[Bucket] {
         &self.buckets
-    }
-
-    /// The slot of `key` in its first bucket.
-    #[inline(always)]
-    pub fn find_first(&self, key: Key, hash: u64) -> Option<&KeySlot> {
-        let Bucket([first, second]) = self.first_bucket(hash);
-        // A branch on which of the two it is would be mispredicted every other time.
-        let slot = select_unpredictable(first.is_of(key), first, second);
-        slot.is_of(key).then_some(slot)
     }
 
     /// Appends the ids of one key after the other, and returns of how many keys. It stops where a
@@ -183,10 +168,14 @@ impl ShortTable {
     #[inline(always)]
     pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
         let mut found = 0;
+        // The slice itself, so that its length and its start stay in registers.
+        let buckets = self.buckets.as_slice();
         let fours = keys.iter().zip(hashes).map_while(|(&key, &hash)| {
-            let slot = self.find_first(key, hash)?;
+            let Bucket([first, second]) = slot_of(buckets, hash);
+            // A branch on which of the two it is would be mispredicted every other time.
+            let slot = select_unpredictable(first.is_of(key), first, second);
             let count = slot.count();
-            (count <= INLINE).then(|| {
+            (slot.is_of(key) && count <= INLINE).then(|| {
                 found += 1;
                 (&slot.ids, count)
             })
