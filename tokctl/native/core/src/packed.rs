@@ -36,37 +36,6 @@ const fn masks() -> [(u64, u64); 16] {
     masks
 }
 
-/// A text whose keys are made one after the other.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Windows<'t> {
-    text: &'t [u8],
-    /// So many places have sixteen bytes from there on.
-    count: usize,
-}
-
-impl<'t> Windows<'t> {
-    pub fn new(text: &'t [u8]) -> Self {
-        Windows {
-            text,
-            count: text.len().saturating_sub(LONGEST),
-        }
-    }
-
-    /// The key of `text[start..end]`, if it has 1 to 15 bytes and does not stand at the end of the
-    /// text: one comparison each, and no branch on its length.
-    #[allow(unsafe_code)]
-    #[inline(always)]
-    pub fn key(self, start: usize, end: usize) -> Option<Key> {
-        let length = end.wrapping_sub(start);
-        if length.wrapping_sub(1) >= LONGEST || start >= self.count {
-            return None;
-        }
-        // SAFETY: `start < count` says that sixteen bytes of the text begin there.
-        let window = unsafe { &*self.text.as_ptr().add(start).cast::<[u8; 16]>() };
-        Some(Key::of_window(window, length))
-    }
-}
-
 impl Key {
     /// Of the first bytes of a window, at most 15.
     #[inline(always)]
@@ -79,14 +48,22 @@ impl Key {
         }
     }
 
-    /// The key of `text[start..end]`, which is 1 to 15 bytes long. Sixteen bytes are read at
-    /// once wherever the text has so many; what is too much is masked out.
+    /// The key of `text[start..end]`, if that has 1 to 15 bytes and does not stand at the end of
+    /// the text: sixteen bytes are read at once, and what is too much is masked out.
+    #[inline(always)]
+    pub fn in_window(text: &[u8], start: usize, end: usize) -> Option<Self> {
+        let length = end.wrapping_sub(start);
+        if length.wrapping_sub(1) >= LONGEST {
+            return None;
+        }
+        let window = text.get(start..)?.first_chunk()?;
+        Some(Key::of_window(window, length))
+    }
+
+    /// The key of `text[start..end]`, which is 1 to 15 bytes long.
     #[inline(always)]
     pub fn of_range(text: &[u8], start: usize, end: usize) -> Self {
-        match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
-            Some(window) => Key::of_window(window, end - start),
-            None => Key::of(&text[start..end]),
-        }
+        Key::in_window(text, start, end).unwrap_or_else(|| Key::of(&text[start..end]))
     }
 
     /// The key of a text of 1 to 15 bytes.

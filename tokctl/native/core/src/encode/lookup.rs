@@ -14,7 +14,7 @@ use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
 use crate::model::ByteAlphabet;
-use crate::packed::{Key, Windows, LONGEST};
+use crate::packed::{Key, LONGEST};
 use crate::pretokenize::Metaspace;
 use crate::Interrupt;
 
@@ -145,7 +145,7 @@ impl Drop for GatheredPlaces<'_, '_> {
     }
 }
 
-/// The key of a pre-token that [`Windows::key`] has none for, and its hash.
+/// The key of a pre-token that [`Key::in_window`] has none for, and its hash.
 #[inline(never)]
 fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
     let length = end - start;
@@ -265,12 +265,12 @@ impl<'b> PreTokenLookup<'b> {
             keys,
             hashes,
         } = &mut *self.batch;
-        let (windows, hasher) = (Windows::new(self.text), self.cache.hasher());
+        let (text, hasher) = (self.text, self.cache.hasher());
         let made = keys.iter_mut().zip(hashes).zip(&places[..count]);
         for ((key, hash), &(start, end)) in made {
-            (*key, *hash) = match windows.key(start, end) {
+            (*key, *hash) = match Key::in_window(text, start, end) {
                 Some(key) => (key, hasher.hash(key)),
-                None => odd_key(self.text, hasher, start, end),
+                None => odd_key(text, hasher, start, end),
             };
         }
     }
