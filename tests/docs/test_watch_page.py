@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.explain import models
-from tokctl.watch.app import KEYS
+from tokctl.watch.keys import KEYS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "watch.md").read_text(encoding="utf-8")
 

@@ -1,0 +1,53 @@
+"""The keys: the one list that bindings, footer, help and documentation are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key does.
+
+    Attributes:
+        keys: as Textual calls them, with commas between.
+        shown: as people call them.
+        action: the application's.
+        what: what it does.
+        short: the word for it in the footer; empty: it is not there.
+    """
+
+    keys: str
+    shown: str
+    action: str
+    what: str
+    short: str = ""
+
+
+KEYS = (
+    Key("right,n,space", "→ n Space", "go_by(1)", "the next step", "next"),
+    Key("left,p", "← p", "go_by(-1)", "the step before", "back"),
+    Key("pagedown", "PgDn", "go_by(10)", "ten steps on"),
+    Key("pageup", "PgUp", "go_by(-10)", "ten steps back"),
+    Key("right_square_bracket", "]", "go_by(100)", "a hundred steps on"),
+    Key("left_square_bracket", "[", "go_by(-100)", "a hundred steps back"),
+    Key("home", "Home", "first_step", "the start"),
+    Key("end", "End", "last_step", "the last step"),
+    Key("g", "g", "ask_step", "go to a step by its number", "go"),
+    Key("slash", "/", "ask_token", "find the step that makes a token", "find"),
+    Key("f", "f", "ask_word", "follow a word; empty: none any more", "follow"),
+    Key("N", "N", "next_change", "the followed word's next change"),
+    Key("P", "P", "previous_change", "the followed word's change before"),
+    Key("a", "a", "play", "go on by itself, and stop again", "play"),
+    Key("plus,equals_sign", "+", "faster(1)", "faster"),
+    Key("minus", "-", "faster(-1)", "slower"),
+    Key("c", "c", "changed_first", "changed words first, or not"),
+    Key("o", "o", "next_order", "another order of the words"),
+    Key("down,j", "↓ j", "scroll_words(1)", "words: a line down; the wheel, too"),
+    Key("up,k", "↑ k", "scroll_words(-1)", "words: a line up"),
+    Key("J,shift+down", "J", "page_words(1)", "words: a page down"),
+    Key("K,shift+up", "K", "page_words(-1)", "words: a page up"),
+    Key("t", "t", "toggle_light", "light or dark"),
+    Key("question_mark", "?", "show_help", "this help", "help"),
+    Key("q,escape,ctrl+c", "q Esc", "quit", "leave", "quit"),
+)
