@@ -243,7 +243,7 @@ complete -o bashdefault -o default -F _tokctl tokctl
 
 
 def bash_script(root: ShellCommand) -> str:
-    """The whole bash_script."""
+    """The whole script for bash."""
     lines = [_BASH_HEAD]
     for command in root.every():
         for below in command.commands:
@@ -315,7 +315,7 @@ fi
 
 
 def zsh_script(root: ShellCommand) -> str:
-    """The whole zsh_script."""
+    """The whole script for zsh."""
     head = "#compdef tokctl\n# zsh completion for tokctl; made by: tokctl completion zsh\n"
     parts = [_zsh_function(command) for command in root.every()]
     return "\n".join([head, *parts]) + _ZSH_TAIL
@@ -428,7 +428,7 @@ end
 
 
 def fish_script(root: ShellCommand) -> str:
-    """The whole fish_script."""
+    """The whole script for fish."""
     lines = [_FISH_HEAD]
     for command in root.every():
         for below in command.commands:
@@ -604,7 +604,7 @@ _ROFF_ESCAPED = {
 
 
 def roff(plain: str) -> str:
-    """A line of _roff_lines roff. Breaks in it are spaces."""
+    """A line of running roff. Breaks in it are spaces."""
     line = "".join(map(_roff_char, " ".join(plain.split("\n"))))
     # A full stop or an apostrophe at the start of a line is a request.
     return rf"\&{line}" if line[:1] == "." else line
