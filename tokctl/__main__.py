@@ -43,6 +43,9 @@ def _end(end: SystemExit) -> NoReturn:
     import atexit
     import threading
 
+    # CPython remembers a Ctrl-C that came while a string was executed, as dataclasses are made, and
+    # would end by that signal, although it was caught. The next string makes it forget.
+    exec("")
     watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
     if watched or threading.active_count() > 1 or type(end.code) is not int:
         raise end

@@ -116,3 +116,25 @@ def test_ctrl_c_at_the_start_is_no_traceback() -> None:
         timeout=600,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_an_interrupt_while_a_string_is_executed_ends_as_any_other(tmp_path: Path) -> None:
+    """CPython remembers it although it is caught, and `python -m` would end by that signal."""
+    program = """
+import sys, threading
+import tokctl.__main__, tokctl.cli.app
+
+def run():
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+tokctl.cli.app.main = run
+tokctl.__main__.main()
+"""
+    (tmp_path / "program.py").write_text(program)
+    run = [sys.executable, "-m", "program"]
+    done = subprocess.run(run, cwd=tmp_path, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"")
