@@ -43,8 +43,7 @@ FIRST_SOURCE = SourceIndex()
 SOURCE_START = ResumePoint()
 
 
-@dataclass(frozen=True)
-class StreamPosition:
+class StreamPosition(NamedTuple):
     """Where a stream of chunks can be resumed.
 
     Attributes:
@@ -68,7 +67,7 @@ class StreamPosition:
 STREAM_START = StreamPosition()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chunk:
     """Ids that follow those of the chunk before.
 
@@ -172,8 +171,7 @@ class IdFileWriter:
         """Releases what is not finished; nothing more is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdPart:
+class IdPart(NamedTuple):
     """Ids that were read, and follow those of the part before.
 
     Attributes:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
 
 
-@dataclass(frozen=True)
-class Dtype:
+class Dtype(NamedTuple):
     """A type of whole number, little-endian unless `big_endian`.
 
     Attributes:

@@ -9,7 +9,6 @@ import ast
 import struct
 from array import array
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import BinaryIO
 
 from tokctl.errors import TokctlError
@@ -153,5 +152,5 @@ def _dtype(descr: object) -> Dtype | None:
         return None
     for dtype in DTYPES.values():
         if dtype.npy[1:] == descr[1:]:
-            return replace(dtype, big_endian=descr[0] == ">")
+            return dtype._replace(big_endian=descr[0] == ">")
     return None
