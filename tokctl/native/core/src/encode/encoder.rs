@@ -228,6 +228,9 @@ impl Encoder {
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        if self.tidy.is_some() {
+            return self.normalized_sentence_ids(text, call, out);
+        }
         let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
             let mut lookup = PreTokenLookup::new(self, text, Some(words), state, out, interrupt);

@@ -13,7 +13,6 @@ use super::segmenter::{check_length, Segment, Segmenter};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
-use crate::model::ByteAlphabet;
 use crate::packed::{Key, LONGEST};
 use crate::pretokenize::Metaspace;
 use crate::Interrupt;
@@ -37,6 +36,8 @@ pub(crate) struct LookupState {
     pub batch: Box<KeyBatch>,
     /// A word as it is rewritten.
     pub rewritten: Vec<u8>,
+    /// Words of over 15 bytes that lie in no text.
+    pub texts: Vec<u8>,
     pub scratch: Vec<Segment>,
     pub deferred: DeferredMerges,
 }
@@ -84,6 +85,7 @@ impl Default for LookupState {
                 hashes: [0; BATCH],
             }),
             rewritten: Vec::new(),
+            texts: Vec::new(),
             scratch: Vec::new(),
             deferred: DeferredMerges::default(),
         }
@@ -102,7 +104,7 @@ pub(crate) struct PreTokenLookup<'b> {
     rewritten: &'b mut Vec<u8>,
     scratch: &'b mut Vec<Segment>,
     /// None where new pre-tokens are segmented as they come.
-    merging: Option<(&'b Merging, &'b ByteAlphabet)>,
+    merging: Option<&'b Merging>,
     deferred: &'b mut DeferredMerges,
     out: &'b mut Vec<u32>,
     /// How many ids were there before.
@@ -170,13 +172,16 @@ impl<'b> PreTokenLookup<'b> {
         interrupt: Interrupt<'b>,
     ) -> Self {
         let merging = match &encoder.segmenter {
-            Segmenter::Merges(merging) if words.is_none() => Some(merging),
+            // A key is a word as it was before it was rewritten.
+            Segmenter::Merges(merging) if words.is_none() || merging.whole.is_none() => {
+                Some(merging).filter(|merging| merging.is_plain())
+            }
             _ => None,
         };
         // A call that failed may have left some.
         state.deferred.clear();
         PreTokenLookup {
-            merging: merging.and_then(|merging| Some((merging, merging.plain_alphabet()?))),
+            merging,
             deferred: &mut state.deferred,
             segmenter: &encoder.segmenter,
             text,
@@ -316,21 +321,27 @@ impl<'b> PreTokenLookup<'b> {
 
     /// Defers a new pre-token; false where that does not pay.
     fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> bool {
-        let Some((merging, alphabet)) = self.merging else {
+        let Some(merging) = self.merging else {
             return false;
         };
         if self.deferred.is_full() {
             self.resolve();
         }
+        let word = match self.words {
+            None => word,
+            Some(words) => {
+                words.rewritten(word, self.rewritten);
+                &*self.rewritten
+            }
+        };
         let at = self.out.len();
-        self.deferred.add(merging, alphabet, word, (key, hash), at)
+        self.deferred.add(merging, word, (key, hash), at)
     }
 
     /// Puts in the ids of all that were deferred.
     fn resolve(&mut self) {
-        if let (Some((merging, alphabet)), false) = (self.merging, self.deferred.is_empty()) {
-            self.deferred
-                .resolve(merging, alphabet, self.text, self.cache, self.out);
+        if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
+            (self.deferred).resolve(merging, self.text, self.cache, self.out);
         }
     }
 

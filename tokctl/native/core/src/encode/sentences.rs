@@ -11,8 +11,10 @@
 use super::cache::{IdsCache, INLINE};
 use super::encoder::{Call, Encoder, BLOCK};
 use super::lookup::{KeyBatch, LookupState, BATCH, CACHED, POLL_EVERY};
+use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{Segment, Segmenter};
 use super::unigram::{CachedWord, Sentence, Unigram};
+use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::normalize::{rewrite_spaced, Chain, Edges, Tidy};
 use crate::packed::{Key, LONGEST};
@@ -48,6 +50,20 @@ impl Encoder {
         self.each_word(tidy, stretch, |text, start, end| {
             words.push(text, start, end)
         })?;
+        words.finish()
+    }
+
+    /// The ids of a stretch that is normalized, `▁` and all. Its words are looked up as those of
+    /// [`Self::sentence_ids`]: what is cached of a word must hold wherever it stands.
+    pub(crate) fn normalized_sentence_ids(
+        &self,
+        stretch: &[u8],
+        call: &mut Call,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut words =
+            SentenceLookup::new(&self.segmenter, &mut call.state.lookup, out, call.interrupt);
+        WordStarts::of(stretch).parts(|word| words.push(word, 0, word.len()))?;
         words.finish()
     }
 
@@ -95,12 +111,17 @@ struct SentenceSum<'s> {
     from: usize,
 }
 
-/// Takes the words of one sentence, in order, each with U+0020 for its `▁`.
+/// Takes the words of one sentence, in order, each with U+0020 for its `▁`, or with that.
 pub(crate) struct SentenceLookup<'s> {
     segmenter: &'s Segmenter,
     sum: Option<SentenceSum<'s>>,
+    /// None where new words are segmented as they come.
+    merging: Option<&'s Merging>,
+    deferred: &'s mut DeferredMerges,
     cache: &'s mut IdsCache,
     batch: &'s mut KeyBatch,
+    /// Words of over 15 bytes of the batch and of what is deferred; a key is a place here.
+    texts: &'s mut Vec<u8>,
     /// A word with its `▁`.
     written: &'s mut Vec<u8>,
     scratch: &'s mut Vec<Segment>,
@@ -117,9 +138,10 @@ impl<'s> SentenceLookup<'s> {
         out: &'s mut Vec<u32>,
         interrupt: Interrupt<'s>,
     ) -> Self {
-        let model = match segmenter {
-            Segmenter::Unigram(model) => Some(model),
-            _ => None,
+        let (model, merging) = match segmenter {
+            Segmenter::Unigram(model) => (Some(model), None),
+            Segmenter::Merges(merging) => (None, Some(merging)),
+            _ => (None, None),
         };
         let sum = model.map(|model| SentenceSum {
             model,
@@ -127,11 +149,17 @@ impl<'s> SentenceLookup<'s> {
             sentence: None,
             from: out.len(),
         });
+        // A call that failed may have left some.
+        state.deferred.clear();
+        state.texts.clear();
         SentenceLookup {
             segmenter,
             sum,
+            merging: merging.filter(|merging| merging.is_plain()),
+            deferred: &mut state.deferred,
             cache: &mut state.cache,
             batch: &mut state.batch,
+            texts: &mut state.texts,
             written: &mut state.rewritten,
             scratch: &mut state.scratch,
             count: 0,
@@ -144,27 +172,46 @@ impl<'s> SentenceLookup<'s> {
     /// The next word, `text[start..end]`.
     #[inline(always)]
     pub fn push(&mut self, text: &[u8], start: usize, end: usize) -> Result<()> {
-        // The first word of a sentence may have no space; as others see it in the cache, it
-        // could be a text of its own.
-        let spaced = match &self.sum {
-            None => true,
-            Some(sums) => sums.anywhere && text.get(start) == Some(&b' '),
-        };
-        if spaced && (1..=LONGEST).contains(&(end - start)) {
-            self.batch.keys[self.count % BATCH] = Key::of_range(text, start, end);
-            self.count += 1;
-            return match self.count {
-                BATCH => self.look_up(false),
-                _ => Ok(()),
-            };
+        let cached = self.sum.as_ref().is_none_or(|sums| sums.anywhere);
+        if cached && (1..=LONGEST).contains(&(end - start)) {
+            return self.push_key(Key::of_range(text, start, end));
+        }
+        self.push_long(&text[start..end], cached)
+    }
+
+    #[inline(always)]
+    fn push_key(&mut self, key: Key) -> Result<()> {
+        self.batch.keys[self.count % BATCH] = key;
+        self.count += 1;
+        match self.count {
+            BATCH => self.look_up(false),
+            _ => Ok(()),
+        }
+    }
+
+    /// One of over 15 bytes, or one that is not cached.
+    #[inline(never)]
+    fn push_long(&mut self, word: &[u8], cached: bool) -> Result<()> {
+        if cached && CACHED.contains(&word.len()) {
+            let key = Key::of_place(self.texts.len(), word.len());
+            self.texts.extend_from_slice(word);
+            return self.push_key(key);
+        }
+        if word.is_empty() {
+            return Ok(());
         }
         self.look_up(false)?;
-        self.append_long(&text[start..end], spaced)
+        match self.sum {
+            Some(_) => self.append_behind_sum(word, None),
+            None => self.append_new(word).map(|_| ()),
+        }
     }
 
     /// The ids of what is left.
     pub fn finish(mut self) -> Result<()> {
-        self.look_up(true)
+        self.look_up(true)?;
+        self.resolve();
+        Ok(())
     }
 
     /// Appends the ids of the batch.
@@ -175,7 +222,16 @@ impl<'s> SentenceLookup<'s> {
         if self.batches.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
             return Err(Error::Interrupted);
         }
-        self.batch.make_hashes(count, self.cache.hasher());
+        let hasher = self.cache.hasher();
+        self.batch.make_hashes(count, hasher);
+        if !self.texts.is_empty() {
+            let keys = self.batch.keys[..count].iter();
+            for (hash, key) in self.batch.hashes.iter_mut().zip(keys) {
+                if let Some(place) = key.place() {
+                    *hash = hasher.hash_long(&self.texts[place]);
+                }
+            }
+        }
         self.out.reserve(count * INLINE);
         let first = self.out.len();
         let before = self.sum.as_ref().map_or(0.0, SentenceSum::sum);
@@ -183,21 +239,28 @@ impl<'s> SentenceLookup<'s> {
         if !last {
             done = done && self.add_sum();
         }
-        match &mut self.sum {
-            Some(sums) if !done => {
-                // The sum was taken down somewhere among them: each as the search does it.
-                self.out.truncate(first);
-                let sentence = sums.sentence(self.interrupt);
-                sentence.set_sum(before);
-                for key in &self.batch.keys[..count] {
-                    let (word, length) = key.text();
-                    append_word(sentence, &word[..length], self.out)?;
-                }
-                sums.from = self.out.len();
-                Ok(())
+        if let (Some(sums), false) = (&mut self.sum, done) {
+            // The sum was taken down somewhere among them: each as the search does it.
+            self.out.truncate(first);
+            let sentence = sums.sentence(self.interrupt);
+            sentence.set_sum(before);
+            for key in &self.batch.keys[..count] {
+                let (short, length) = key.text();
+                let word = match key.place() {
+                    None => &short[..length],
+                    Some(place) => &self.texts[place],
+                };
+                append_word(sentence, word, self.out)?;
             }
-            _ => Ok(()),
+            sums.from = self.out.len();
         }
+        if self.deferred.is_due(self.out.len()) {
+            self.resolve();
+        }
+        if self.deferred.is_empty() {
+            self.texts.clear();
+        }
+        Ok(())
     }
 
     /// False where the sum may have been taken down.
@@ -207,7 +270,7 @@ impl<'s> SentenceLookup<'s> {
             at = (self.batch).append_hits(at, count, self.cache, self.out);
             if at < count {
                 let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
-                if !self.append_key(key, hash)? {
+                if !self.append_missed(key, hash)? {
                     return Ok(false);
                 }
                 at += 1;
@@ -216,18 +279,47 @@ impl<'s> SentenceLookup<'s> {
         Ok(true)
     }
 
+    /// One that is not in its first bucket, or has many ids, or is long.
     #[inline(never)]
-    fn append_key(&mut self, key: Key, hash: u64) -> Result<bool> {
-        if let Some(ids) = self.cache.ids_of_key(key, hash) {
-            self.out.extend_from_slice(ids);
-            return Ok(true);
+    fn append_missed(&mut self, key: Key, hash: u64) -> Result<bool> {
+        if self.deferred.is_full() {
+            self.resolve();
         }
-        let (text, length) = key.text();
+        let Some(place) = key.place() else {
+            if let Some(ids) = self.cache.ids_of_key(key, hash) {
+                self.out.extend_from_slice(ids);
+                return Ok(true);
+            }
+            let (text, length) = key.text();
+            return self.append_uncached(&text[..length], key, hash);
+        };
+        let texts = std::mem::take(self.texts);
+        let word = &texts[place];
+        let done = match self.cache.append_long(word, hash, self.out) {
+            true => Ok(true),
+            false => self.append_uncached(word, key, hash),
+        };
+        *self.texts = texts;
+        done
+    }
+
+    /// One that is not in the cache.
+    fn append_uncached(&mut self, word: &[u8], key: Key, hash: u64) -> Result<bool> {
         let first = self.out.len();
-        let word = &text[..length];
+        if let Some(merging) = self.merging {
+            self.written.clear();
+            rewrite_spaced(word, self.written);
+            let one = (key, hash);
+            if (self.deferred).add(merging, self.written, one, self.out.len()) {
+                return Ok(true);
+            }
+        }
         let known = self.known(word);
         if known.is_none() && self.append_new(word)? {
-            self.cache.insert_key(key, hash, &self.out[first..]);
+            match key.place() {
+                None => self.cache.insert_key(key, hash, &self.out[first..]),
+                Some(_) => self.cache.insert_long(word, hash, &self.out[first..]),
+            }
             return Ok(true);
         }
         let added = self.add_sum();
@@ -237,29 +329,10 @@ impl<'s> SentenceLookup<'s> {
         Ok(added)
     }
 
-    /// One of over 15 bytes, or without a space. The batch is empty.
-    fn append_long(&mut self, word: &[u8], spaced: bool) -> Result<()> {
-        let mut known = None;
-        if spaced && CACHED.contains(&word.len()) {
-            let hash = self.cache.hash_long(word);
-            let first = self.out.len();
-            let found = self.cache.append_long(word, hash, self.out);
-            if !found {
-                known = self.known(word);
-            }
-            if found || (known.is_none() && self.append_new(word)?) {
-                if !found {
-                    self.cache.insert_long(word, hash, &self.out[first..]);
-                }
-                if self.add_sum() {
-                    return Ok(());
-                }
-                self.out.truncate(first);
-            }
-        }
-        match self.sum {
-            Some(_) => self.append_behind_sum(word, known),
-            None => self.append_new(word).map(|_| ()),
+    /// Puts in the ids of all that were deferred.
+    fn resolve(&mut self) {
+        if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
+            (self.deferred).resolve(merging, self.texts, self.cache, self.out);
         }
     }
 

@@ -1,6 +1,12 @@
 //! The ids of words apart are those of the sentence as a whole.
 
-use crate::encode::{Encoder, Precision, Segmenter, Unigram, UnigramOptions};
+use std::collections::HashSet;
+
+use crate::encode::{
+    Encoder, Learned, Merging, Precision, Segmentation, Segmenter, SegmenterOptions, Unigram,
+    UnigramOptions, Unknown,
+};
+use crate::model::{Marker, Units, NO_ID};
 use crate::normalize::{Chain, Normalizer};
 use crate::pattern::Search;
 use crate::pretokenize::PreTokenizer;
@@ -89,6 +95,101 @@ fn words_apart_are_what_the_sentence_is() {
                     .unwrap();
                 let expected: Vec<u32> = expected.iter().map(|segment| segment.id).collect();
                 assert!(ids == expected, "{scale} {apart} {byte_ids} {words}");
+            }
+        }
+    }
+}
+
+/// SentencePiece's BPE: any two neighbours that spell a token merge, the earliest token first.
+fn merging(tokens: &[String], unknown: Option<u32>, byte_ids: Option<fn(u8) -> u32>) -> Merging {
+    let learned = Learned {
+        tokens: (0..).zip(tokens).map(|(id, text)| (text, id)).collect(),
+        merges: Vec::new(),
+        scores: Vec::new(),
+        byte_ids: byte_ids.map(|id| Box::new(std::array::from_fn(|byte| id(byte as u8)))),
+    };
+    let options = SegmenterOptions {
+        segmentation: Segmentation::Ranks,
+        units: Units::Characters,
+        marker: Marker::None,
+        unknown_id: unknown,
+        unknown: Unknown::Word,
+        fuse_unknown: true,
+        whole_words: false,
+        max_characters: None,
+        precision: Precision::Single,
+        user_defined: HashSet::new(),
+    };
+    match Segmenter::new(&options, learned) {
+        Ok(Segmenter::Merges(merging)) => merging,
+        _ => unreachable!("merges were asked for"),
+    }
+}
+
+/// Tokens that texts of these letters can be made of, the shorter ones mostly first.
+fn tokens(below: &mut impl FnMut(usize) -> usize, letters: &[&str], count: usize) -> Vec<String> {
+    let mut tokens: Vec<String> = letters.iter().map(ToString::to_string).collect();
+    while tokens.len() < count {
+        let (left, right) = (below(tokens.len()), below(tokens.len()));
+        let token = format!("{}{}", tokens[left], tokens[right]);
+        let crosses = token.trim_start_matches('▁').contains('▁');
+        if !crosses && token.len() < 60 && !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    tokens
+}
+
+#[test]
+fn merged_words_apart_are_what_the_sentence_is() {
+    let replace = Normalizer::Replace {
+        pattern: Search::Literal(" ".into()),
+        content: "▁".into(),
+    };
+    let letters = ["▁", "a", "b", "é", "日", "本", "語", "x", "。", "😀"];
+    let all: fn(u8) -> u32 = |byte| 1000 + u32::from(byte);
+    // One byte of `語` has no token.
+    let some: fn(u8) -> u32 = |byte| match byte {
+        0xAA => NO_ID,
+        _ => 1000 + u32::from(byte),
+    };
+    let mut below = random_below(3);
+    for round in 0..60 {
+        let known = 3 + round % 8;
+        let count = known + below(60);
+        let tokens = tokens(&mut below, &letters[..known], count);
+        let byte_ids = [None, Some(all), Some(some)][round % 3];
+        let make = || merging(&tokens, [None, Some(999)][round / 3 % 2], byte_ids);
+        let whole = make();
+        assert!(whole.by_words && whole.is_plain());
+        let encoder = Encoder::new(
+            Chain::new(vec![replace.clone()]),
+            PreTokenizer::default(),
+            Segmenter::Merges(make()),
+        );
+        for words in [0, 1, 3, 600, 40, 2] {
+            let mut text = String::new();
+            for _ in 0..words {
+                let length = [3, 9, 30, 90, 200][below(5) * below(2)];
+                (0..below(length)).for_each(|_| text.push_str(letters[1 + below(9)]));
+                text.push_str([" ", " ", "  "][below(3)]);
+            }
+            let marked = text.replace(' ', "▁");
+            let mut segments = Vec::new();
+            whole
+                .segment(marked.as_bytes(), &mut segments, &|| false)
+                .unwrap();
+            let expected: Vec<u32> = segments.iter().map(|segment| segment.id).collect();
+            for _again in 0..2 {
+                let (mut ids, mut marked_ids) = (Vec::new(), Vec::new());
+                let call = &mut encoder.call_state();
+                let call = &mut call.call(&|| false, None);
+                encoder.ids_with(text.as_bytes(), call, &mut ids).unwrap();
+                assert!(ids == expected, "{round} {words}");
+                encoder
+                    .normalized_ids(marked.as_bytes(), true, call, &mut marked_ids)
+                    .unwrap();
+                assert!(marked_ids == expected, "{round} {words}");
             }
         }
     }

@@ -1,8 +1,6 @@
 //! From a pre-token to its initial symbols.
 
-use hashbrown::HashMap;
-
-use super::{Marker, NO_ID, NO_SYMBOL};
+use super::{Marker, NO_ID};
 use crate::error::{Error, Result};
 use crate::unicode;
 
@@ -33,8 +31,6 @@ pub enum Alphabet {
 #[derive(Debug, Clone)]
 pub struct ByteAlphabet {
     ids: [u32; 256],
-    /// Do all bytes have ids that pairs can be made of?
-    complete: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -43,8 +39,43 @@ pub struct CharAlphabet {
     /// Id of the marker where it is a symbol of its own.
     marker_id: u32,
     /// Characters as they are, and characters that carry a fused marker.
-    bare: HashMap<char, u32>,
-    marked: HashMap<char, u32>,
+    bare: CharIds,
+    marked: CharIds,
+}
+
+/// From characters to ids, by pages of 256: a look-up reads two places.
+#[derive(Debug, Clone, Default)]
+struct CharIds {
+    /// By page: where its ids begin; [`Self::NO_PAGE`] where it has none. Pages behind the last that
+    /// has any are left out.
+    pages: Vec<u32>,
+    ids: Vec<[u32; Self::PAGE]>,
+}
+
+impl CharIds {
+    const PAGE: usize = 256;
+    const NO_PAGE: u32 = u32::MAX;
+
+    fn insert(&mut self, character: char, id: u32) {
+        let code = character as usize;
+        let page = code / Self::PAGE;
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, Self::NO_PAGE);
+        }
+        if self.pages[page] == Self::NO_PAGE {
+            self.pages[page] = self.ids.len() as u32;
+            self.ids.push([NO_ID; Self::PAGE]);
+        }
+        self.ids[self.pages[page] as usize][code % Self::PAGE] = id;
+    }
+
+    /// [`NO_ID`] where there is none.
+    #[inline(always)]
+    fn get(&self, code: u32) -> u32 {
+        let page = self.pages.get(code as usize / Self::PAGE).copied();
+        let ids = self.ids.get(page.unwrap_or(Self::NO_PAGE) as usize);
+        ids.map_or(NO_ID, |ids| ids[code as usize % Self::PAGE])
+    }
 }
 
 impl Alphabet {
@@ -54,8 +85,7 @@ impl Alphabet {
         for byte in 0..=255u8 {
             ids[byte as usize] = id_of(&[byte]).unwrap_or(NO_ID);
         }
-        let complete = ids.iter().all(|&id| id < NO_SYMBOL);
-        Alphabet::Bytes(Box::new(ByteAlphabet { ids, complete }))
+        Alphabet::Bytes(Box::new(ByteAlphabet { ids }))
     }
 
     /// `symbols` are all strings that can be initial symbols, with their ids.
@@ -63,8 +93,8 @@ impl Alphabet {
         let mut alphabet = CharAlphabet {
             marker: marker.clone(),
             marker_id: NO_ID,
-            bare: HashMap::new(),
-            marked: HashMap::new(),
+            bare: CharIds::default(),
+            marked: CharIds::default(),
         };
         for (symbol, id) in symbols {
             let Ok(symbol) = std::str::from_utf8(symbol) else {
@@ -93,6 +123,7 @@ impl Alphabet {
 
     /// Calls `push(id, length)` for each initial symbol; the lengths, in bytes of the
     /// pre-token, add up to its length (a marker of its own has length 0).
+    #[inline]
     pub fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
         match self {
             Alphabet::Bytes(alphabet) => {
@@ -101,6 +132,14 @@ impl Alphabet {
                 }
             }
             Alphabet::Characters(alphabet) => alphabet.symbols(pre_token, push),
+        }
+    }
+
+    /// The most bytes of a symbol.
+    pub(crate) fn most_bytes(&self) -> usize {
+        match self {
+            Alphabet::Bytes(_) => 1,
+            Alphabet::Characters(_) => 4,
         }
     }
 
@@ -119,20 +158,8 @@ impl Alphabet {
     }
 }
 
-impl ByteAlphabet {
-    #[inline]
-    pub fn id(&self, byte: u8) -> u32 {
-        self.ids[usize::from(byte)]
-    }
-
-    /// Do all bytes of a text have ids that pairs can be made of?
-    #[inline]
-    pub(crate) fn has_all(&self, text: &[u8]) -> bool {
-        self.complete || text.iter().all(|&byte| self.id(byte) < NO_SYMBOL)
-    }
-}
-
 impl CharAlphabet {
+    #[inline]
     fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
         if matches!(self.marker, Marker::Start(_)) {
             push(self.marker_id, 0);
@@ -148,10 +175,8 @@ impl CharAlphabet {
                 _ => false,
             };
             let ids = if marked { &self.marked } else { &self.bare };
-            let id = decoded
-                .and_then(|(code, _)| char::from_u32(code))
-                .and_then(|character| ids.get(&character).copied());
-            push(id.unwrap_or(NO_ID), length as u32);
+            let id = decoded.map_or(NO_ID, |(code, _)| ids.get(code));
+            push(id, length as u32);
             at += length;
         }
         if matches!(self.marker, Marker::End(_)) {

@@ -7,7 +7,6 @@
 use super::short::{Interleaved, MEDIUM, SMALL};
 use super::Merging;
 use crate::encode::cache::IdsCache;
-use crate::model::ByteAlphabet;
 use crate::packed::Key;
 
 /// More at a time hide no more of the latency of a look-up.
@@ -22,6 +21,8 @@ const MAX_BEHIND: usize = 2048;
 #[derive(Debug, Default)]
 pub(crate) struct DeferredMerges {
     words: Vec<DeferredWord>,
+    /// What they start as, one behind the other.
+    symbols: Vec<u32>,
     /// One for each word, once they are merged.
     ids_of_words: Vec<WordIds>,
     medium: Interleaved<MEDIUM>,
@@ -34,6 +35,8 @@ pub(crate) struct DeferredMerges {
 struct DeferredWord {
     key: Key,
     hash: u64,
+    /// Where its symbols end.
+    symbols: usize,
     /// Ids that were appended before it.
     at: usize,
     /// Where its ids end in `made`.
@@ -51,16 +54,18 @@ enum WordIds {
 
 impl DeferredMerges {
     /// Takes a pre-token that comes after so many ids; false where it is none that merging by
-    /// rank alone segments, or not a short one.
+    /// rank alone segments, or not a short one. Only where [`Merging::is_plain`].
+    ///
+    /// The key is what it is cached by; that need not be its text, unless the model looks whole
+    /// ones up.
     pub fn add(
         &mut self,
         merging: &Merging,
-        alphabet: &ByteAlphabet,
         text: &[u8],
         (key, hash): (Key, u64),
         at: usize,
     ) -> bool {
-        if !(1..=MEDIUM).contains(&text.len()) || !alphabet.has_all(text) {
+        if !merging.plain_symbols(text, &mut self.symbols) {
             return false;
         }
         if let Some(whole) = &merging.whole {
@@ -69,6 +74,7 @@ impl DeferredMerges {
         self.words.push(DeferredWord {
             key,
             hash,
+            symbols: self.symbols.len(),
             at,
             end: 0,
         });
@@ -93,12 +99,11 @@ impl DeferredMerges {
     pub fn resolve(
         &mut self,
         merging: &Merging,
-        alphabet: &ByteAlphabet,
         text: &[u8],
         cache: &mut IdsCache,
         out: &mut Vec<u32>,
     ) {
-        self.begin(merging, alphabet, text);
+        self.begin(merging, text);
         self.medium.merge(&merging.merges);
         self.small.merge(&merging.merges);
         self.made.clear();
@@ -134,22 +139,24 @@ impl DeferredMerges {
     }
 
     /// Looks up those that are tokens as a whole, and begins with the symbols of the others.
-    fn begin(&mut self, merging: &Merging, alphabet: &ByteAlphabet, text: &[u8]) {
+    fn begin(&mut self, merging: &Merging, text: &[u8]) {
         let merges = &merging.merges;
+        let mut start = 0;
         for word in &self.words {
-            let (short, length) = word.key.text();
-            let text = match word.key.place() {
-                None => &short[..length],
-                Some(place) => &text[place],
-            };
-            let whole = merging.whole.as_ref();
-            let whole = whole.and_then(|whole| whole.id_of_hashed(text, word.hash));
+            let symbols = &self.symbols[start..word.symbols];
+            start = word.symbols;
+            let whole = merging.whole.as_ref().and_then(|whole| {
+                let (short, length) = word.key.text();
+                let text = match word.key.place() {
+                    None => &short[..length],
+                    Some(place) => &text[place],
+                };
+                whole.id_of_hashed(text, word.hash)
+            });
             self.ids_of_words.push(match whole {
                 Some(id) => WordIds::Whole(id),
-                None if text.len() <= SMALL => {
-                    WordIds::Small(self.small.add(alphabet, merges, text))
-                }
-                None => WordIds::Medium(self.medium.add(alphabet, merges, text)),
+                None if symbols.len() <= SMALL => WordIds::Small(self.small.add(merges, symbols)),
+                None => WordIds::Medium(self.medium.add(merges, symbols)),
             });
         }
     }
@@ -175,6 +182,7 @@ impl DeferredMerges {
 
     pub fn clear(&mut self) {
         self.words.clear();
+        self.symbols.clear();
         self.ids_of_words.clear();
         self.medium.clear();
         self.small.clear();

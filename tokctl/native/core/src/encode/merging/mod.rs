@@ -356,7 +356,9 @@ impl Merging {
             if symbol.id != NO_ID {
                 out.extend(held.take());
                 out.push(symbol);
-            } else if !self.fall_back_to_bytes(pre_token, at..end, out) {
+            } else if !self.fall_back_to_bytes(pre_token, at..end, |id, length| {
+                out.push(Segment { id, length });
+            }) {
                 match (&mut held, unknown) {
                     (Some(held), _) if self.fuse_unknown => held.length += symbol.length,
                     (_, Some(id)) => out.extend(held.replace(Segment { id, ..symbol })),
@@ -368,13 +370,13 @@ impl Merging {
         out.extend(held);
     }
 
-    /// Appends the tokens of the bytes of one symbol, if all have one. The bytes of a marker
-    /// fused to it have tokens, too, which cover nothing.
+    /// Calls `push(id, length)` with the tokens of the bytes of one symbol, if all have one. The
+    /// bytes of a marker fused to it have tokens, too, which cover nothing.
     fn fall_back_to_bytes(
         &self,
         pre_token: &[u8],
         place: std::ops::Range<usize>,
-        out: &mut Vec<Segment>,
+        mut push: impl FnMut(u32, u32),
     ) -> bool {
         let Some(ids) = &self.byte_ids else {
             return false;
@@ -383,16 +385,14 @@ impl Merging {
             return false;
         }
         let (before, after) = self.alphabet.fused(&place, pre_token.len());
-        let first = out.len();
-        for (bytes, length) in [(before, 0), (&pre_token[place], 1), (after, 0)] {
-            out.extend(bytes.iter().map(|&byte| Segment {
-                id: ids[byte as usize],
-                length,
-            }));
-        }
-        let complete = out[first..].iter().all(|segment| segment.id != NO_ID);
-        if !complete {
-            out.truncate(first);
+        let parts = [(before, 0), (&pre_token[place], 1), (after, 0)];
+        let symbols = parts.into_iter().flat_map(|(bytes, length)| {
+            let id = |&byte: &u8| ids[usize::from(byte)];
+            bytes.iter().map(move |byte| (id(byte), length))
+        });
+        let complete = symbols.clone().all(|(id, _)| id != NO_ID);
+        if complete {
+            symbols.for_each(|(id, length)| push(id, length));
         }
         complete
     }

@@ -1,17 +1,17 @@
-//! Merging by rank for pre-tokens of up to 64 bytes, where merges of byte tokens are all that the
-//! model does to them.
+//! Merging by rank for pre-tokens of up to 64 symbols, where merges are all that the model does to
+//! them.
 //!
 //! Each merge looks up the ranks of two pairs, in a table that is larger than the nearest cache, and
 //! the next merge needs both. So several pre-tokens are merged interleaved: while the cache lines
 //! of one are on their way, the others go on.
 
 use super::{MergeOrder, Merging};
-use crate::model::{Alphabet, ByteAlphabet, Merges, PairSlot, NO_RANK, NO_SYMBOL};
+use crate::model::{Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// The most bytes of a pre-token: a set of places is a word of 64 bits. Most pre-tokens have 16
-/// bytes at most, and take less time in a smaller row.
+/// The most symbols of a pre-token: a set of places is a word of 64 bits. Most pre-tokens have 16
+/// at most, and take less time in a smaller row.
 pub(crate) const MEDIUM: usize = 64;
 pub(crate) const SMALL: usize = 16;
 
@@ -70,12 +70,12 @@ impl<const N: usize> SymbolRow<N> {
         pairs: [PairSlot::NOWHERE; 2],
     };
 
-    /// Begins with a pre-token of 1 to `N` bytes, which all have ids.
+    /// Begins with 1 to `N` symbols, which [`Merging::plain_symbols`] gave.
     #[inline(always)]
-    pub fn begin(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) {
-        let count = pre_token.len();
-        for (id, &byte) in self.ids.iter_mut().zip(pre_token) {
-            *id = alphabet.id(byte);
+    pub fn begin(&mut self, merges: &Merges, symbols: &[u32]) {
+        let count = symbols.len();
+        for (id, &symbol) in self.ids.iter_mut().zip(symbols) {
+            *id = symbol;
         }
         self.candidates = [NEVER; N];
         let pairs = self.ids[..count].windows(2).enumerate();
@@ -150,45 +150,67 @@ impl<const N: usize> SymbolRow<N> {
 }
 
 impl Merging {
-    /// The alphabet, if merges by rank of byte tokens are all that this does to a short pre-token.
-    pub(crate) fn plain_alphabet(&self) -> Option<&ByteAlphabet> {
-        match (&self.alphabet, self.order) {
-            (Alphabet::Bytes(alphabet), MergeOrder::ByRank) => {
-                let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
-                fits.then_some(alphabet)
-            }
-            _ => None,
+    /// Are merges by rank, as a row makes them, all that this does to the symbols of a pre-token?
+    pub(crate) fn is_plain(&self) -> bool {
+        let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
+        fits && self.order == MergeOrder::ByRank
+    }
+
+    /// Appends the symbols that a pre-token starts as. False, and nothing is appended, where there
+    /// are none or more than [`MEDIUM`], or where pairs can't be made of one of them.
+    #[inline]
+    pub(crate) fn plain_symbols(&self, pre_token: &[u8], symbols: &mut Vec<u32>) -> bool {
+        if pre_token.len() > self.alphabet.most_bytes() * MEDIUM {
+            return false;
         }
+        let first = symbols.len();
+        let (mut at, mut all) = (0, true);
+        self.alphabet.symbols(pre_token, |id, length| {
+            let place = at..at + length as usize;
+            at = place.end;
+            if id == NO_ID {
+                all &= self.fall_back_to_bytes(pre_token, place, |id, _| {
+                    all &= id < NO_SYMBOL;
+                    symbols.push(id);
+                });
+            } else {
+                all &= id < NO_SYMBOL;
+                symbols.push(id);
+            }
+        });
+        let found = all && (1..=MEDIUM).contains(&(symbols.len() - first));
+        if !found {
+            symbols.truncate(first);
+        }
+        found
     }
 
     /// Appends the ids of a pre-token: those of [`Self::segment`]. False, and nothing is
-    /// appended, where it has too many bytes or the model asks for more than merges by rank.
+    /// appended, where it has too many symbols or the model asks for more than merges by rank.
     pub(crate) fn short_ids(&self, pre_token: &[u8], out: &mut Vec<u32>) -> bool {
-        let Some(alphabet) = self.plain_alphabet() else {
+        if !self.is_plain() {
             return false;
-        };
+        }
         if let Some(id) = self.whole.as_ref().and_then(|whole| whole.id(pre_token)) {
             out.push(id);
             return true;
         }
-        if !(1..=MEDIUM).contains(&pre_token.len()) || !alphabet.has_all(pre_token) {
+        // The symbols stand where their ids will.
+        let first = out.len();
+        if !self.plain_symbols(pre_token, out) {
             return false;
         }
-        match pre_token.len() <= SMALL {
-            true => self.merge_alone::<SMALL>(alphabet, pre_token, out),
-            false => self.merge_alone::<MEDIUM>(alphabet, pre_token, out),
+        match out.len() - first <= SMALL {
+            true => self.merge_alone::<SMALL>(first, out),
+            false => self.merge_alone::<MEDIUM>(first, out),
         }
         true
     }
 
-    fn merge_alone<const N: usize>(
-        &self,
-        alphabet: &ByteAlphabet,
-        pre_token: &[u8],
-        out: &mut Vec<u32>,
-    ) {
+    fn merge_alone<const N: usize>(&self, first: usize, out: &mut Vec<u32>) {
         let mut row = SymbolRow::<N>::EMPTY;
-        row.begin(alphabet, &self.merges, pre_token);
+        row.begin(&self.merges, &out[first..]);
+        out.truncate(first);
         let mut merged = row.merge_first(&self.merges);
         while merged {
             merged = row.merge_next(&self.merges);
@@ -217,13 +239,13 @@ impl<const N: usize> Default for Interleaved<N> {
 }
 
 impl<const N: usize> Interleaved<N> {
-    /// Takes a pre-token of 1 to `N` bytes, which all have ids, and returns its number.
-    pub fn add(&mut self, alphabet: &ByteAlphabet, merges: &Merges, pre_token: &[u8]) -> usize {
+    /// Takes a pre-token of 1 to `N` symbols, and returns its number.
+    pub fn add(&mut self, merges: &Merges, symbols: &[u32]) -> usize {
         let number = self.count;
         if number == self.words.len() {
             self.words.push(SymbolRow::EMPTY);
         }
-        self.words[number].begin(alphabet, merges, pre_token);
+        self.words[number].begin(merges, symbols);
         self.count += 1;
         number
     }
@@ -288,7 +310,7 @@ mod tests {
     use super::*;
     use crate::encode::merging::long;
     use crate::encode::{Segment, Segmenter};
-    use crate::model::{NO_ID, NO_RANK};
+    use crate::model::Alphabet;
     use crate::random::random_below;
 
     /// The ids by the general way.
@@ -389,23 +411,18 @@ mod tests {
             (256, 256, 260),
         ];
         let merges = Merges::new(merges.into_iter());
-        let alphabet = Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into()));
-        let Alphabet::Bytes(alphabet) = alphabet else {
-            unreachable!()
-        };
         let mut interleaved = Interleaved::<SMALL>::default();
         for round in 0..3 {
             interleaved.clear();
-            let words: Vec<Vec<u8>> = (0..40u32)
+            let words: Vec<Vec<u32>> = (0..40u32)
                 .map(|number| {
                     (0..1 + number % 16)
-                        .map(|at| b'a' + (number >> (at % 6) & 1) as u8)
+                        .map(|at| 97 + (number >> (at % 6) & 1))
                         .collect()
                 })
                 .collect();
-            assert!(alphabet.has_all(b"ab") && !alphabet.has_all(b"az"));
             for (number, word) in words.iter().enumerate() {
-                assert_eq!(interleaved.add(&alphabet, &merges, word), number);
+                assert_eq!(interleaved.add(&merges, word), number);
             }
             match round {
                 0 => interleaved.merge_all(&merges),
@@ -413,7 +430,7 @@ mod tests {
             }
             for (number, word) in words.iter().enumerate() {
                 let mut alone = SymbolRow::<SMALL>::EMPTY;
-                alone.begin(&alphabet, &merges, word);
+                alone.begin(&merges, word);
                 let mut merged = alone.merge_first(&merges);
                 while merged {
                     merged = alone.merge_next(&merges);
