@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tokctl_core::encode::{can_cut, Encoder, Merging, Segmenter, Words};
+use tokctl_core::encode::{can_cut, Borders, Encoder, Merging, Segmenter, Words};
 use tokctl_core::model::{Alphabet, Marker, Merges, Prepend};
 use tokctl_core::normalize::{Chain, CharsMap, Normalizer};
 use tokctl_core::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
@@ -117,7 +117,7 @@ fn by_words(tokens: &[&str], text: &str, by_words: bool) -> Vec<u32> {
     let merging = Merging {
         unknown: Some(0),
         fuse_unknown: true,
-        by_words,
+        by_words: by_words.then(|| Borders::of(tokens.iter().map(|(text, _)| &text[..]))),
         ..Merging::new(
             Alphabet::characters(&Marker::None, symbols),
             Merges::by_vocabulary(&ranked),

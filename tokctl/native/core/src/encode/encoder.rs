@@ -364,8 +364,8 @@ impl Encoder {
     ) -> Result<&'c [Segment]> {
         let mut segments = cache.take_scratch();
         let result = match &self.segmenter {
-            Segmenter::Merges(merging) if merging.by_words => {
-                check_length(pre_token).and_then(|()| {
+            Segmenter::Merges(merging) if merging.by_words.is_some() => check_length(pre_token)
+                .and_then(|()| {
                     let mut done = 0usize;
                     WordStarts::of(pre_token).parts(|part| {
                         done += 1;
@@ -381,8 +381,7 @@ impl Encoder {
                         segments.extend_from_slice(found);
                         Ok(())
                     })
-                })
-            }
+                }),
             segmenter => segmenter.segment(pre_token, &mut segments, interrupt),
         };
         let kept = cache.keep_scratch(segments);

@@ -381,7 +381,7 @@ impl<'b> PreTokenLookup<'b> {
     /// One that is too long to be cached; its words, where it has any, may not be.
     fn append_by_words(&mut self, text: &[u8]) -> Result<()> {
         match self.segmenter {
-            Segmenter::Merges(merging) if merging.by_words => {}
+            Segmenter::Merges(merging) if merging.by_words.is_some() => {}
             _ => return self.segment(text),
         }
         check_length(text)?;

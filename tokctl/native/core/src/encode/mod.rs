@@ -5,6 +5,7 @@
 //! [`merging`] (BPE), the longest match and whole words in [`matching`], and [`unigram`].
 //! [`parallel`] does the same on several threads, [`output`] for texts that come block by block.
 
+mod borders;
 mod cache;
 mod encoder;
 mod lookup;
@@ -19,6 +20,7 @@ mod unigram;
 mod word_starts;
 
 pub use crate::random::Rng;
+pub use borders::Borders;
 pub use cache::{BufferPool, CacheStats, Ids};
 pub use encoder::Encoder;
 pub use matching::{AddedToken, AddedTokens, LongestMatch, Matchers, Unknown, Words};

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::borders::Borders;
 use super::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
 };
@@ -42,6 +43,15 @@ impl Segmenter {
                 words.segment(pre_token, out);
                 Ok(())
             }
+        }
+    }
+
+    /// Where words can be taken one by one: their borders.
+    pub(crate) fn by_words(&self) -> Option<&Borders> {
+        match self {
+            Segmenter::Merges(merging) => merging.by_words.as_ref(),
+            Segmenter::Unigram(unigram) => unigram.by_words(),
+            _ => None,
         }
     }
 
@@ -147,7 +157,7 @@ impl Segmenter {
 }
 
 impl<T: AsRef<[u8]>> Learned<T> {
-    fn tokens(&self) -> impl Iterator<Item = (&[u8], u32)> {
+    fn tokens(&self) -> impl Iterator<Item = (&[u8], u32)> + Clone {
         self.tokens.iter().map(|(text, id)| (text.as_ref(), *id))
     }
 
@@ -165,6 +175,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
         };
         // Its text says nothing of what it stands for.
         let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
+        let by_words = (by_words && !options.whole_words && !unknown_is_ordinary)
+            .then(|| Borders::of(self.tokens().map(|(text, _)| text)));
         let merges = match options.segmentation {
             Segmentation::Symbols => Merges::default(),
             Segmentation::Ranks => self.by_rank(),
@@ -179,7 +191,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             unknown: options.unknown_id,
             fuse_unknown: options.fuse_unknown,
             whole: options.whole_words.then(|| self.words(None)),
-            by_words: by_words && !options.whole_words && !unknown_is_ordinary,
+            by_words,
             byte_ids: self.byte_ids,
             ..base
         }

@@ -8,6 +8,9 @@
 //! their ids are the same behind any sum of scores; before one that is not, and after each batch,
 //! the sum is computed from the ids.
 
+use std::ops::Range;
+
+use super::borders::Borders;
 use super::cache::{IdsCache, INLINE};
 use super::encoder::{Call, Encoder, BLOCK};
 use super::lookup::{KeyBatch, LookupState, BATCH, CACHED, POLL_EVERY};
@@ -27,11 +30,7 @@ pub(crate) fn tidy(
     pre_tokenizer: &PreTokenizer,
     segmenter: &Segmenter,
 ) -> Option<Tidy> {
-    let by_words = match segmenter {
-        Segmenter::Merges(merging) => merging.by_words,
-        Segmenter::Unigram(unigram) => unigram.has_word_by_word(),
-        _ => false,
-    };
+    let by_words = segmenter.by_words().is_some();
     let whole = pre_tokenizer.steps().is_empty();
     normalizers.tidy().filter(|_| by_words && whole)
 }
@@ -118,6 +117,9 @@ pub(crate) struct SentenceLookup<'s> {
     /// None where new words are segmented as they come.
     merging: Option<&'s Merging>,
     deferred: &'s mut DeferredMerges,
+    borders: Option<&'s Borders>,
+    /// Keys of a word's parts, and their hashes.
+    parts: Vec<(Key, u64)>,
     cache: &'s mut IdsCache,
     batch: &'s mut KeyBatch,
     /// Words of over 15 bytes of the batch and of what is deferred; a key is a place here.
@@ -157,6 +159,8 @@ impl<'s> SentenceLookup<'s> {
             sum,
             merging: merging.filter(|merging| merging.is_plain()),
             deferred: &mut state.deferred,
+            borders: segmenter.by_words(),
+            parts: Vec::new(),
             cache: &mut state.cache,
             batch: &mut state.batch,
             texts: &mut state.texts,
@@ -200,23 +204,55 @@ impl<'s> SentenceLookup<'s> {
         if word.is_empty() {
             return Ok(());
         }
+        let borders = self.borders.filter(|_| cached);
+        let mut within = borders.into_iter().flat_map(|all| all.within(word));
+        if let Some(mut end) = within.next() {
+            let mut start = 0;
+            for next in within.chain([word.len()]) {
+                self.push_part(&word[start..end])?;
+                (start, end) = (end, next);
+            }
+            return self.push_part(&word[start..end]);
+        }
         self.look_up(false)?;
         match self.sum {
             Some(_) => self.append_behind_sum(word, None),
-            None => self.append_new(word).map(|_| ()),
+            None => self.segment(word).map(|_| ()),
+        }
+    }
+
+    /// A part of one that is too long to be cached.
+    fn push_part(&mut self, part: &[u8]) -> Result<()> {
+        match Key::short(part) {
+            Some(key) => self.push_key(key),
+            // It has no borders itself.
+            None => self.push_long(part, true),
         }
     }
 
     /// The ids of what is left.
     pub fn finish(mut self) -> Result<()> {
         self.look_up(true)?;
-        self.resolve();
+        let texts = std::mem::take(self.texts);
+        self.resolve(&texts);
+        *self.texts = texts;
         Ok(())
     }
 
     /// Appends the ids of the batch.
     #[inline(never)]
     fn look_up(&mut self, last: bool) -> Result<()> {
+        let texts = std::mem::take(self.texts);
+        let result = self.append_batch(&texts, last);
+        *self.texts = texts;
+        if self.deferred.is_empty() {
+            self.texts.clear();
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn append_batch(&mut self, texts: &[u8], last: bool) -> Result<()> {
         let count = std::mem::take(&mut self.count);
         self.batches += 1;
         if self.batches.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
@@ -224,18 +260,18 @@ impl<'s> SentenceLookup<'s> {
         }
         let hasher = self.cache.hasher();
         self.batch.make_hashes(count, hasher);
-        if !self.texts.is_empty() {
+        if !texts.is_empty() {
             let keys = self.batch.keys[..count].iter();
             for (hash, key) in self.batch.hashes.iter_mut().zip(keys) {
                 if let Some(place) = key.place() {
-                    *hash = hasher.hash_long(&self.texts[place]);
+                    *hash = hasher.hash_long(&texts[place]);
                 }
             }
         }
         self.out.reserve(count * INLINE);
         let first = self.out.len();
         let before = self.sum.as_ref().map_or(0.0, SentenceSum::sum);
-        let mut done = self.append_all(count)?;
+        let mut done = self.append_all(texts, count)?;
         if !last {
             done = done && self.add_sum();
         }
@@ -248,29 +284,26 @@ impl<'s> SentenceLookup<'s> {
                 let (short, length) = key.text();
                 let word = match key.place() {
                     None => &short[..length],
-                    Some(place) => &self.texts[place],
+                    Some(place) => &texts[place],
                 };
                 append_word(sentence, word, self.out)?;
             }
             sums.from = self.out.len();
         }
         if self.deferred.is_due(self.out.len()) {
-            self.resolve();
-        }
-        if self.deferred.is_empty() {
-            self.texts.clear();
+            self.resolve(texts);
         }
         Ok(())
     }
 
     /// False where the sum may have been taken down.
-    fn append_all(&mut self, count: usize) -> Result<bool> {
+    fn append_all(&mut self, texts: &[u8], count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
             at = (self.batch).append_hits(at, count, self.cache, self.out);
             if at < count {
                 let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
-                if !self.append_missed(key, hash)? {
+                if !self.append_missed(texts, key, hash)? {
                     return Ok(false);
                 }
                 at += 1;
@@ -281,32 +314,89 @@ impl<'s> SentenceLookup<'s> {
 
     /// One that is not in its first bucket, or has many ids, or is long.
     #[inline(never)]
-    fn append_missed(&mut self, key: Key, hash: u64) -> Result<bool> {
-        if self.deferred.is_full() {
-            self.resolve();
+    fn append_missed(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
+        if self.append_cached(texts, key, hash) {
+            return Ok(true);
         }
+        if let (Some(place), Some(borders)) = (key.place(), self.borders) {
+            let mut parts = std::mem::take(&mut self.parts);
+            self.part(borders, texts, place, &mut parts);
+            let done = match parts.len() {
+                1 => self.append_new(texts, key, hash),
+                _ => self.append_parts(texts, &parts, (key, hash)),
+            };
+            self.parts = parts;
+            return done;
+        }
+        self.append_new(texts, key, hash)
+    }
+
+    /// Appends the ids of a key; false where they are not known.
+    fn append_cached(&mut self, texts: &[u8], key: Key, hash: u64) -> bool {
         let Some(place) = key.place() else {
-            if let Some(ids) = self.cache.ids_of_key(key, hash) {
-                self.out.extend_from_slice(ids);
-                return Ok(true);
+            let ids = self.cache.ids_of_key(key, hash);
+            self.out.extend_from_slice(ids.unwrap_or_default());
+            return ids.is_some();
+        };
+        self.cache.append_long(&texts[place], hash, self.out)
+    }
+
+    /// The keys of a word's parts, whose slots are prefetched.
+    fn part(
+        &self,
+        borders: &Borders,
+        texts: &[u8],
+        place: Range<usize>,
+        parts: &mut Vec<(Key, u64)>,
+    ) {
+        let (hasher, word) = (self.cache.hasher(), &texts[place.clone()]);
+        let mut start = 0;
+        parts.clear();
+        parts.extend(borders.within(word).chain([word.len()]).map(|end| {
+            let part = &word[start..end];
+            let at = place.start + std::mem::replace(&mut start, end);
+            match Key::short(part) {
+                Some(key) => (key, hasher.hash(key)),
+                None => (Key::of_place(at, part.len()), hasher.hash_long(part)),
             }
-            let (text, length) = key.text();
-            return self.append_uncached(&text[..length], key, hash);
-        };
-        let texts = std::mem::take(self.texts);
-        let word = &texts[place];
-        let done = match self.cache.append_long(word, hash, self.out) {
-            true => Ok(true),
-            false => self.append_uncached(word, key, hash),
-        };
-        *self.texts = texts;
-        done
+        }));
+    }
+
+    /// Appends the ids of a word's parts. It is cached as a whole where all of them are: so is what
+    /// comes for the second time, not all that comes once.
+    fn append_parts(
+        &mut self,
+        texts: &[u8],
+        parts: &[(Key, u64)],
+        (word, word_hash): (Key, u64),
+    ) -> Result<bool> {
+        let (first, mut cached) = (self.out.len(), true);
+        for &(key, hash) in parts {
+            if !self.append_cached(texts, key, hash) {
+                cached = false;
+                if !self.append_new(texts, key, hash)? {
+                    return Ok(false);
+                }
+            }
+        }
+        if let (true, Some(place)) = (cached, word.place()) {
+            let ids = &self.out[first..];
+            self.cache.insert_long(&texts[place], word_hash, ids);
+        }
+        Ok(true)
     }
 
     /// One that is not in the cache.
-    fn append_uncached(&mut self, word: &[u8], key: Key, hash: u64) -> Result<bool> {
-        let first = self.out.len();
+    fn append_new(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
+        let (short, length) = key.text();
+        let word = match key.place() {
+            None => &short[..length],
+            Some(place) => &texts[place],
+        };
         if let Some(merging) = self.merging {
+            if self.deferred.is_full() {
+                self.resolve(texts);
+            }
             self.written.clear();
             rewrite_spaced(word, self.written);
             let one = (key, hash);
@@ -314,11 +404,13 @@ impl<'s> SentenceLookup<'s> {
                 return Ok(true);
             }
         }
+        let first = self.out.len();
         let known = self.known(word);
-        if known.is_none() && self.append_new(word)? {
+        if known.is_none() && self.segment(word)? {
+            let ids = &self.out[first..];
             match key.place() {
-                None => self.cache.insert_key(key, hash, &self.out[first..]),
-                Some(_) => self.cache.insert_long(word, hash, &self.out[first..]),
+                None => self.cache.insert_key(key, hash, ids),
+                Some(_) => self.cache.insert_long(word, hash, ids),
             }
             return Ok(true);
         }
@@ -330,9 +422,9 @@ impl<'s> SentenceLookup<'s> {
     }
 
     /// Puts in the ids of all that were deferred.
-    fn resolve(&mut self) {
+    fn resolve(&mut self, texts: &[u8]) {
         if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
-            (self.deferred).resolve(merging, self.texts, self.cache, self.out);
+            (self.deferred).resolve(merging, texts, self.cache, self.out);
         }
     }
 
@@ -342,7 +434,7 @@ impl<'s> SentenceLookup<'s> {
     }
 
     /// Appends the ids of a word that is not known, if they do not depend on a sum.
-    fn append_new(&mut self, word: &[u8]) -> Result<bool> {
+    fn segment(&mut self, word: &[u8]) -> Result<bool> {
         if let Some(sums) = &mut self.sum {
             let sentence = sums.sentence(self.interrupt);
             return Ok(sentence.anywhere(word, self.out));

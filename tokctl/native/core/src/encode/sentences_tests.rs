@@ -12,7 +12,7 @@ use crate::pattern::Search;
 use crate::pretokenize::PreTokenizer;
 use crate::random::random_below;
 
-const PIECES: [&str; 12] = [
+const PIECES: [&str; 18] = [
     "▁",
     "a",
     "b",
@@ -25,6 +25,12 @@ const PIECES: [&str; 12] = [
     "é",
     "▁éa",
     "aaaaaaaaaaaaaaaaaaaa",
+    "日",
+    "本",
+    "語",
+    "日本",
+    "。",
+    "b。",
 ];
 
 fn unigram(scale: f64, apart: u32, byte_ids: bool) -> Unigram {
@@ -48,16 +54,35 @@ fn unigram(scale: f64, apart: u32, byte_ids: bool) -> Unigram {
 
 fn text(words: usize, seed: u64) -> String {
     let mut below = random_below(seed);
-    let parts = ["a", "b", "ab", "ba", "aab", "é", "日本", "x", " ", " "];
+    let parts = [
+        "a", "b", "ab", "ba", "aab", "é", "日本", "x", " ", " ", "日", "本語", "。", "字",
+    ];
     let mut text = String::new();
     for _ in 0..words {
         text.push(' ');
-        (0..below(9)).for_each(|_| text.push_str(parts[below(10)]));
+        let kinds = [10, parts.len()][below(2)];
+        let count = [9, 9, 9, 60][below(4)];
+        (0..below(count)).for_each(|_| text.push_str(parts[below(kinds)]));
         if below(50) == 0 {
             text.push_str(&"aab".repeat(below(60)));
         }
     }
     text
+}
+
+/// The ids of a text, and of what it is normalized to, are these: new and known.
+fn check(encoder: &Encoder, (text, marked): (&str, &str), expected: &[u32], case: &str) {
+    for _again in 0..3 {
+        let (mut ids, mut marked_ids) = (Vec::new(), Vec::new());
+        let mut state = encoder.call_state();
+        let call = &mut state.call(&|| false, None);
+        encoder.ids_with(text.as_bytes(), call, &mut ids).unwrap();
+        assert!(ids == expected, "{case}");
+        encoder
+            .normalized_ids(marked.as_bytes(), true, call, &mut marked_ids)
+            .unwrap();
+        assert!(marked_ids == expected, "{case}");
+    }
 }
 
 #[test]
@@ -89,12 +114,9 @@ fn words_apart_are_what_the_sentence_is() {
                 whole
                     .best(marked.as_bytes(), &mut expected, &|| false)
                     .unwrap();
-                let mut ids = Vec::new();
-                encoder
-                    .ids(text.as_bytes(), None, &mut ids, &|| false)
-                    .unwrap();
                 let expected: Vec<u32> = expected.iter().map(|segment| segment.id).collect();
-                assert!(ids == expected, "{scale} {apart} {byte_ids} {words}");
+                let case = format!("{scale} {apart} {byte_ids} {words}");
+                check(&encoder, (&text, &marked), &expected, &case);
             }
         }
     }
@@ -161,7 +183,7 @@ fn merged_words_apart_are_what_the_sentence_is() {
         let byte_ids = [None, Some(all), Some(some)][round % 3];
         let make = || merging(&tokens, [None, Some(999)][round / 3 % 2], byte_ids);
         let whole = make();
-        assert!(whole.by_words && whole.is_plain());
+        assert!(whole.by_words.is_some() && whole.is_plain());
         let encoder = Encoder::new(
             Chain::new(vec![replace.clone()]),
             PreTokenizer::default(),
@@ -180,17 +202,12 @@ fn merged_words_apart_are_what_the_sentence_is() {
                 .segment(marked.as_bytes(), &mut segments, &|| false)
                 .unwrap();
             let expected: Vec<u32> = segments.iter().map(|segment| segment.id).collect();
-            for _again in 0..2 {
-                let (mut ids, mut marked_ids) = (Vec::new(), Vec::new());
-                let call = &mut encoder.call_state();
-                let call = &mut call.call(&|| false, None);
-                encoder.ids_with(text.as_bytes(), call, &mut ids).unwrap();
-                assert!(ids == expected, "{round} {words}");
-                encoder
-                    .normalized_ids(marked.as_bytes(), true, call, &mut marked_ids)
-                    .unwrap();
-                assert!(marked_ids == expected, "{round} {words}");
-            }
+            check(
+                &encoder,
+                (&text, &marked),
+                &expected,
+                &format!("{round} {words}"),
+            );
         }
     }
 }

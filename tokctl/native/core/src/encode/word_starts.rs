@@ -9,6 +9,7 @@ use memchr::memchr;
 
 /// What stands for a space.
 pub(crate) const MARK: &[u8] = "\u{2581}".as_bytes();
+pub(crate) const MARK_CHARACTER: u32 = 0x2581;
 
 /// May pre-tokens be cut before every mark that follows something else, for merging by rank?
 ///

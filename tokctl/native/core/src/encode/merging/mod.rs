@@ -11,6 +11,7 @@ mod short;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::borders::Borders;
 use super::segmenter::{check_length, Segment};
 use super::Words;
 use crate::error::{Error, Result};
@@ -47,8 +48,9 @@ pub struct Merging {
     /// Pre-tokens that are looked up here are one token, whatever the merges would make
     /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
     pub whole: Option<Words>,
-    /// Long pre-tokens can be segmented part by part; see [`super::can_cut`].
-    pub by_words: bool,
+    /// Long pre-tokens can be segmented word by word (see [`super::can_cut`]), and words part by
+    /// part.
+    pub by_words: Option<Borders>,
 }
 
 struct SymbolNode {
@@ -69,7 +71,7 @@ impl Merging {
             fuse_unknown: false,
             byte_ids: None,
             whole: None,
-            by_words: false,
+            by_words: None,
         }
     }
 

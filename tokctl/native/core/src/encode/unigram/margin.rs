@@ -9,7 +9,7 @@
 //! k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds; let E be s1 + … + sk.
 //!
 //! 1. No sum on the way is above B = (|S| + n m)(1 + 2^-10), because k roundings make the most
-//!    of it that (1 + u)^k does, and k is 64 at most. Rounding to nearest moves a sum by at most
+//!    of it that (1 + u)^k does, and k is 128 at most. Rounding to nearest moves a sum by at most
 //!    `u` times what it is. (A sum too small for that to hold is exact.) So
 //!    |f(S) - (S + E)| <= n u B.
 //! 2. The search keeps the highest sum at every place. Rounding is monotone: x <= y gives
@@ -25,7 +25,7 @@
 //!
 //! SentencePiece takes a sum above 100,000 down. B must stay below that as well.
 //!
-//! Most gaps are so large that `S` need not be known. Where `n m` is below 500, a word that
+//! Most gaps are so large that `S` need not be known. Where `n m` is below 2000, a word that
 //! begins at up to 100,000 has sums up to B = (100,000 + n m)(1 + 2^-10), and at most one of its
 //! places takes those behind it down, all by the same number, after which they are small; at a
 //! higher sum it starts from 0. That is one more step of a path which is monotone, and moves a
@@ -40,7 +40,7 @@ use super::{character, Precision, Unigram, UNKNOWN};
 const SLACK: f64 = 1.0 + 1.0 / 1000.0;
 
 /// The most that the scores of a word may come to that is [`Margin::anywhere`].
-const SMALL: f64 = 500.0;
+const SMALL: f64 = 2000.0;
 /// Where a word that is clear anywhere begins at a sum up to this, none of its places is taken
 /// down.
 pub(crate) const NEAR: f32 = (MAX_SUM - SMALL - 50.0) as f32;

@@ -13,6 +13,7 @@ mod sentence;
 mod viterbi;
 mod word_cache;
 
+use super::borders::Borders;
 use super::segmenter::{check_length, Segment};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
@@ -72,8 +73,8 @@ pub struct Unigram {
     byte_ids: Option<Box<[u32; 256]>>,
     fuse_unknown: bool,
     precision: Precision,
-    /// Can words be searched one by one?
-    has_words: bool,
+    /// Where words can be searched one by one: their borders.
+    by_words: Option<Borders>,
     words: sentence::SentencePool,
     /// And in SentencePiece's arithmetic.
     id_scores: Option<sentence::IdScores>,
@@ -148,11 +149,12 @@ impl Unigram {
         let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);
         let ids = all.iter().map(|piece| (piece.id, piece.score));
         let byte_ids = options.byte_ids.as_deref();
+        let by_words = has_words.then(|| Borders::of(texts.iter().map(|text| text.0)));
         let id_scores = (has_words && precision == Precision::Single)
             .then(|| sentence::IdScores::new(ids, (unknown_id, unknown_score), byte_ids));
         Ok(Unigram {
             id_scores,
-            has_words,
+            by_words,
             words: sentence::SentencePool::default(),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
@@ -174,8 +176,8 @@ impl Unigram {
         out: &mut Vec<Segment>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        match self.has_words {
-            true if WordStarts::of(pre_token).next().is_some() => {
+        match self.by_words {
+            Some(_) if WordStarts::of(pre_token).next().is_some() => {
                 check_length(pre_token)?;
                 self.word_by_word(pre_token, out, interrupt)
             }

@@ -8,6 +8,7 @@
 use super::margin::{BestPath, NEAR, STEP};
 use super::word_cache::{CachedWord, WordCache, WordStep, LONGEST};
 use super::{Emitter, Precision, Unigram};
+use crate::encode::borders::Borders;
 use crate::encode::word_starts::{WordStarts, MARK};
 use crate::encode::Segment;
 use crate::error::{Error, Result};
@@ -47,9 +48,9 @@ impl Unigram {
         independent && mark
     }
 
-    /// Can sentences be taken word by word?
-    pub fn has_word_by_word(&self) -> bool {
-        self.has_words
+    /// Where sentences can be taken word by word: the words' borders.
+    pub(crate) fn by_words(&self) -> Option<&Borders> {
+        self.by_words.as_ref()
     }
 
     /// Appends the best segmentation of a text of several words.

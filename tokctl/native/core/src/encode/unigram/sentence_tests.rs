@@ -85,7 +85,7 @@ fn near_ties_are_decided_as_in_the_whole_sentence() {
             }
         }
         let model = model(&pieces, precision);
-        assert!(model.has_word_by_word());
+        assert!(model.by_words().is_some());
         let parts = [
             "a",
             "é",
@@ -126,7 +126,7 @@ fn sums_are_taken_down_at_the_same_places() {
 fn pieces_over_two_words_forbid_it() {
     let make = |texts: &[&str]| {
         let pieces: Vec<_> = texts.iter().map(|t| (t.to_string(), -1.0)).collect();
-        model(&pieces, Precision::Single).has_word_by_word()
+        model(&pieces, Precision::Single).by_words().is_some()
     };
     assert!(make(&["▁", "a", "▁a", "▁▁"]));
     assert!(!make(&["a", "▁a"]), "the mark can be unknown");

@@ -6,7 +6,7 @@ use crate::encode::Segment;
 use crate::packed::{Key, Seeds};
 
 /// A word of more bytes is not cached.
-pub(crate) const LONGEST: usize = 64;
+pub(crate) const LONGEST: usize = 128;
 /// When one of these is reached the cache is cleared: about 24 MB for each thread. Natural text
 /// seldom gets there.
 const MAX_WORDS: usize = 1 << 18;
