@@ -12,6 +12,7 @@ from tests.exact.pipeline_peers import texts
 from tests.exact.strings import settled
 from tests.formats.ranks import BYTES, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer
+from tokctl._native import RankFile
 from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.formats.tiktoken import TiktokenEncoding, fill
@@ -23,7 +24,7 @@ pytest.importorskip("tiktoken")
 
 def ours(pre_tokenizer: str) -> Tokenizer:
     parts = () if pre_tokenizer == "none" else tuple(PRE_TOKENIZERS.parse_list(pre_tokenizer))
-    ranks = {token: rank for rank, token in enumerate(tokens())}
+    ranks = RankFile.of([(token, rank) for rank, token in enumerate(tokens())])
     return Tokenizer(fill(ranks, TiktokenEncoding("", parts, {})))
 
 

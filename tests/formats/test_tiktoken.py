@@ -13,6 +13,7 @@ from tests.conftest import shared_file
 from tests.exact.strings import strings
 from tests.formats.ranks import BYTES, rank_file, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer, formats, preset
+from tokctl._native import RankFile
 from tokctl.formats.contract import Hints
 from tokctl.formats.tiktoken import ENCODINGS, KNOWN, TiktokenEncoding, fill
 from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS
@@ -63,7 +64,7 @@ def test_its_facts_are_the_published_ones() -> None:
 def test_a_special_token_between_ranks() -> None:
     encoding = TiktokenEncoding("x", "gpt2", {"<|end|>": 256})
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 257, b"bc": 259}
-    model = fill(ranks, encoding)
+    model = fill(RankFile.of(list(ranks.items())), encoding)
     assert model.special_ids == {"<|end|>": 256, "<|unused_258|>": 258}
     assert model.tokens[257:] == [b"ab", b"<|unused_258|>", b"bc"]
     assert formats.parse(formats.serialize(model), "x") == model

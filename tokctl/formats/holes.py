@@ -7,8 +7,12 @@ A special token `<|unused_ID|>` fills each hole (`cl100k_base` has them at 10025
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from tokctl.model.parts import AddedToken
+
+if TYPE_CHECKING:
+    from tokctl._native import RankFile
 
 #: More holes than tokens, and than this, are a mistake of the file's: one wrong number would
 #: else fill the memory.
@@ -28,25 +32,25 @@ def unused(id_: int) -> AddedToken:
 def holes(ids: Collection[int]) -> list[int]:
     """The ids that are missing below the highest; ValueError where there are too many."""
     total = max(ids, default=-1) + 1
-    if total - len(ids) > max(len(ids), MOST_HOLES):
-        raise ValueError(f"of the ids up to {total - 1}, only {len(ids)} have a token")
+    _check(total, len(ids))
     return sorted(set(range(total)).difference(ids)) if total != len(ids) else []
 
 
-def fill(
-    by_id: Mapping[int, bytes], special: Mapping[int, str]
-) -> tuple[list[bytes], tuple[AddedToken, ...]]:
-    """Every token by id, and the special ones, fillers among them, in id order.
+def _check(total: int, taken: int) -> None:
+    if total - taken > max(taken, MOST_HOLES):
+        raise ValueError(f"of the ids up to {total - 1}, only {taken} have a token")
+
+
+def special_tokens(ranks: RankFile, special: Mapping[int, str]) -> tuple[AddedToken, ...]:
+    """The special tokens beside a file of ranks, fillers among them, in id order.
 
     Raises:
         ValueError: an id has a token and a special token, or there are too many holes.
     """
-    if both := by_id.keys() & special.keys():
-        id_ = min(both)
-        raise ValueError(f"the id {id_} has a token and the special token {special[id_]!r}")
-    texts = {**special, **{id_: filler(id_) for id_ in holes(by_id.keys() | special.keys())}}
-    added = tuple(AddedToken(text, id_) for id_, text in sorted(texts.items()))
-    # The recipe refuses a lone surrogate, with its name.
-    encoded = {id_: text.encode("utf-8", "surrogatepass") for id_, text in texts.items()}
-    tokens = {**by_id, **encoded}
-    return [tokens[id_] for id_ in range(len(tokens))], added
+    for id_ in sorted(special):
+        if id_ in ranks:
+            raise ValueError(f"the id {id_} has a token and the special token {special[id_]!r}")
+    total = max([ranks.end, *(id_ + 1 for id_ in special)])
+    _check(total, len(ranks) + len(special))
+    fillers = {id_: filler(id_) for id_ in ranks.free(total)}
+    return tuple(AddedToken(text, id_) for id_, text in sorted({**fillers, **special}.items()))

@@ -261,16 +261,14 @@ def _known(source: Source) -> TiktokenEncoding:
     )
 
 
-def fill(ranks: dict[bytes, int], encoding: TiktokenEncoding) -> FilledRecipe:
+def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> FilledRecipe:
     """The model of an encoding with these ranks.
 
     Raises:
         ValueError: ids are given twice, or hardly at all; a byte has no token.
     """
-    for byte in range(256):
-        if bytes([byte]) not in ranks:
-            raise ValueError(f"the byte 0x{byte:02X} has no token, and tiktoken needs one")
-    by_id = {id_: token for token, id_ in ranks.items()}
+    if (byte := ranks.missing_byte()) is not None:
+        raise ValueError(f"the byte 0x{byte:02X} has no token, and tiktoken needs one")
     special: dict[int, str] = {}
     for text, id_ in encoding.special.items():
         if not 0 <= id_ < _MOST_TOKENS:
@@ -278,7 +276,7 @@ def fill(ranks: dict[bytes, int], encoding: TiktokenEncoding) -> FilledRecipe:
         if id_ in special:
             raise ValueError(f"the special tokens {special[id_]!r} and {text!r} have one id")
         special[id_] = text
-    tokens, added = holes.fill(by_id, special)
+    added = holes.special_tokens(ranks, special)
     recipe = Recipe(
         name=encoding.name or "tiktoken",
         algorithm="bpe",
@@ -291,15 +289,16 @@ def fill(ranks: dict[bytes, int], encoding: TiktokenEncoding) -> FilledRecipe:
         special_tokens=tuple(token.text for token in added),
     )
     origin = Origin("tiktoken", encoding.name)
-    return FilledRecipe(recipe, tokens, added_tokens=added, origin=origin)
+    core = ranks.fill({token.id: token.text.encode() for token in added})
+    return FilledRecipe.of_core(recipe, core, added_tokens=added, origin=origin)
 
 
 _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 
 
-def _ranks(data: bytes, name: str) -> dict[bytes, int]:
+def _ranks(data: bytes, name: str) -> _native.RankFile:
     """The ranks, in any order; TokctlError that names the line where one is none."""
-    plain = _native.plain_ranks(data)
+    plain = _native.RankFile.scan(data)
     if plain is not None:
         return plain
     ranks: dict[bytes, int] = {}
@@ -332,7 +331,7 @@ def _ranks(data: bytes, name: str) -> dict[bytes, int]:
             )
         ranks[token] = rank
         places[rank] = number
-    return ranks
+    return _native.RankFile.of(list(ranks.items()))
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

@@ -42,7 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ids::ids_from_bytes, module)?)?;
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
-    module.add_function(wrap_pyfunction!(stored::plain_ranks, module)?)?;
+    module.add_class::<stored::RankFile>()?;
     module.add_class::<measuring::Measured>()?;
     module.add_function(wrap_pyfunction!(measuring::resample_lines, module)?)?;
     module.add_class::<decoder::DecodeStream>()?;

@@ -1,11 +1,11 @@
 //! Models as their files hold them, without a Python object for each token.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
 use tokctl_core::encode::Learned;
@@ -314,16 +314,52 @@ fn byte_token(token: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// The rank of each token; None where the file has to be read in another way: see
-/// `tokctl_core::model::Ranks`, or a token comes twice.
-#[pyfunction]
-pub fn plain_ranks<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let Some(ranks) = py.detach(|| Ranks::of(data)) else {
-        return Ok(None);
-    };
-    let (found, count) = (PyDict::new(py), ranks.iter().len());
-    for (rank, token) in ranks.iter() {
-        found.set_item(PyBytes::new(py, token), rank)?;
+/// See `tokctl_core::model::Ranks`.
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct RankFile(Ranks);
+
+#[pymethods]
+impl RankFile {
+    /// None where the file has to be read in another way.
+    #[staticmethod]
+    fn scan(py: Python<'_>, data: &[u8]) -> Option<Self> {
+        py.detach(|| Ranks::scan(data)).map(RankFile)
     }
-    Ok((found.len() == count).then_some(found))
+
+    /// Of tokens with their ranks, no two of either alike.
+    #[staticmethod]
+    fn of(entries: Vec<(PyBackedBytes, u32)>) -> Self {
+        let entries = entries.iter().map(|(token, rank)| (&token[..], *rank));
+        RankFile(Ranks::of(entries))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Has a token this rank?
+    fn __contains__(&self, rank: u32) -> bool {
+        self.0.has(rank)
+    }
+
+    /// One more than the highest rank.
+    #[getter]
+    fn end(&self) -> u32 {
+        self.0.end()
+    }
+
+    /// The numbers below `end` that are the rank of no token.
+    fn free(&self, end: u32) -> Vec<u32> {
+        self.0.free(end)
+    }
+
+    /// The lowest byte that is no token.
+    fn missing_byte(&self) -> Option<u8> {
+        self.0.missing_byte()
+    }
+
+    /// The model; `others` have the ids that are no ranks.
+    fn fill(&self, py: Python<'_>, others: HashMap<u32, Vec<u8>>) -> StoredModel {
+        StoredModel(py.detach(|| self.0.fill(&others)))
+    }
 }

@@ -1,10 +1,13 @@
 //! Merges and the look-up from a pair of symbols to its rank.
 
+use std::cmp::Ordering;
+
 use hashbrown::HashMap;
 
 use super::pair_ranks::{PairRanks, PairSlot, NO_SYMBOL};
 use super::NO_ID;
 use crate::lock_free::Once;
+use crate::prefetch::prefetch;
 
 /// Stands where a pair has no merge.
 pub const NO_RANK: u32 = u32::MAX;
@@ -72,44 +75,62 @@ impl Merges {
     /// The ranks that come out are numbers from 0 in the order of those given, of the
     /// tokens that are made of two.
     pub fn by_vocabulary(tokens: &[(&[u8], u32, u32)]) -> Self {
-        let starts = Prefixes::of(tokens.iter().map(|&(text, id, _)| (text, id)));
-        let reversed: Vec<Vec<u8>> = tokens
-            .iter()
-            .map(|(text, ..)| text.iter().rev().copied().collect())
-            .collect();
-        let ends = reversed.iter().zip(tokens);
-        let ends = Prefixes::of(ends.map(|(text, &(_, id, _))| (text.as_slice(), id)));
-        let mut by_rank: Vec<usize> = (0..tokens.len()).collect();
-        by_rank.sort_by_key(|&number| tokens[number].2);
-        let mut pairs: Vec<(u32, u64, u32)> = Vec::with_capacity(4 * tokens.len());
-        for number in by_rank {
-            let (text, id, rank) = tokens[number];
-            // Both lists know where the cut is: the one from the start, the other from the end.
-            let mut rights = ends.of_text(number).iter().rev().peekable();
-            for &(cut, left) in starts.of_text(number) {
-                let length = text.len() - cut;
-                while rights.next_if(|&&(other, _)| other > length).is_some() {}
-                if let Some(&(_, right)) = rights.next_if(|&&(other, _)| other == length) {
-                    pairs.push((rank, key(left, right), id));
+        // Of each token the longest of the others that it ends with. That one's is the next shorter.
+        let mut endings = vec![Place::NONE; tokens.len()];
+        let order = sorted::<End>(tokens);
+        with_shorter::<End>(tokens, &order, |at, token, shorter| {
+            endings[token.number as usize] = shorter.last().copied().unwrap_or(Place::NONE);
+            if let Some(&ahead) = order.get(at + AHEAD) {
+                prefetch(&endings[number(ahead)]);
+            }
+        });
+        let id = |place: Place| tokens[place.number as usize].1;
+        let mut pairs: Vec<RankedPair> = Vec::with_capacity(3 * tokens.len());
+        let order = sorted::<Start>(tokens);
+        with_shorter::<Start>(tokens, &order, |at, token, shorter| {
+            if let Some(&ahead) = order.get(at + 2 * AHEAD) {
+                prefetch(&endings[number(ahead)]);
+            }
+            if let Some(&ahead) = order.get(at + AHEAD) {
+                if let Some(next) = endings.get(endings[number(ahead)].number as usize) {
+                    prefetch(next);
                 }
             }
-        }
-        Merges::ranked(pairs)
+            // The shortest left goes with the longest right.
+            let mut right = token;
+            for &left in shorter {
+                let length = token.length - left.length;
+                while right.length > length {
+                    right = endings[right.number as usize];
+                }
+                if right.length == length {
+                    let (_, token, rank) = tokens[token.number as usize];
+                    pairs.push(RankedPair::new(rank, (id(left), id(right)), token));
+                }
+            }
+        });
+        pairs.sort_unstable();
+        Merges::ranked(&pairs)
     }
 
-    /// From (rank, pair, token), in the order of the ranks.
-    fn ranked(mut pairs: Vec<(u32, u64, u32)>) -> Self {
+    /// Of pairs in the order of their ranks.
+    fn ranked(pairs: &[RankedPair]) -> Self {
         let mut merges = Merges::default();
         merges.first.reserve(pairs.len());
-        for (rank, same) in (0u32..).zip(pairs.chunk_by_mut(|a, b| a.0 == b.0)) {
-            same.sort_unstable();
-            let token = same[0].2;
-            let is_shared = same.iter().any(|&(_, _, other)| other != token);
+        let mut ahead = pairs.iter().skip(AHEAD);
+        for (rank, same) in (0u32..).zip(pairs.chunk_by(|a, b| a.rank() == b.rank())) {
+            let token = same[0].token();
+            let is_shared = same.iter().any(|pair| pair.token() != token);
             merges.tokens.push(if is_shared { NO_ID } else { token });
-            for &mut (_, pair, token) in same {
-                let known = merges.first.insert((pair >> 32) as u32, pair as u32, rank);
+            for pair in same {
+                if let Some(ahead) = ahead.next() {
+                    let (left, right) = ahead.sides();
+                    merges.first.approach(left, right);
+                }
+                let (left, right) = pair.sides();
+                let known = merges.first.insert(left, right, rank);
                 if is_shared && known == NO_RANK {
-                    merges.shared.insert(pair, token);
+                    merges.shared.insert(key(left, right), pair.token());
                 }
             }
         }
@@ -207,59 +228,179 @@ impl Merges {
     }
 }
 
-/// Of each text of a list, those of the others that it starts with: length and id, the shortest
-/// first. Of equal texts the last one's id counts; an empty one starts nothing.
-struct Prefixes {
-    /// Where those of each text end in `found`, and where they start.
-    places: Vec<(usize, usize)>,
-    found: Vec<(usize, u32)>,
-}
+/// A pair that spells a token: rank, left, right and token in one number, which sorts quickly.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RankedPair(u128);
 
-impl Prefixes {
-    /// Sorted, a text stands behind all that it starts with: those are on a stack when it comes.
-    fn of<'t>(texts: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
-        let texts: Vec<(&[u8], u32)> = texts.collect();
-        // The first eight bytes as a number are compared first: nearly always they say it.
-        let first_bytes = |text: &[u8]| {
-            let mut first = [0; 8];
-            let length = text.len().min(8);
-            first[..length].copy_from_slice(&text[..length]);
-            u64::from_be_bytes(first)
-        };
-        let mut order: Vec<(u64, usize)> = (0..)
-            .zip(&texts)
-            .map(|(number, (text, _))| (first_bytes(text), number))
-            .collect();
-        order.sort_unstable_by(|a, b| {
-            let texts = || texts[a.1].0.cmp(texts[b.1].0);
-            a.0.cmp(&b.0).then_with(texts).then(a.1.cmp(&b.1))
-        });
-        let mut places = vec![(0, 0); texts.len()];
-        let mut found = Vec::with_capacity(4 * texts.len());
-        let mut stack: Vec<(usize, u32)> = Vec::new();
-        let mut last: &[u8] = b"";
-        for (_, number) in order {
-            let (text, id) = texts[number];
-            let common = text.iter().zip(last).take_while(|(a, b)| a == b).count();
-            while stack.last().is_some_and(|&(length, _)| length > common) {
-                stack.pop();
-            }
-            // One that is equal gives way.
-            stack.pop_if(|&mut (length, _)| length == text.len());
-            let first = found.len();
-            found.extend_from_slice(&stack);
-            places[number] = (first, found.len());
-            if !text.is_empty() {
-                stack.push((text.len(), id));
-            }
-            last = text;
-        }
-        Prefixes { places, found }
+impl RankedPair {
+    fn new(rank: u32, (left, right): (u32, u32), token: u32) -> Self {
+        let sides = u128::from(key(left, right));
+        RankedPair(u128::from(rank) << 96 | sides << 32 | u128::from(token))
     }
 
-    fn of_text(&self, number: usize) -> &[(usize, u32)] {
-        let (first, last) = self.places[number];
-        &self.found[first..last]
+    fn rank(self) -> u32 {
+        (self.0 >> 96) as u32
+    }
+
+    fn sides(self) -> (u32, u32) {
+        ((self.0 >> 64) as u32, (self.0 >> 32) as u32)
+    }
+
+    fn token(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// So many steps before a place is needed it is asked for.
+const AHEAD: usize = 12;
+
+/// A token by its number, and how long it is.
+#[derive(Clone, Copy)]
+struct Place {
+    number: u32,
+    length: u32,
+}
+
+impl Place {
+    const NONE: Place = Place {
+        number: NO_ID,
+        length: 0,
+    };
+}
+
+/// The end that tokens are compared from.
+trait Side {
+    /// The first eight bytes from there as a number, the first one highest, zeros behind them; and
+    /// what is left.
+    fn split(text: &[u8]) -> (u64, &[u8]);
+
+    /// Both as they are compared, byte by byte.
+    fn order(mut a: &[u8], mut b: &[u8]) -> Ordering {
+        loop {
+            let ((first, a_rest), (other, b_rest)) = (Self::split(a), Self::split(b));
+            if first != other {
+                return first.cmp(&other);
+            }
+            if a_rest.is_empty() || b_rest.is_empty() {
+                return a.len().cmp(&b.len());
+            }
+            (a, b) = (a_rest, b_rest);
+        }
+    }
+
+    /// How many bytes they have in common.
+    fn common(mut a: &[u8], mut b: &[u8]) -> usize {
+        let mut common = 0;
+        loop {
+            let ((first, a_rest), (other, b_rest)) = (Self::split(a), Self::split(b));
+            // Where one ends, the other goes on or has a zero.
+            let equal = (first ^ other).leading_zeros() as usize / 8;
+            common += equal.min(a.len()).min(b.len());
+            if equal < 8 || a_rest.is_empty() || b_rest.is_empty() {
+                return common;
+            }
+            (a, b) = (a_rest, b_rest);
+        }
+    }
+}
+
+struct Start;
+
+impl Side for Start {
+    #[inline]
+    fn split(text: &[u8]) -> (u64, &[u8]) {
+        match text.split_first_chunk() {
+            Some((first, rest)) => (u64::from_be_bytes(*first), rest),
+            None => {
+                let bytes = text.iter().rev();
+                (
+                    bytes.fold(0, |all, &byte| all >> 8 | u64::from(byte) << 56),
+                    b"",
+                )
+            }
+        }
+    }
+}
+
+struct End;
+
+impl Side for End {
+    #[inline]
+    fn split(text: &[u8]) -> (u64, &[u8]) {
+        match text.split_last_chunk() {
+            Some((rest, last)) => (u64::from_le_bytes(*last), rest),
+            None => {
+                let bytes = text.iter();
+                (
+                    bytes.fold(0, |all, &byte| all >> 8 | u64::from(byte) << 56),
+                    b"",
+                )
+            }
+        }
+    }
+}
+
+/// So many bytes are known without the text.
+const KNOWN: u32 = 8;
+
+/// The tokens by their bytes from one end: first bytes, length and number of each in one number,
+/// so that sorting compares without jumps.
+fn sorted<S: Side>(tokens: &[(&[u8], u32, u32)]) -> Vec<u128> {
+    let pack = |(number, (text, ..)): (u32, &(&[u8], u32, u32))| {
+        let first = u128::from(S::split(text).0);
+        first << 64 | (text.len() as u128) << 32 | u128::from(number)
+    };
+    let mut order: Vec<u128> = (0u32..).zip(tokens).map(pack).collect();
+    order.sort_unstable();
+    // Of texts that have the same first bytes and end there, the longer one has zeros more, and
+    // stands right; the longest is the last one.
+    let text = |entry: u128| tokens[number(entry)].0;
+    for same in order.chunk_by_mut(|a, b| a >> 64 == b >> 64) {
+        if same.len() > 1 && same.last().is_some_and(|&last| length(last) > KNOWN) {
+            same.sort_unstable_by(|&a, &b| S::order(text(a), text(b)).then(a.cmp(&b)));
+        }
+    }
+    order
+}
+
+fn number(entry: u128) -> usize {
+    entry as u32 as usize
+}
+
+fn length(entry: u128) -> u32 {
+    (entry >> 32) as u32
+}
+
+/// Calls `each` with each place of sorted tokens, the token, and the others that it starts with (or
+/// ends with), the shortest first. Of equal tokens the last one counts; an empty one is none.
+fn with_shorter<S: Side>(
+    tokens: &[(&[u8], u32, u32)],
+    sorted: &[u128],
+    mut each: impl FnMut(usize, Place, &[Place]),
+) {
+    let text = |entry: u128| tokens[number(entry)].0;
+    // A token stands behind all that it starts with: those are on a stack when it comes.
+    let mut stack: Vec<Place> = Vec::new();
+    let mut last: u128 = 0;
+    for (at, &entry) in sorted.iter().enumerate() {
+        let token = Place {
+            number: entry as u32,
+            length: length(entry),
+        };
+        let shorter = token.length.min(length(last));
+        let common = match ((entry ^ last) >> 64) as u64 {
+            0 if shorter > KNOWN => S::common(text(entry), text(last)) as u32,
+            // Where one ends, the other goes on or has a zero.
+            other => (other.leading_zeros() / 8).min(shorter),
+        };
+        while stack.pop_if(|on_it| on_it.length > common).is_some() {}
+        // One that is equal gives way.
+        stack.pop_if(|on_it| on_it.length == token.length);
+        each(at, token, &stack);
+        if token.length > 0 {
+            stack.push(token);
+        }
+        last = entry;
     }
 }
 
@@ -298,8 +439,10 @@ mod tests {
             let letters = 1 + below(3);
             let texts: Vec<Vec<u8>> = (0..below(60))
                 .map(|_| {
-                    let length = below(12);
-                    (0..length).map(|_| b'a' + below(letters) as u8).collect()
+                    let length = below(if round % 2 == 0 { 12 } else { 40 });
+                    (0..length)
+                        .map(|_| [0, b'a', b'b'][below(letters) as usize])
+                        .collect()
                 })
                 .collect();
             // Ranks that several tokens share, in no order.

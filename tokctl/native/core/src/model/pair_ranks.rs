@@ -85,6 +85,15 @@ fn pair(left: u32, right: u32) -> u64 {
     u64::from(left) << ID_BITS | u64::from(right)
 }
 
+/// Left, right and rank of a slot.
+#[inline(always)]
+fn unpacked(slot: u64) -> (u32, u32, u32) {
+    let id = |bits: u64| bits as u32 & ((1 << ID_BITS) - 1);
+    let pair = slot >> RANK_BITS;
+    let rank = slot as u32 & ((1 << RANK_BITS) - 1);
+    (id(pair >> ID_BITS), id(pair), rank)
+}
+
 /// The rank of a slot, if it is that of the pair.
 #[inline(always)]
 fn rank(slot: u64, pair: u64) -> u32 {
@@ -171,6 +180,14 @@ impl PairRanks {
         }
     }
 
+    /// Prefetches the cache line of a pair that is going to be inserted.
+    #[inline(always)]
+    pub fn approach(&self, left: u32, right: u32) {
+        if let Some(pair) = packed(left, right) {
+            prefetch(&self.slots[self.bucket(pair)]);
+        }
+    }
+
     /// The rank of the pair whose slot [`Self::prefetch`] returned, if [`Self::all_small`].
     #[inline(always)]
     pub fn rank_at(&self, slot: PairSlot) -> u32 {
@@ -231,10 +248,16 @@ impl PairRanks {
             return;
         }
         let mut direct = vec![NO_RANK; DIRECT * DIRECT];
-        for (left, right, rank) in self.iter() {
-            let (left, right) = (left as usize, right as usize);
-            if left < DIRECT && right < DIRECT {
-                direct[left * DIRECT + right] = rank;
+        // An empty slot has the largest ids of all: no jump depends on which slots are taken.
+        for &slot in &self.slots {
+            let (left, right, rank) = unpacked(slot);
+            if left < DIRECT as u32 && right < DIRECT as u32 {
+                direct[left as usize * DIRECT + right as usize] = rank;
+            }
+        }
+        for (&(left, right), &rank) in &self.large {
+            if left < DIRECT as u32 && right < DIRECT as u32 {
+                direct[left as usize * DIRECT + right as usize] = rank;
             }
         }
         self.direct = Some(direct.into());
@@ -242,13 +265,8 @@ impl PairRanks {
 
     /// Left, right, rank, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
-        let id = |bits: u64| bits as u32 & ((1 << ID_BITS) - 1);
         let slots = self.slots.iter().filter(|&&slot| slot != EMPTY);
-        let small = slots.map(move |&slot| {
-            let pair = slot >> RANK_BITS;
-            let rank = slot as u32 & ((1 << RANK_BITS) - 1);
-            (id(pair >> ID_BITS), id(pair), rank)
-        });
+        let small = slots.map(|&slot| unpacked(slot));
         let large = self.large.iter();
         small.chain(large.map(|(&(left, right), &rank)| (left, right, rank)))
     }

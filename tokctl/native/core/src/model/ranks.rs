@@ -1,11 +1,15 @@
 //! Tokens in base64 with their ranks, a line each, as tiktoken's files have them.
 
-/// The tokens of a file with their ranks, one behind the other.
+use std::collections::HashMap;
+
+use super::stored::Stored;
+use super::strings::{Index, Strings};
+
+/// The tokens of a file, no two of them alike, in the order of their ranks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
-    bytes: Vec<u8>,
-    /// The rank of each, and where it ends.
-    ends: Vec<(u32, usize)>,
+    tokens: Strings,
+    ranks: Vec<u32>,
 }
 
 /// No rank has more digits.
@@ -13,32 +17,88 @@ const MOST_DIGITS: usize = 7;
 
 impl Ranks {
     /// None where a line is not as everybody writes it: a token of at least one byte with its
-    /// padding, a space, a rank above the one before, a line feed (the last one may lack it).
-    /// That says nothing yet about the file.
-    pub fn of(data: &[u8]) -> Option<Ranks> {
+    /// padding, a space, a rank above the one before, a line feed (the last one may lack it); and
+    /// where two tokens are alike. That says nothing yet about the file.
+    pub fn scan(data: &[u8]) -> Option<Ranks> {
         let mut ranks = Ranks::default();
-        ranks.bytes.reserve(data.len() / 2);
         for line in data.split_inclusive(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let (token, digits) = line.split_at(memchr::memchr(b' ', line)?);
             let rank = number(&digits[1..])?;
-            if ranks.ends.last().is_some_and(|&(before, _)| before >= rank) {
+            if ranks.ranks.last().is_some_and(|&before| before >= rank) {
                 return None;
             }
-            decode(token, &mut ranks.bytes)?;
-            ranks.ends.push((rank, ranks.bytes.len()));
+            ranks.tokens.push_with(|bytes| decode(token, bytes))?;
+            ranks.ranks.push(rank);
         }
-        Some(ranks)
+        Index::of(&ranks.tokens).is_some().then_some(ranks)
     }
 
-    /// Each rank and its token.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
-        let mut start = 0;
-        self.ends.iter().map(move |&(rank, end)| {
-            let token = &self.bytes[start..end];
-            start = end;
-            (rank, token)
-        })
+    /// Of tokens with their ranks in any order, no two of either alike.
+    pub fn of<'t>(entries: impl Iterator<Item = (&'t [u8], u32)>) -> Ranks {
+        let mut entries: Vec<(&[u8], u32)> = entries.collect();
+        entries.sort_unstable_by_key(|&(_, rank)| rank);
+        let mut ranks = Ranks::default();
+        for (token, rank) in entries {
+            ranks.tokens.push(token);
+            ranks.ranks.push(rank);
+        }
+        ranks
+    }
+
+    pub fn len(&self) -> usize {
+        self.ranks.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
+    /// One more than the highest rank.
+    pub fn end(&self) -> u32 {
+        self.ranks.last().map_or(0, |&last| last.saturating_add(1))
+    }
+
+    /// Has a token this rank?
+    pub fn has(&self, rank: u32) -> bool {
+        self.ranks.binary_search(&rank).is_ok()
+    }
+
+    /// The numbers below `end` that are the rank of no token.
+    pub fn free(&self, end: u32) -> Vec<u32> {
+        let mut ranks = self.ranks.iter().peekable();
+        (0..end)
+            .filter(|number| ranks.next_if_eq(&number).is_none())
+            .collect()
+    }
+
+    /// The lowest byte that is no token.
+    pub fn missing_byte(&self) -> Option<u8> {
+        let mut known = [false; 256];
+        for token in self.tokens.iter() {
+            if let [byte] = *token {
+                known[usize::from(byte)] = true;
+            }
+        }
+        (0..=u8::MAX).find(|&byte| !known[usize::from(byte)])
+    }
+
+    /// The model whose ids are the ranks and, where none has the number, those of `others`.
+    pub fn fill(&self, others: &HashMap<u32, Vec<u8>>) -> Stored {
+        let end = others.keys().map(|&id| id.saturating_add(1)).max();
+        let end = end.unwrap_or_default().max(self.end());
+        let mut tokens = Strings::with_capacity(end as usize, self.tokens.total());
+        let mut ranks = self.ranks.iter().zip(self.tokens.iter()).peekable();
+        for id in 0..end {
+            match ranks.next_if(|&(&rank, _)| rank == id) {
+                Some((_, token)) => tokens.push(token),
+                None => tokens.push(others.get(&id).map_or(b"", |text| &text[..])),
+            }
+        }
+        Stored {
+            tokens,
+            ..Stored::default()
+        }
     }
 }
 
@@ -107,13 +167,9 @@ mod tests {
     use super::*;
 
     fn read(data: &str) -> Option<Vec<(u32, Vec<u8>)>> {
-        let ranks = Ranks::of(data.as_bytes())?;
-        Some(
-            ranks
-                .iter()
-                .map(|(rank, token)| (rank, token.to_vec()))
-                .collect(),
-        )
+        let ranks = Ranks::scan(data.as_bytes())?;
+        let tokens = ranks.tokens.iter().map(<[u8]>::to_vec);
+        Some(ranks.ranks.iter().copied().zip(tokens).collect())
     }
 
     #[test]
@@ -147,8 +203,31 @@ mod tests {
             "IQ== +1\n",
             "==== 1\n",
             "IQ==IQ== 1\n",
+            "IQ== 1\nIg== 2\nIQ== 3\n",
         ] {
             assert_eq!(read(data), None, "{data:?}");
         }
+    }
+
+    #[test]
+    fn ids_that_are_no_ranks_are_given_to_others() {
+        let entries = [(&b"b"[..], 5), (b"a", 1), (b"\0", 2)];
+        let ranks = Ranks::of(entries.into_iter());
+        assert_eq!((ranks.len(), ranks.end()), (3, 6));
+        assert_eq!((ranks.has(1), ranks.has(3)), (true, false));
+        assert_eq!(ranks.free(8), [0, 3, 4, 6, 7]);
+        assert_eq!(ranks.free(3), [0]);
+        assert_eq!(ranks.missing_byte(), Some(1));
+        let others = HashMap::from([(7, b"<x>".to_vec()), (3, b"<y>".to_vec())]);
+        let stored = ranks.fill(&others);
+        let tokens: Vec<&[u8]> = stored.tokens.iter().collect();
+        assert_eq!(
+            tokens,
+            [&b""[..], b"a", b"\0", b"<y>", b"", b"b", b"", b"<x>"]
+        );
+        let bytes: Vec<[u8; 1]> = (0..=255).map(|byte| [byte]).collect();
+        let all = Ranks::of(bytes.iter().map(|byte| &byte[..]).zip(0..));
+        assert_eq!((all.missing_byte(), all.free(all.end())), (None, vec![]));
+        assert_eq!(Ranks::default().fill(&HashMap::new()).tokens.len(), 0);
     }
 }
