@@ -14,6 +14,7 @@ pub(crate) const LONGEST: usize = 15;
 /// byte: no two pre-tokens have the same key. The four highest bits are free for whoever keeps
 /// it, and the key of all zeros is no pre-token's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
 pub(crate) struct Key {
     pub low: u64,
     pub high: u64,

@@ -248,9 +248,7 @@ impl Encoder {
             return lookup.finish();
         }
         let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
-        let mut places = lookup.places();
-        self.pre_tokenizer
-            .split(text, move |start, end| places.push(start, end))?;
+        self.pre_tokenizer.split(text, lookup.places())?;
         lookup.finish()
     }
 

@@ -14,7 +14,7 @@ use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
 use crate::packed::{Key, LONGEST};
-use crate::pretokenize::Metaspace;
+use crate::pretokenize::{Metaspace, PreTokenSink};
 use crate::Interrupt;
 
 /// Stands among the ids where a line ends; no token has such an id.
@@ -46,7 +46,8 @@ pub(crate) struct LookupState {
 #[derive(Debug)]
 pub(crate) struct KeyBatch {
     /// Start and end in the text.
-    pub places: [(usize, usize); BATCH],
+    pub starts: [usize; BATCH],
+    pub ends: [usize; BATCH],
     /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
     pub keys: [Key; BATCH],
     pub hashes: [u64; BATCH],
@@ -80,7 +81,8 @@ impl Default for LookupState {
         LookupState {
             cache: IdsCache::default(),
             batch: Box::new(KeyBatch {
-                places: [(0, 0); BATCH],
+                starts: [0; BATCH],
+                ends: [0; BATCH],
                 keys: [Key::default(); BATCH],
                 hashes: [0; BATCH],
             }),
@@ -125,7 +127,8 @@ impl GatheredPlaces<'_, '_> {
     /// The next pre-token, `text[start..end]`.
     #[inline(always)]
     pub fn push(&mut self, start: usize, end: usize) {
-        self.lookup.batch.places[self.count % BATCH] = (start, end);
+        self.lookup.batch.starts[self.count % BATCH] = start;
+        self.lookup.batch.ends[self.count % BATCH] = end;
         self.count += 1;
         if self.count == BATCH {
             self.lookup.count = BATCH;
@@ -136,8 +139,45 @@ impl GatheredPlaces<'_, '_> {
 
     /// [`LINE_END`] comes next.
     pub fn end_line(&mut self) {
-        // An empty pre-token, in no text.
-        self.push(usize::MAX, usize::MAX);
+        // As an empty pre-token, of which there is no other.
+        self.push(0, 0);
+    }
+}
+
+impl PreTokenSink for GatheredPlaces<'_, '_> {
+    #[inline(always)]
+    fn take(&mut self, start: usize, end: usize) {
+        self.push(start, end);
+    }
+
+    #[inline(always)]
+    fn take_adjoining(&mut self, base: usize, mut start: usize, ends: &[u16]) -> usize {
+        let mut rest = ends;
+        while !rest.is_empty() {
+            let KeyBatch {
+                starts: all_starts,
+                ends: all_ends,
+                ..
+            } = &mut *self.lookup.batch;
+            let free = all_starts[self.count..]
+                .iter_mut()
+                .zip(&mut all_ends[self.count..]);
+            let mut taken = 0;
+            for ((to_start, to_end), &end) in free.zip(rest) {
+                *to_start = start;
+                start = base + usize::from(end);
+                *to_end = start;
+                taken += 1;
+            }
+            rest = &rest[taken..];
+            self.count += taken;
+            if self.count == BATCH {
+                self.lookup.count = BATCH;
+                self.lookup.look_up();
+                self.count = 0;
+            }
+        }
+        start
     }
 }
 
@@ -147,10 +187,19 @@ impl Drop for GatheredPlaces<'_, '_> {
     }
 }
 
+/// In place of a key where a line ends. It is not that of a free slot in the cache.
+const LINE_END_KEY: Key = Key {
+    low: u64::MAX,
+    high: 0,
+};
+
 /// The key of a pre-token that [`Key::in_window`] has none for, and its hash.
 #[inline(never)]
 fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
     let length = end - start;
+    if length == 0 {
+        return (LINE_END_KEY, 0);
+    }
     if (1..=LONGEST).contains(&length) {
         let key = Key::of_range(text, start, end);
         return (key, hasher.hash(key));
@@ -257,27 +306,17 @@ impl<'b> PreTokenLookup<'b> {
 
     /// So many bytes of the text lie before the end of the batch.
     fn done(&self, count: usize) -> usize {
-        let mut ends = self.batch.places[..count].iter().rev();
-        ends.find(|place| place.0 != usize::MAX)
-            .map_or(0, |place| place.1)
+        let mut ends = self.batch.ends[..count].iter().rev();
+        ends.find(|&&end| end != 0).map_or(0, |&end| end)
     }
 
     /// The keys of places, and their hashes.
     #[inline(always)]
     fn make_keys(&mut self, count: usize) {
-        let KeyBatch {
-            places,
-            keys,
-            hashes,
-        } = &mut *self.batch;
         let (text, hasher) = (self.text, self.cache.hasher());
-        let made = keys.iter_mut().zip(hashes).zip(&places[..count]);
-        for ((key, hash), &(start, end)) in made {
-            (*key, *hash) = match Key::in_window(text, start, end) {
-                Some(key) => (key, hasher.hash(key)),
-                None => odd_key(text, hasher, start, end),
-            };
-        }
+        hasher.make_keys(text, self.batch, count, |start, end| {
+            odd_key(text, hasher, start, end)
+        });
     }
 
     fn append_all(&mut self, count: usize) -> Result<()> {
@@ -301,7 +340,7 @@ impl<'b> PreTokenLookup<'b> {
     fn append_missed(&mut self, key: Key, hash: u64) -> Result<()> {
         match key.place() {
             None => self.append_key(key, hash),
-            Some(place) if place.start == usize::MAX => {
+            Some(_) if key == LINE_END_KEY => {
                 self.out.push(LINE_END);
                 Ok(())
             }

@@ -23,9 +23,9 @@ mod split;
 pub use behaviour::Behaviour;
 pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use masks::Level;
+pub(crate) use masks::{HasAvx512, Level};
 pub use metaspace::Metaspace;
 pub use rewrite::Rewrite;
-pub use scanner::Scanner;
+pub use scanner::{PreTokenSink, Scanner};
 pub use sequence::{PreTokenizer, Splits, Step};
 pub use split::{Needle, Split};

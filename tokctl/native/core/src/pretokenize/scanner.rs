@@ -8,6 +8,30 @@ use super::{characters, deepseek, masks, penn_treebank};
 use crate::error::Result;
 use crate::unicode::Classes;
 
+/// Takes the pre-tokens of a text, in order. A closure `|start, end|` is one, too.
+pub trait PreTokenSink {
+    fn take(&mut self, start: usize, end: usize);
+
+    /// Takes pre-tokens side by side: the first one starts at `start`, and each ends, and the next
+    /// one starts, `base` plus one of `ends`. Returns where the last one ends.
+    #[inline(always)]
+    fn take_adjoining(&mut self, base: usize, mut start: usize, ends: &[u16]) -> usize {
+        for &end in ends {
+            let end = base + usize::from(end);
+            self.take(start, end);
+            start = end;
+        }
+        start
+    }
+}
+
+impl<F: FnMut(usize, usize)> PreTokenSink for F {
+    #[inline(always)]
+    fn take(&mut self, start: usize, end: usize) {
+        self(start, end);
+    }
+}
+
 /// A scanner. The pattern that each one equals, where it is one pattern, is in
 /// `tokctl/model/patterns.py` under the same name.
 #[derive(Debug, Clone)]
@@ -70,36 +94,50 @@ impl Scanner {
         })
     }
 
-    /// Calls `emit(start, end)` for every pre-token, in order; none is empty.
-    pub fn split(&self, text: &[u8], mut emit: impl FnMut(usize, usize)) -> Result<()> {
+    /// Gives `sink` the start and the end of every pre-token, in order; none is empty.
+    pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
         let classes = Classes::get();
         match self {
             Scanner::None => {
                 if !text.is_empty() {
-                    emit(0, text.len());
+                    sink.take(0, text.len());
                 }
             }
-            Scanner::Whitespace => masks::split(masks::Whitespace::default(), text, emit),
+            Scanner::Whitespace => masks::split(masks::Whitespace::default(), text, sink),
             Scanner::WhitespacePunctuation => {
-                masks::split(masks::WordRuns::default(), text, emit);
+                masks::split(masks::WordRuns::default(), text, sink);
             }
-            Scanner::Bert => masks::split(masks::Bert::default(), text, emit),
-            Scanner::Gpt2Words => masks::split(masks::Gpt2::<true>::default(), text, emit),
-            Scanner::Gpt2 => masks::split(masks::Gpt2::<false>::default(), text, emit),
-            Scanner::Cl100k => masks::split(masks::Cl100k::<false, true>::default(), text, emit),
-            Scanner::Llama3 => masks::split(masks::Cl100k::<false, false>::default(), text, emit),
-            Scanner::Qwen2 => masks::split(masks::Cl100k::<true, false>::default(), text, emit),
-            Scanner::O200k => masks::split(masks::O200k::default(), text, emit),
-            Scanner::DeepseekV3 => deepseek::split(classes, text, emit),
+            Scanner::Bert => masks::split(masks::Bert::default(), text, sink),
+            Scanner::Gpt2Words => masks::split(masks::Gpt2::<true>::default(), text, sink),
+            Scanner::Gpt2 => masks::split(masks::Gpt2::<false>::default(), text, sink),
+            Scanner::Cl100k => masks::split(masks::Cl100k::<false, true>::default(), text, sink),
+            Scanner::Llama3 => masks::split(masks::Cl100k::<false, false>::default(), text, sink),
+            Scanner::Qwen2 => masks::split(masks::Cl100k::<true, false>::default(), text, sink),
+            Scanner::O200k => masks::split(masks::O200k::default(), text, sink),
+            Scanner::DeepseekV3 => {
+                deepseek::split(classes, text, |start, end| sink.take(start, end))
+            }
             Scanner::Punctuation(behaviour) => {
-                characters::punctuation(*behaviour, classes, text, emit);
+                characters::punctuation(*behaviour, classes, text, |start, end| {
+                    sink.take(start, end)
+                });
             }
-            Scanner::Digits { individual } => characters::digits(*individual, classes, text, emit),
-            Scanner::Split(split) => return split.split(text, emit),
-            Scanner::Scripts => characters::split_scripts(text, emit),
-            Scanner::Fixed(most) => characters::fixed(*most, text, emit),
-            Scanner::Graphemes => characters::split_graphemes(text, emit),
-            Scanner::PennTreebank => penn_treebank::split(classes, text, emit),
+            Scanner::Digits { individual } => {
+                characters::digits(*individual, classes, text, |start, end| {
+                    sink.take(start, end)
+                })
+            }
+            Scanner::Split(split) => return split.split(text, |start, end| sink.take(start, end)),
+            Scanner::Scripts => characters::split_scripts(text, |start, end| sink.take(start, end)),
+            Scanner::Fixed(most) => {
+                characters::fixed(*most, text, |start, end| sink.take(start, end))
+            }
+            Scanner::Graphemes => {
+                characters::split_graphemes(text, |start, end| sink.take(start, end))
+            }
+            Scanner::PennTreebank => {
+                penn_treebank::split(classes, text, |start, end| sink.take(start, end))
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::rewrite::{places, Rewrite, Rewritten};
-use super::scanner::Scanner;
+use super::scanner::{PreTokenSink, Scanner};
 use crate::error::{Error, Result};
 
 /// One scanner, and a change to each piece before it is scanned.
@@ -69,17 +69,17 @@ impl PreTokenizer {
         self.steps.iter().any(|step| step.rewrite.is_some())
     }
 
-    /// Calls `emit(start, end)` for every pre-token, in order; none is empty. An error
+    /// Gives `sink` the start and the end of every pre-token, in order; none is empty. An error
     /// where a step rewrites, because there are no ranges of `text` then.
-    pub fn split(&self, text: &[u8], mut emit: impl FnMut(usize, usize)) -> Result<()> {
+    pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
         if self.rewrites() {
             let message = "this pre-tokenizer changes the text: its pre-tokens are no ranges of it";
             return Err(Error::Invalid(message.into()));
         }
         match &self.steps[..] {
-            [] => Scanner::None.split(text, emit),
-            [step] => step.scanner.split(text, emit),
-            steps => split_in_steps(steps, text, &mut emit),
+            [] => Scanner::None.split(text, sink),
+            [step] => step.scanner.split(text, sink),
+            steps => split_in_steps(steps, text, &mut |start, end| sink.take(start, end)),
         }
     }
 

@@ -7,13 +7,18 @@
 //! place of others. Nothing that is asked for often is ever thrown away with the rest. The hash has
 //! the process's own seeds, and only a few slots are probed, so that no text makes a look-up slow.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod buffers;
 mod long;
 mod segments;
 mod short;
 
+use super::lookup::KeyBatch;
 use crate::packed::{Key, Seeds};
 use crate::prefetch::prefetch;
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::Level;
 pub use buffers::{BufferPool, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
@@ -73,6 +78,30 @@ impl PrefetchingHasher<'_> {
         let hash = self.seeds.hash(key);
         prefetch(short::slot_of(self.short, hash));
         hash
+    }
+
+    /// Makes the keys and the hashes of the first `count` places of a batch, and prefetches their
+    /// slots. `odd` makes those of a place that [`Key::in_window`] has no key for.
+    #[inline(always)]
+    pub fn make_keys(
+        self,
+        text: &[u8],
+        batch: &mut KeyBatch,
+        count: usize,
+        mut odd: impl FnMut(usize, usize) -> (Key, u64),
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if let Level::Avx512(has) = Level::get() {
+            return avx512::make_keys(has, text, batch, count, self.seeds, self.short, odd);
+        }
+        let places = batch.starts.iter().zip(&batch.ends).take(count);
+        let made = batch.keys.iter_mut().zip(&mut batch.hashes).zip(places);
+        for ((key, hash), (&start, &end)) in made {
+            (*key, *hash) = match Key::in_window(text, start, end) {
+                Some(key) => (key, self.hash(key)),
+                None => odd(start, end),
+            };
+        }
     }
 
     /// The same of a text of over 15 bytes.

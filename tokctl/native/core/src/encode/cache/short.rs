@@ -3,19 +3,27 @@
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use crate::large_pages;
 use crate::packed::{Key, Seeds};
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::Level;
 
 /// Ids that lie beside their key.
 pub(crate) const INLINE: usize = 4;
 
-/// How many ids there are, in the highest four bits of the key's upper word.
+/// How many ids there are, up to [`INLINE`]: three of the four bits of a key's upper word that are
+/// free.
 const COUNT_AT: u32 = 60;
-/// Stands there when the ids lie elsewhere: `ids` then say where, see [`Generations`].
-const ELSEWHERE: u64 = 15;
+pub(super) const COUNT: u64 = 7 << COUNT_AT;
+/// The fourth: the ids lie elsewhere, and `ids` say where, see [`Generations`]. No key that is
+/// looked up has it, so that [`ShortTable::append_first_hits`] passes such a slot over.
+const ELSEWHERE: u64 = 1 << 63;
 
 /// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(crate) struct KeySlot {
     low: u64,
     high: u64,
@@ -24,31 +32,36 @@ pub(crate) struct KeySlot {
 
 impl KeySlot {
     /// Is this the slot of `key`?
-    #[inline(always)]
     fn is_of(&self, key: Key) -> bool {
-        (self.low ^ key.low) | (self.high ^ key.high) << (64 - COUNT_AT) == 0
+        self.key() == key
+    }
+
+    /// The same, and do its ids lie here?
+    #[inline(always)]
+    fn has_ids_of(&self, key: Key) -> bool {
+        (self.low ^ key.low) | (self.high ^ key.high) & !COUNT == 0
     }
 
     fn is_empty(&self) -> bool {
         self.high == 0
     }
 
-    /// The number of ids, if they are all here.
+    /// The number of ids, if they lie here.
     #[inline(always)]
-    pub fn count(&self) -> usize {
-        (self.high >> COUNT_AT) as usize
+    fn count(&self) -> usize {
+        ((self.high & COUNT) >> COUNT_AT) as usize
     }
 
     fn key(&self) -> Key {
         Key {
             low: self.low,
-            high: self.high << (64 - COUNT_AT) >> (64 - COUNT_AT),
+            high: self.high & !(COUNT | ELSEWHERE),
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Bucket([KeySlot; 2]);
 
 /// How large a table may become.
@@ -167,17 +180,20 @@ impl ShortTable {
     /// key isn't in its first bucket, or has more than four ids, or there is no room for four.
     #[inline(always)]
     pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if let Level::Avx512(has) = Level::get() {
+            return avx512::append_first_hits(has, &self.buckets, keys, hashes, out);
+        }
         let mut found = 0;
         // The slice itself, so that its length and its start stay in registers.
         let buckets = self.buckets.as_slice();
         let fours = keys.iter().zip(hashes).map_while(|(&key, &hash)| {
             let Bucket([first, second]) = slot_of(buckets, hash);
             // A branch on which of the two it is would be mispredicted every other time.
-            let slot = select_unpredictable(first.is_of(key), first, second);
-            let count = slot.count();
-            (slot.is_of(key) && count <= INLINE).then(|| {
+            let slot = select_unpredictable(first.has_ids_of(key), first, second);
+            slot.has_ids_of(key).then(|| {
                 found += 1;
-                (&slot.ids, count)
+                (&slot.ids, slot.count())
             })
         });
         append_inline(out, fours);
@@ -216,13 +232,11 @@ impl ShortTable {
             }
         }
         let slot = &mut self.buckets[at].0[number];
-        match slot.high >> COUNT_AT {
-            ELSEWHERE => {
-                self.elsewhere.renew(&mut slot.ids);
-                self.elsewhere.get(slot.ids)
-            }
-            count => Some(&slot.ids[..count as usize]),
+        if slot.high & ELSEWHERE == 0 {
+            return Some(&slot.ids[..slot.count()]);
         }
+        self.elsewhere.renew(&mut slot.ids);
+        self.elsewhere.get(slot.ids)
     }
 
     /// Adds a key that is not here. `seeds` are those that it was hashed with.
@@ -240,7 +254,7 @@ impl ShortTable {
             slot.high |= (ids.len() as u64) << COUNT_AT;
         } else {
             slot.ids = self.elsewhere.add(ids);
-            slot.high |= ELSEWHERE << COUNT_AT;
+            slot.high |= ELSEWHERE;
         }
         if self.is_full() && self.buckets.len() < self.limits.most {
             self.grow(seeds);

@@ -36,7 +36,10 @@ pub use gpt2::Gpt2;
 pub use level::Level;
 pub use o200k::O200k;
 pub use words::{Bert, Whitespace, WordRuns};
+#[cfg(target_arch = "x86_64")]
+pub use x86::HasAvx512;
 
+use super::PreTokenSink;
 use crate::unicode::SPACE;
 use block::Blocks;
 use lanes::Lanes;
@@ -87,12 +90,20 @@ impl<P: MaskPattern> Scan<'_, P> {
                     block,
                     next: &next,
                 });
+                let inside = match text.len() - at {
+                    length @ ..64 => (1 << length) - 1,
+                    _ => u64::MAX,
+                };
+                let base = 64 * filled;
                 if P::DROPS {
                     let kept = !block.of(SPACE);
-                    places.starts[filled] = starts & kept;
-                    places.ends[filled] = starts & self.kept.behind(kept);
+                    places.starts.add::<L>(base, starts & kept & inside);
+                    let ends = starts & self.kept.behind(kept);
+                    places.ends.add::<L>(base, ends & inside);
                 } else {
-                    places.starts[filled] = starts;
+                    // The first one is open already.
+                    let first = u64::from(at == 0);
+                    places.starts.add::<L>(base, starts & inside & !first);
                 }
                 filled += 1;
                 at += 64;
@@ -106,22 +117,50 @@ impl<P: MaskPattern> Scan<'_, P> {
 
 /// What a batch of blocks was found to be.
 struct BatchPlaces {
-    starts: [u64; BATCH],
+    starts: Places,
     /// Where pre-tokens end, of a pattern that drops something.
-    ends: [u64; BATCH],
+    ends: Places,
 }
 
-/// Calls `emit(start, end)` for every pre-token of a pattern.
+/// Places in a batch, in order.
+struct Places {
+    places: [u16; 64 * (BATCH + 1)],
+    count: usize,
+}
+
+impl Places {
+    const NONE: Places = Places {
+        places: [0; 64 * (BATCH + 1)],
+        count: 0,
+    };
+
+    /// Adds the bits of a mask, whose first one has the place `base`.
+    #[inline(always)]
+    fn add<L: Lanes>(&mut self, base: usize, mask: u64) {
+        if let Some(free) = self.places[self.count..].first_chunk_mut() {
+            L::write_places(mask, base as u16, free);
+        }
+        self.count += mask.count_ones() as usize;
+    }
+
+    /// Gives out all.
+    fn take(&mut self) -> &[u16] {
+        let count = std::mem::take(&mut self.count);
+        &self.places[..count]
+    }
+}
+
+/// Gives `sink` every pre-token of a pattern.
 #[inline]
-pub fn split<P: MaskPattern>(pattern: P, text: &[u8], emit: impl FnMut(usize, usize)) {
-    split_at_level(Level::get(), pattern, text, emit);
+pub fn split<P: MaskPattern>(pattern: P, text: &[u8], sink: impl PreTokenSink) {
+    split_at_level(Level::get(), pattern, text, sink);
 }
 
 fn split_at_level<P: MaskPattern>(
     level: Level,
     pattern: P,
     text: &[u8],
-    mut emit: impl FnMut(usize, usize),
+    mut sink: impl PreTokenSink,
 ) {
     if text.is_empty() {
         return;
@@ -134,79 +173,30 @@ fn split_at_level<P: MaskPattern>(
         kept: Carry::default(),
     };
     let mut places = BatchPlaces {
-        starts: [0; BATCH],
-        ends: [0; BATCH],
+        starts: Places::NONE,
+        ends: Places::NONE,
     };
     let mut base = 0;
     // The start of the pre-token whose end has not been found yet.
     let mut open = if P::DROPS { None } else { Some(0) };
     while base < text.len() {
         let filled = level.fill(&mut scan, &mut places);
-        for number in 0..filled {
-            let inside = match text.len() - base {
-                length @ ..64 => (1 << length) - 1,
-                _ => u64::MAX,
-            };
-            let (mut starts, mut ends) = (places.starts[number] & inside, 0);
-            if P::DROPS {
-                ends = places.ends[number] & inside;
-            } else if base == 0 {
-                // It is open already.
-                starts &= !1;
+        let starts = places.starts.take();
+        if P::DROPS {
+            // Starts and ends come by turns.
+            let mut starts = starts.iter().map(|&start| base + usize::from(start));
+            for &end in places.ends.take() {
+                if let Some(start) = open.take().or_else(|| starts.next()) {
+                    sink.take(start, base + usize::from(end));
+                }
             }
-            match P::DROPS {
-                true => emit_kept(base, starts, ends, &mut open, &mut emit),
-                false => emit_all(base, starts, &mut open, &mut emit),
-            }
-            base += 64;
+            open = open.or_else(|| starts.next());
+        } else {
+            open = open.map(|open| sink.take_adjoining(base, open, starts));
         }
+        base += 64 * filled;
     }
     if let Some(start) = open {
-        emit(start, text.len());
-    }
-}
-
-/// Each pre-token ends where the next one starts.
-#[inline(always)]
-fn emit_all(
-    base: usize,
-    mut starts: u64,
-    open: &mut Option<usize>,
-    emit: &mut impl FnMut(usize, usize),
-) {
-    let mut before = open.unwrap_or_default();
-    while starts != 0 {
-        let start = base + starts.trailing_zeros() as usize;
-        emit(before, start);
-        before = start;
-        starts &= starts - 1;
-    }
-    *open = Some(before);
-}
-
-/// Starts and ends come by turns.
-#[inline(always)]
-fn emit_kept(
-    base: usize,
-    mut starts: u64,
-    mut ends: u64,
-    open: &mut Option<usize>,
-    emit: &mut impl FnMut(usize, usize),
-) {
-    let first = |mask: &mut u64| {
-        let place = base + mask.trailing_zeros() as usize;
-        *mask &= *mask - 1;
-        place
-    };
-    if ends != 0 {
-        if let Some(start) = open.take() {
-            emit(start, first(&mut ends));
-        }
-    }
-    while ends != 0 {
-        emit(first(&mut starts), first(&mut ends));
-    }
-    if starts != 0 {
-        *open = Some(first(&mut starts));
+        sink.take(start, text.len());
     }
 }

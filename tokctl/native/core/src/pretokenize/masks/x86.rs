@@ -33,7 +33,10 @@ impl HasAvx512 {
         let has = HasAvx2::detect().is_some()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi");
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2");
         has.then_some(HasAvx512(()))
     }
 }
@@ -155,7 +158,35 @@ impl Lanes for Avx512 {
         // SAFETY: lanes exist, so the instructions do (see `load`).
         unsafe { _mm512_test_epi8_mask(self.0, _mm512_set1_epi8((1_u8 << BIT) as i8)) }
     }
+
+    #[inline(always)]
+    fn write_places(mask: u64, base: u16, out: &mut [u16; 64]) {
+        // SAFETY: this is called inside `avx512`, below, alone, whose caller has proof of the
+        // instructions. Both stores lie within the 64 places of 16 bits and need no alignment.
+        unsafe {
+            let places =
+                _mm512_maskz_compress_epi8(mask, _mm512_loadu_si512(PLACES.as_ptr().cast()));
+            let base = _mm512_set1_epi16(base as i16);
+            let half = |bytes| _mm512_add_epi16(_mm512_cvtepu8_epi16(bytes), base);
+            let to = out.as_mut_ptr().cast::<__m512i>();
+            _mm512_storeu_si512(to, half(_mm512_castsi512_si256(places)));
+            if mask.count_ones() > 32 {
+                _mm512_storeu_si512(to.add(1), half(_mm512_extracti64x4_epi64::<1>(places)));
+            }
+        }
+    }
 }
+
+/// 0 to 63.
+static PLACES: [u8; 64] = {
+    let mut places = [0; 64];
+    let mut place = 0;
+    while place < 64 {
+        places[place] = place as u8;
+        place += 1;
+    }
+    places
+};
 
 #[inline]
 pub(super) fn fill_avx2<P: MaskPattern>(
@@ -182,7 +213,7 @@ fn avx2<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<Avx2>(places)
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn avx512<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<Avx512>(places)
 }
