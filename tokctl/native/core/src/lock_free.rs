@@ -109,11 +109,11 @@ impl<T: Send> Pool<T> {
     }
 }
 
-impl<T: Send + Default> Pool<T> {
+impl<T: Send> Pool<T> {
     /// One of the values, or a new one, which comes back when it is dropped.
-    pub fn acquire(&self) -> PoolGuard<'_, T> {
+    pub fn acquire(&self, new: impl FnOnce() -> T) -> PoolGuard<'_, T> {
         PoolGuard {
-            value: ManuallyDrop::new(self.take().unwrap_or_default()),
+            value: ManuallyDrop::new(self.take().unwrap_or_else(|| Box::new(new()))),
             pool: self,
         }
     }

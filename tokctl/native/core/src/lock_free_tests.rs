@@ -49,8 +49,8 @@ fn what_a_pool_has_no_room_for_is_dropped() {
 #[test]
 fn what_is_lent_comes_back() {
     let pool = Pool::<Vec<u32>>::default();
-    pool.acquire().push(7);
-    let (mut one, two) = (pool.acquire(), pool.acquire());
+    pool.acquire(Default::default).push(7);
+    let (mut one, two) = (pool.acquire(Default::default), pool.acquire(Default::default));
     assert_eq!((one.as_slice(), two.as_slice()), (&[7][..], &[][..]));
     one.push(8);
     drop(one);
@@ -65,7 +65,7 @@ fn threads_never_have_the_same_value() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..20_000 {
-                    *pool.acquire() += 1;
+                    *pool.acquire(Default::default) += 1;
                     pool.each(|_| ());
                 }
             });

@@ -1,8 +1,9 @@
 //! A text to its ids: normalize, split, segment each pre-token.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use super::cache::{BufferPool, CacheStats, SegmentCache};
+use super::cache::{BufferPool, CacheMemory, CacheStats, SegmentCache};
 use super::lookup::{LookupState, PreTokenLookup};
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::word_starts::WordStarts;
@@ -27,12 +28,14 @@ pub struct Encoder {
     pub(crate) tidy_in_blocks: Once<bool>,
     /// Those that no call is using; each call takes one or makes one.
     states: Pool<CallState>,
+    cache_memory: AtomicUsize,
     pub(crate) buffers: Arc<BufferPool>,
 }
 
 /// Caches and working memory, which go from call to call.
-#[derive(Default)]
 pub(crate) struct CallState {
+    /// How much all caches may take.
+    memory: CacheMemory,
     /// For calls that want ids alone.
     pub(crate) lookup: LookupState,
     /// For calls that want the places of tokens, too.
@@ -47,6 +50,14 @@ pub(crate) struct Call<'c> {
 }
 
 impl CallState {
+    fn new(memory: CacheMemory) -> Self {
+        CallState {
+            memory,
+            lookup: LookupState::new(memory),
+            segments: SegmentCache::new(memory),
+        }
+    }
+
     pub(crate) fn call<'c>(
         &'c mut self,
         interrupt: Interrupt<'c>,
@@ -69,6 +80,7 @@ impl Encoder {
             pre_tokenizer,
             segmenter,
             states: Pool::default(),
+            cache_memory: AtomicUsize::new(CacheMemory::DEFAULT),
             buffers: Arc::default(),
         }
     }
@@ -93,16 +105,31 @@ impl Encoder {
             bytes: self.buffers.bytes(),
         };
         self.states.each(|state| {
-            let one = state.lookup.cache.stats();
-            all.entries += one.entries;
-            all.bytes += one.bytes;
+            all = all + state.lookup.cache.stats() + state.segments.stats();
         });
         all
     }
 
+    /// How much memory each worker's caches may take.
+    pub fn cache_memory(&self) -> CacheMemory {
+        CacheMemory::of_bytes(self.cache_memory.load(Ordering::Relaxed))
+    }
+
+    /// The same from now on: what is cached is forgotten.
+    pub fn set_cache_memory(&self, memory: CacheMemory) {
+        self.cache_memory.store(memory.bytes(), Ordering::Relaxed);
+        while self.states.take().is_some() {}
+    }
+
     /// The state for a call, or for a thread of it.
     pub(crate) fn call_state(&self) -> PoolGuard<'_, CallState> {
-        self.states.acquire()
+        let memory = self.cache_memory();
+        let mut state = self.states.acquire(|| CallState::new(memory));
+        // One that a call was using when the memory was set.
+        if state.memory != memory {
+            *state = CallState::new(memory);
+        }
+        state
     }
 
     /// Appends the ids of `text`; the tokens that `matchers` find become their ids.

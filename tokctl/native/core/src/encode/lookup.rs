@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::cache::{IdsCache, PrefetchingHasher, INLINE};
+use super::cache::{CacheMemory, IdsCache, PrefetchingHasher, INLINE};
 use super::encoder::Encoder;
 use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{check_length, Segment, Segmenter};
@@ -76,10 +76,10 @@ impl KeyBatch {
     }
 }
 
-impl Default for LookupState {
-    fn default() -> Self {
+impl LookupState {
+    pub fn new(memory: CacheMemory) -> Self {
         LookupState {
-            cache: IdsCache::default(),
+            cache: IdsCache::new(memory),
             batch: Box::new(KeyBatch {
                 starts: [0; BATCH],
                 ends: [0; BATCH],

@@ -10,9 +10,12 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod buffers;
-mod long;
+mod generations;
+mod records;
 mod segments;
 mod short;
+
+use std::ops::Add;
 
 use super::lookup::KeyBatch;
 use crate::packed::{Key, Seeds};
@@ -23,25 +26,80 @@ pub use buffers::{BufferPool, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 
-/// 64 KB at first, at most 128 MB, and two generations of 16 MB.
-const SHORT: short::ShortLimits = short::ShortLimits {
-    first: 1 << 10,
-    most: 1 << 21,
-    elsewhere: 1 << 22,
-};
+/// How much memory each worker of an encoder may use to remember pre-tokens, in bytes: all caches
+/// together. They start small, and grow as a text asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheMemory(usize);
 
-/// 16 KB at first, at most 32 MB, and two generations of 32 MB.
-const LONG: long::LongLimits = long::LongLimits {
-    first: 1 << 10,
-    most: 1 << 21,
-    records: 1 << 25,
-};
+impl Default for CacheMemory {
+    fn default() -> Self {
+        CacheMemory(CacheMemory::DEFAULT)
+    }
+}
+
+impl CacheMemory {
+    /// 320 MB, of which the largest table takes 128: more makes hardly any text faster.
+    pub const DEFAULT: usize = 320 << 20;
+    /// 1 MB.
+    pub const LEAST: usize = 1 << 20;
+
+    /// Of at least [`Self::LEAST`].
+    pub fn of_bytes(bytes: usize) -> Self {
+        CacheMemory(bytes.max(CacheMemory::LEAST))
+    }
+
+    pub fn bytes(self) -> usize {
+        self.0
+    }
+
+    /// So many of 20 equal parts. What is said below adds up to 20.
+    fn parts(self, count: usize) -> usize {
+        self.0 / 20 * count
+    }
+
+    /// As many values as parts have room for, rounded down to a power of two.
+    fn power_of_two<T>(self, parts: usize) -> usize {
+        1 << (self.parts(parts) / size_of::<T>()).ilog2()
+    }
+
+    /// For the ids of pre-tokens of up to 15 bytes; 64 KB at first.
+    fn short(self) -> short::ShortLimits {
+        short::ShortLimits {
+            first: 1 << 10,
+            most: self.power_of_two::<short::Bucket>(8),
+            elsewhere: self.parts(1),
+        }
+    }
+
+    /// For the ids of longer ones; 16 KB at first.
+    fn long(self) -> records::RecordLimits {
+        records::RecordLimits {
+            first: 1 << 10,
+            most: self.power_of_two::<records::RecordSlot>(1),
+            records: self.parts(4),
+        }
+    }
+
+    /// For the segments of pre-tokens.
+    fn segments(self) -> records::RecordLimits {
+        records::RecordLimits {
+            first: 1 << 10,
+            most: self.power_of_two::<records::RecordSlot>(1),
+            records: self.parts(1),
+        }
+    }
+
+    /// For what is known of the words of a Unigram model.
+    pub(crate) fn unigram(self) -> usize {
+        self.parts(4)
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct IdsCache {
     seeds: Seeds,
     short: short::ShortTable,
-    long: long::LongTable,
+    long: records::RecordTable,
 }
 
 /// What a cache holds.
@@ -52,12 +110,13 @@ pub struct CacheStats {
     pub bytes: usize,
 }
 
-impl Default for IdsCache {
-    fn default() -> Self {
-        IdsCache {
-            seeds: Seeds::default(),
-            short: short::ShortTable::new(SHORT),
-            long: long::LongTable::new(LONG),
+impl Add for CacheStats {
+    type Output = CacheStats;
+
+    fn add(self, other: CacheStats) -> CacheStats {
+        CacheStats {
+            entries: self.entries + other.entries,
+            bytes: self.bytes + other.bytes,
         }
     }
 }
@@ -68,7 +127,7 @@ impl Default for IdsCache {
 pub(crate) struct PrefetchingHasher<'c> {
     seeds: Seeds,
     short: &'c [short::Bucket],
-    long: &'c [long::RecordSlot],
+    long: &'c [records::RecordSlot],
 }
 
 impl PrefetchingHasher<'_> {
@@ -114,11 +173,16 @@ impl PrefetchingHasher<'_> {
 }
 
 impl IdsCache {
-    pub fn stats(&self) -> CacheStats {
-        CacheStats {
-            entries: self.short.entries() + self.long.entries(),
-            bytes: self.short.bytes() + self.long.bytes(),
+    pub fn new(memory: CacheMemory) -> Self {
+        IdsCache {
+            seeds: Seeds::default(),
+            short: short::ShortTable::new(memory.short()),
+            long: records::RecordTable::new(memory.long()),
         }
+    }
+
+    pub fn stats(&self) -> CacheStats {
+        self.short.stats() + self.long.stats()
     }
 
     #[inline(always)]
@@ -157,7 +221,7 @@ impl IdsCache {
     pub fn append_long(&mut self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
         let found = self.long.find(text, hash);
         if let Some(bytes) = found {
-            out.extend(long::ids(bytes));
+            out.extend(records::numbers(bytes));
         }
         found.is_some()
     }

@@ -1,126 +1,56 @@
-//! The segments of short pre-tokens, for calls that want the places of tokens.
+//! The segments of pre-tokens, for calls that want the places of tokens.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
+use super::records::{numbers, RecordTable};
+use super::{CacheMemory, CacheStats};
 use crate::encode::Segment;
 use crate::error::Result;
-use crate::packed::{Key, Seeds};
+use crate::packed::Seeds;
 
-/// When either is reached the cache starts afresh; natural text seldom gets there.
-const MAX_ENTRIES: usize = 1 << 18;
-const MAX_BYTES: usize = 1 << 24;
-
-/// From, to: places in a vector.
-type Range = (u32, u32);
-
-#[derive(Clone, Copy)]
-struct ShortEntry {
-    key: Key,
-    segments: Range,
-}
-
-#[derive(Clone, Copy)]
-struct TextEntry {
-    hash: u64,
-    key: Range,
-    segments: Range,
-}
-
-pub struct SegmentCache {
-    hasher: DefaultHashBuilder,
+pub(crate) struct SegmentCache {
     seeds: Seeds,
-    short: HashTable<ShortEntry>,
-    long: HashTable<TextEntry>,
-    /// The text of the long ones.
-    keys: Vec<u8>,
+    /// The id and the length of each segment.
+    table: RecordTable,
+    flat: Vec<u32>,
     segments: Vec<Segment>,
     scratch: Vec<Segment>,
 }
 
-impl Default for SegmentCache {
-    fn default() -> Self {
+impl SegmentCache {
+    pub fn new(memory: CacheMemory) -> Self {
         SegmentCache {
-            hasher: DefaultHashBuilder::default(),
             seeds: Seeds::default(),
-            short: HashTable::new(),
-            long: HashTable::new(),
-            keys: Vec::new(),
+            table: RecordTable::new(memory.segments()),
+            flat: Vec::new(),
             segments: Vec::new(),
             scratch: Vec::new(),
         }
     }
-}
 
-impl SegmentCache {
-    /// The segments of `pre_token`, which `segment` appends when they are not here yet.
+    pub fn stats(&self) -> CacheStats {
+        self.table.stats()
+    }
+
+    /// The segments of `pre_token`, which `segment` appends when they are not here.
     #[inline]
     pub fn get_or_insert(
         &mut self,
         pre_token: &[u8],
         segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>,
     ) -> Result<&[Segment]> {
-        let (start, end) = match Key::short(pre_token) {
-            Some(key) => {
-                let hash = self.seeds.hash(key);
-                match self.short.find(hash, |entry| entry.key == key) {
-                    Some(entry) => entry.segments,
-                    None => {
-                        let segments = self.make(segment)?;
-                        let seeds = self.seeds;
-                        let rehash = |entry: &ShortEntry| seeds.hash(entry.key);
-                        self.short
-                            .insert_unique(hash, ShortEntry { key, segments }, rehash);
-                        segments
-                    }
-                }
+        self.segments.clear();
+        let hash = self.seeds.hash_any(pre_token);
+        if let Some(found) = self.table.find(pre_token, hash) {
+            let mut numbers = numbers(found);
+            while let (Some(id), Some(length)) = (numbers.next(), numbers.next()) {
+                self.segments.push(Segment { id, length });
             }
-            None => self.get_or_insert_long(pre_token, segment)?,
-        };
-        Ok(&self.segments[start as usize..end as usize])
-    }
-
-    fn get_or_insert_long(
-        &mut self,
-        pre_token: &[u8],
-        segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>,
-    ) -> Result<Range> {
-        let hash = self.hasher.hash_one(pre_token);
-        let found = self.long.find(hash, |entry| {
-            let (start, end) = entry.key;
-            entry.hash == hash && self.keys[start as usize..end as usize] == *pre_token
-        });
-        if let Some(entry) = found {
-            return Ok(entry.segments);
+            return Ok(&self.segments);
         }
-        let segments = self.make(segment)?;
-        let start = self.keys.len() as u32;
-        self.keys.extend_from_slice(pre_token);
-        let entry = TextEntry {
-            hash,
-            key: (start, self.keys.len() as u32),
-            segments,
-        };
-        self.long.insert_unique(hash, entry, |entry| entry.hash);
-        Ok(segments)
-    }
-
-    /// Room for one more entry, and its segments.
-    fn make(&mut self, segment: impl FnOnce(&mut Vec<Segment>) -> Result<()>) -> Result<Range> {
-        if self.short.len() + self.long.len() >= MAX_ENTRIES || self.keys.len() >= MAX_BYTES {
-            self.short.clear();
-            self.long.clear();
-            self.keys.clear();
-            self.segments.clear();
-        }
-        let first = self.segments.len();
-        if let Err(error) = segment(&mut self.segments) {
-            self.segments.truncate(first);
-            return Err(error);
-        }
-        // A pre-token has no more segments than bytes plus markers, so 32 bits hold these.
-        Ok((first as u32, self.segments.len() as u32))
+        segment(&mut self.segments)?;
+        self.flat.clear();
+        (self.flat).extend(self.segments.iter().flat_map(|one| [one.id, one.length]));
+        self.table.insert(pre_token, hash, &self.flat);
+        Ok(&self.segments)
     }
 
     /// An empty vector for a pre-token that is not cached, to be given back.
@@ -143,7 +73,7 @@ mod tests {
 
     #[test]
     fn words_that_differ_in_one_byte_or_in_length_differ() {
-        let mut cache = SegmentCache::default();
+        let mut cache = SegmentCache::new(CacheMemory::default());
         let mut words: Vec<Vec<u8>> = (0..=40).map(|length| vec![b'a'; length]).collect();
         for length in 1..=40 {
             for at in 0..length {
@@ -166,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_fails_is_not_remembered() {
-        let mut cache = SegmentCache::default();
+        let mut cache = SegmentCache::new(CacheMemory::default());
         let segment = Segment { id: 7, length: 2 };
         let failed = cache.get_or_insert(b"ab", |out| {
             out.push(segment);

@@ -5,6 +5,8 @@ use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
+use super::generations::{Generations, Place};
+use super::CacheStats;
 use crate::large_pages;
 use crate::packed::{Key, Seeds};
 #[cfg(target_arch = "x86_64")]
@@ -17,7 +19,7 @@ pub(crate) const INLINE: usize = 4;
 /// free.
 const COUNT_AT: u32 = 60;
 pub(super) const COUNT: u64 = 7 << COUNT_AT;
-/// The fourth: the ids lie elsewhere, and `ids` say where, see [`Generations`]. No key that is
+/// The fourth: the ids lie elsewhere; `ids` are the two numbers of their place, and their count. No key that is
 /// looked up has it, so that [`ShortTable::append_first_hits`] passes such a slot over.
 const ELSEWHERE: u64 = 1 << 63;
 
@@ -70,7 +72,7 @@ pub(crate) struct ShortLimits {
     /// Buckets at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
-    /// Ids of a generation of those that lie elsewhere, at most.
+    /// Bytes of the ids that lie elsewhere, at most.
     pub elsewhere: usize,
 }
 
@@ -84,55 +86,9 @@ const PROBES_WHEN_FULL: usize = 2;
 pub(crate) struct ShortTable {
     buckets: Vec<Bucket>,
     entries: usize,
-    elsewhere: Generations,
-    limits: ShortLimits,
-}
-
-/// Lists of ids in bounded memory. When the young ones fill their half of it, they become the old
-/// ones, and those that were old are forgotten, but for those that were asked for meanwhile.
-#[derive(Debug)]
-struct Generations {
-    young: Vec<u32>,
-    old: Vec<u32>,
-    /// Number of the young generation.
-    number: u32,
-    /// Ids of a generation, at most.
+    elsewhere: Generations<u32>,
+    /// Buckets at most.
     most: usize,
-}
-
-impl Generations {
-    /// Adds ids, and returns what stands for them: their place, their number, their generation.
-    fn add(&mut self, ids: &[u32]) -> [u32; INLINE] {
-        if self.young.len() + ids.len() > self.most {
-            std::mem::swap(&mut self.young, &mut self.old);
-            self.young.clear();
-            self.number = self.number.wrapping_add(1);
-        }
-        let place = self.young.len() as u32;
-        self.young.extend_from_slice(ids);
-        [place, ids.len() as u32, self.number, 0]
-    }
-
-    /// The ids, unless they are forgotten.
-    fn get(&self, [place, count, number, _]: [u32; INLINE]) -> Option<&[u32]> {
-        let generation = match self.number.wrapping_sub(number) {
-            0 => &self.young,
-            1 => &self.old,
-            _ => return None,
-        };
-        Some(&generation[place as usize..][..count as usize])
-    }
-
-    /// Makes old ids young again, where there is room.
-    fn renew(&mut self, place: &mut [u32; INLINE]) {
-        let [start, count, number, _] = place.map(|part| part as usize);
-        let is_old = number as u32 == self.number.wrapping_sub(1);
-        if is_old && self.young.len() + count <= self.most {
-            let young = self.young.len() as u32;
-            self.young.extend_from_slice(&self.old[start..][..count]);
-            *place = [young, count as u32, self.number, 0];
-        }
-    }
 }
 
 /// Where a hash leads to, among a power of two of places.
@@ -153,23 +109,16 @@ impl ShortTable {
         ShortTable {
             buckets: buckets(limits.first),
             entries: 0,
-            elsewhere: Generations {
-                young: Vec::new(),
-                old: Vec::new(),
-                number: 0,
-                most: limits.elsewhere,
-            },
-            limits,
+            elsewhere: Generations::new(limits.elsewhere),
+            most: limits.most,
         }
     }
 
-    pub fn entries(&self) -> usize {
-        self.entries
-    }
-
-    pub fn bytes(&self) -> usize {
-        let elsewhere = self.elsewhere.young.capacity() + self.elsewhere.old.capacity();
-        self.buckets.capacity() * size_of::<Bucket>() + elsewhere * size_of::<u32>()
+    pub fn stats(&self) -> CacheStats {
+        CacheStats {
+            entries: self.entries,
+            bytes: self.buckets.capacity() * size_of::<Bucket>() + self.elsewhere.bytes(),
+        }
     }
 
     pub fn buckets(&self) -> &[Bucket] {
@@ -235,13 +184,19 @@ impl ShortTable {
         if slot.high & ELSEWHERE == 0 {
             return Some(&slot.ids[..slot.count()]);
         }
-        self.elsewhere.renew(&mut slot.ids);
-        self.elsewhere.get(slot.ids)
+        let [number, start, count, _] = &mut slot.ids;
+        let mut place = Place {
+            number: *number,
+            start: *start,
+        };
+        self.elsewhere.renew(&mut place, *count as usize);
+        (*number, *start) = (place.number, place.start);
+        self.elsewhere.get(place, *count as usize)
     }
 
     /// Adds a key that is not here. `seeds` are those that it was hashed with.
     pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
-        if ids.len() > self.limits.elsewhere {
+        if !self.elsewhere.can_hold(ids.len()) {
             return;
         }
         let mut slot = KeySlot {
@@ -253,10 +208,14 @@ impl ShortTable {
             inline.copy_from_slice(ids);
             slot.high |= (ids.len() as u64) << COUNT_AT;
         } else {
-            slot.ids = self.elsewhere.add(ids);
+            if !self.elsewhere.has_room(ids.len()) {
+                self.elsewhere.turn();
+            }
+            let place = (self.elsewhere).add(ids.len(), |all| all.extend_from_slice(ids));
+            slot.ids = [place.number, place.start, ids.len() as u32, 0];
             slot.high |= ELSEWHERE;
         }
-        if self.is_full() && self.buckets.len() < self.limits.most {
+        if self.is_full() && self.buckets.len() < self.most {
             self.grow(seeds);
         }
         self.place(slot, hash);
@@ -293,7 +252,7 @@ impl ShortTable {
     fn grow(&mut self, seeds: Seeds) {
         let length = self.buckets.len();
         let factor = if length < 1 << 16 { 4 } else { 2 };
-        let larger = (length * factor).min(self.limits.most);
+        let larger = (length * factor).min(self.most);
         let old = std::mem::replace(&mut self.buckets, buckets(larger));
         self.entries = 0;
         for slot in old.iter().flat_map(|Bucket(slots)| slots) {
@@ -334,7 +293,7 @@ mod tests {
     const SMALL: ShortLimits = ShortLimits {
         first: 2,
         most: 1 << 12,
-        elsewhere: 1 << 16,
+        elsewhere: 1 << 19,
     };
 
     fn word(number: u32) -> Key {
@@ -377,7 +336,7 @@ mod tests {
             }
         }
         // A few could lose their place where many hashes lie close together.
-        assert!(kept >= 3960 && kept == table.entries(), "{kept}");
+        assert!(kept >= 3960 && kept == table.stats().entries, "{kept}");
     }
 
     #[test]
@@ -388,7 +347,7 @@ mod tests {
         );
         for number in 0..1000 {
             table.insert(word(number), 1, &ids(number), seeds);
-            assert!(table.entries() <= 4);
+            assert!(table.stats().entries <= 4);
             // The one put in last is there.
             assert_eq!(at_one(&mut table, word(number)), Some(ids(number)));
         }
@@ -402,7 +361,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let limits = ShortLimits {
-            elsewhere: 100,
+            elsewhere: 800,
             most: 8,
             ..SMALL
         };
@@ -412,8 +371,8 @@ mod tests {
             table.insert(key, seeds.hash(key), &ids(number), seeds);
             assert_eq!(found(&mut table, key, seeds), Some(ids(number)));
         }
-        assert!(table.entries() <= 16 && table.elsewhere.young.len() <= 100);
-        assert!(table.bytes() <= 8 * 64 + 400 * 4, "{}", table.bytes());
+        assert!(table.stats().entries <= 16);
+        assert!(table.stats().bytes <= 8 * 64 + 800, "{}", table.stats().bytes);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Unigram {
     pub fn sentence<'s>(&'s self, interrupt: Interrupt<'s>) -> Sentence<'s> {
         Sentence {
             model: self,
-            state: self.words.acquire(),
+            state: self.words.acquire(SentenceState::default),
             sum: 0.0,
             done: 0,
             interrupt,

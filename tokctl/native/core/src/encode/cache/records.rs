@@ -1,70 +1,71 @@
-//! The ids of longer pre-tokens: a table of slots, and records one behind the other.
+//! Texts and some numbers for each, as its ids: a table of slots, and records one behind the other.
 //!
-//! Memory is bounded. The records are of two generations: when the young ones fill their half,
-//! they become the old ones, and the old ones are forgotten, but for those that were asked for
-//! meanwhile. From then on a pre-token is only marked when it comes first, and remembered when it
-//! comes again: most long ones never do.
+//! Memory is bounded. The records are of two generations, see [`Generations`]. Once something was
+//! forgotten, a text is only marked when it comes first, and remembered when it comes again: most
+//! long pre-tokens never do.
 
-/// Where a record is. An empty slot has the length 0, as no pre-token has.
+use super::generations::{Generations, Place};
+use super::CacheStats;
+
+/// Where a record is. An empty slot has the length 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordSlot {
     /// Its low bits lead to the slot.
     hash: u32,
-    place: u32,
-    /// Bytes of the pre-token.
+    place: Place,
+    /// Bytes of the text.
     length: u16,
-    /// How many ids.
+    /// How many numbers.
     count: u16,
-    /// Number of its generation.
-    generation: u32,
 }
 
-/// In place of a record's: the pre-token came by once.
+/// In place of a record's start: the text came by once.
 const SEEN: u32 = u32::MAX;
 
 /// How large a table may become.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LongLimits {
+pub(crate) struct RecordLimits {
     /// Slots at first and at most, powers of two.
     pub first: usize,
     pub most: usize,
-    /// Bytes of the records of a generation, at most.
+    /// Bytes of the records, at most.
     pub records: usize,
 }
 
 const PROBES: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct LongTable {
+pub(crate) struct RecordTable {
     slots: Vec<RecordSlot>,
     entries: usize,
-    /// The text of a pre-token and its ids, four bytes each.
-    young: Vec<u8>,
-    old: Vec<u8>,
-    /// Number of the young generation.
-    generation: u32,
-    limits: LongLimits,
+    /// A text, and its numbers of four bytes each.
+    records: Generations<u8>,
+    /// Slots at most.
+    most: usize,
 }
 
-impl LongTable {
-    pub fn new(limits: LongLimits) -> Self {
-        LongTable {
+impl RecordSlot {
+    /// Bytes of its record.
+    fn size(self) -> usize {
+        usize::from(self.length) + 4 * usize::from(self.count)
+    }
+}
+
+impl RecordTable {
+    pub fn new(limits: RecordLimits) -> Self {
+        RecordTable {
             slots: vec![RecordSlot::default(); limits.first],
             entries: 0,
-            young: Vec::new(),
-            old: Vec::new(),
-            generation: 0,
-            limits,
+            records: Generations::new(limits.records),
+            most: limits.most,
         }
     }
 
-    pub fn entries(&self) -> usize {
-        self.entries
-    }
-
-    pub fn bytes(&self) -> usize {
-        let records = self.young.capacity() + self.old.capacity();
-        self.slots.capacity() * size_of::<RecordSlot>() + records
+    pub fn stats(&self) -> CacheStats {
+        CacheStats {
+            entries: self.entries,
+            bytes: self.slots.capacity() * size_of::<RecordSlot>() + self.records.bytes(),
+        }
     }
 
     /// The slots that a text of this hash may stand in.
@@ -78,13 +79,10 @@ impl LongTable {
         &self.slots
     }
 
+    /// The text of a slot and its numbers; empty where it is only marked.
+    #[inline]
     fn record(&self, slot: RecordSlot) -> &[u8] {
-        let records = match slot.generation == self.generation {
-            true => &self.young,
-            false => &self.old,
-        };
-        let length = usize::from(slot.length) + 4 * usize::from(slot.count);
-        &records[slot.place as usize..][..length]
+        self.records.get(slot.place, slot.size()).unwrap_or_default()
     }
 
     /// The slot of `text`; else, where it was seen, the slot that says so; else a free one, if
@@ -98,7 +96,7 @@ impl LongTable {
             }
             if slot.hash == hash
                 && usize::from(slot.length) == text.len()
-                && (slot.place == SEEN || self.record(slot).starts_with(text))
+                && (slot.place.start == SEEN || self.record(slot).starts_with(text))
             {
                 return Some(place);
             }
@@ -106,38 +104,33 @@ impl LongTable {
         None
     }
 
-    /// The ids of `text`, four bytes each.
+    /// The numbers of `text`, four bytes each.
     #[inline]
     pub fn find(&mut self, text: &[u8], hash: u64) -> Option<&[u8]> {
-        let place = self.find_slot(text, hash as u32)?;
-        let mut slot = self.slots[place];
-        if slot.length == 0 || slot.place == SEEN {
+        let at = self.find_slot(text, hash as u32)?;
+        let slot = &mut self.slots[at];
+        if slot.length == 0 || slot.place.start == SEEN {
             return None;
         }
-        let length = usize::from(slot.length) + 4 * usize::from(slot.count);
-        if slot.generation != self.generation && self.young.len() + length <= self.limits.records {
-            let start = slot.place as usize;
-            slot.place = self.young.len() as u32;
-            slot.generation = self.generation;
-            self.young.extend_from_slice(&self.old[start..][..length]);
-            self.slots[place] = slot;
-        }
-        Some(&self.record(slot)[usize::from(slot.length)..])
+        let size = slot.size();
+        self.records.renew(&mut slot.place, size);
+        let slot = *slot;
+        self.record(slot).get(usize::from(slot.length)..)
     }
 
-    /// Adds a text that is not here, nor is empty, of 128 bytes at most.
-    pub fn insert(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
-        let record = text.len() + ids.len() * 4;
-        let (Ok(length), Ok(count)) = (u16::try_from(text.len()), u16::try_from(ids.len())) else {
+    /// Adds a text that is not here. One that is empty, or has more than 65,535 bytes or numbers,
+    /// is not remembered.
+    pub fn insert(&mut self, text: &[u8], hash: u64, numbers: &[u32]) {
+        let size = text.len() + numbers.len() * 4;
+        let (Ok(length @ 1..), Ok(count)) = (text.len().try_into(), numbers.len().try_into())
+        else {
             return;
         };
-        if record > self.limits.records {
+        if !self.records.can_hold(size) {
             return;
         }
         let is_full = self.entries * 2 >= self.slots.len();
-        if self.young.len() + record > self.limits.records
-            || (is_full && self.slots.len() >= self.limits.most)
-        {
+        if !self.records.has_room(size) || (is_full && self.slots.len() >= self.most) {
             self.forget_old();
         } else if is_full {
             self.rebuild(self.slots.len() * 2);
@@ -146,20 +139,22 @@ impl LongTable {
         let found = self.find_slot(text, hash);
         // The first generation lasts while there is memory for all that comes.
         let is_new = found.is_none_or(|place| self.slots[place].length == 0);
-        let is_scarce = self.generation > 0;
+        let is_scarce = self.records.number() > 0;
         let mut slot = RecordSlot {
             hash,
-            place: SEEN,
+            place: Place {
+                number: self.records.number(),
+                start: SEEN,
+            },
             length,
             count: 0,
-            generation: self.generation,
         };
         if !(is_new && is_scarce) {
-            slot.place = self.young.len() as u32;
             slot.count = count;
-            self.young.extend_from_slice(text);
-            self.young
-                .extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+            slot.place = self.records.add(size, |all| {
+                all.extend_from_slice(text);
+                all.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+            });
         }
         self.put(slot, found);
     }
@@ -173,14 +168,12 @@ impl LongTable {
         self.slots[place] = slot;
     }
 
-    /// The young become the old ones.
+    /// The young records become the old ones.
     fn forget_old(&mut self) {
-        let before = self.generation;
-        self.generation = before.wrapping_add(1);
-        std::mem::swap(&mut self.young, &mut self.old);
-        self.young.clear();
+        let before = self.records.number();
+        self.records.turn();
         for slot in &mut self.slots {
-            if slot.generation != before {
+            if slot.place.number != before {
                 *slot = RecordSlot::default();
             }
         }
@@ -200,9 +193,9 @@ impl LongTable {
     }
 }
 
-/// The ids of a record.
+/// The numbers that [`RecordTable::find`] gives.
 #[inline]
-pub(crate) fn ids(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|id| match id.first_chunk() {
         Some(id) => u32::from_le_bytes(*id),
         None => 0,
@@ -214,23 +207,23 @@ mod tests {
     use super::*;
     use crate::packed::Seeds;
 
-    const SMALL: LongLimits = LongLimits {
+    const SMALL: RecordLimits = RecordLimits {
         first: 2,
         most: 1 << 13,
-        records: 1 << 20,
+        records: 1 << 21,
     };
 
     fn text(number: u32) -> Vec<u8> {
         format!("{number:0width$}", width = 16 + number as usize % 9).into_bytes()
     }
 
-    fn found(table: &mut LongTable, text: &[u8], hash: u64) -> Option<Vec<u32>> {
-        table.find(text, hash).map(|bytes| ids(bytes).collect())
+    fn found(table: &mut RecordTable, text: &[u8], hash: u64) -> Option<Vec<u32>> {
+        table.find(text, hash).map(|bytes| numbers(bytes).collect())
     }
 
     #[test]
     fn growing_loses_next_to_nothing() {
-        let (seeds, mut table) = (Seeds::default(), LongTable::new(SMALL));
+        let (seeds, mut table) = (Seeds::default(), RecordTable::new(SMALL));
         for number in 0..3000 {
             let (text, ids) = (text(number), vec![number; number as usize % 7]);
             let hash = seeds.hash_long(&text);
@@ -246,25 +239,25 @@ mod tests {
             }
         }
         // A few could lose their place where many hashes lie close together.
-        assert!(kept >= 2940 && kept == table.entries(), "{kept}");
+        assert!(kept >= 2940 && kept == table.stats().entries, "{kept}");
     }
 
     #[test]
     fn equal_hashes_and_little_room() {
-        let limits = LongLimits {
+        let limits = RecordLimits {
             most: 16,
-            records: 1000,
+            records: 2000,
             ..SMALL
         };
-        let mut table = LongTable::new(limits);
+        let mut table = RecordTable::new(limits);
         for number in 0..5000 {
             let hash = u64::from(number) << 61 | 5;
             for _ in 0..2 {
                 table.insert(&text(number), hash, &[number]);
             }
             assert_eq!(found(&mut table, &text(number), hash), Some(vec![number]));
-            assert!(table.entries() <= 16);
-            assert!(table.young.len() <= 1000 && table.old.len() <= 1000);
+            assert!(table.stats().entries <= 16);
+            assert!(table.records.bytes() <= 2000);
         }
         table.insert(&[b'a'; 3000], 5, &[1]);
         assert_eq!(found(&mut table, &[b'a'; 3000], 5), None);
@@ -272,11 +265,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_stays_and_what_came_once_takes_no_memory() {
-        let limits = LongLimits {
-            records: 4000,
+        let limits = RecordLimits {
+            records: 8000,
             ..SMALL
         };
-        let (seeds, mut table) = (Seeds::default(), LongTable::new(limits));
+        let (seeds, mut table) = (Seeds::default(), RecordTable::new(limits));
         let mut hits = 0;
         for number in 0..20_000 {
             // Ten that come again and again, among others that come once.
@@ -293,9 +286,9 @@ mod tests {
         }
         assert!(hits > 19_900, "{hits}");
         assert!(
-            table.bytes() <= 16 * (1 << 13) + 3 * 4000,
+            table.stats().bytes <= 16 * (1 << 13) + 8000,
             "{}",
-            table.bytes()
+            table.stats().bytes
         );
     }
 }
