@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, final, overload
 
 __all__ = [
+    "LEAST_CACHE_MEMORY",
     "NO_ID",
     "REGEX_RELEASE",
     "CoreError",
@@ -52,6 +53,7 @@ _Ranges: TypeAlias = list[tuple[int, int]]
 #: (pieces, objective, tokens, unused, dropped, [(text, loss)])
 _RoundRow: TypeAlias = tuple[int, float, int, int, int, list[tuple[bytes, float | None]]]
 
+LEAST_CACHE_MEMORY: int
 NO_ID: int
 REGEX_RELEASE: str
 
@@ -286,6 +288,7 @@ class Encoder:
     def cuts(
         self, texts: Iterable[bytes], matchers: Matchers | None, threads: int
     ) -> list[int]: ...
+    cache_memory: int
     def cache_stats(self) -> tuple[int, int]: ...
     def pre_tokens(
         self, text: bytes, matchers: Matchers | None = None

@@ -84,6 +84,8 @@ def count(
     count_options: CountOptions,
     table_options: TableOptions,
     output: str | None,
+    *,
+    cache_memory: int | None = None,
 ) -> int:
     """Counts, shows what was counted, then says what could not be; returns the exit code."""
     from tokctl.cli.progress import Bars
@@ -95,7 +97,7 @@ def count(
             streams.check_output(
                 world, output, streams.named_files(files or ["-"]) or [os.devnull], path
             )
-    tokenizers = _load(world, paths, count_options)
+    tokenizers = _load(world, paths, count_options, cache_memory)
     texts = sources.open(world, files)
     streams.check_apart(world, streams.names_of(texts), [output or "-"])
     start = perf_counter()
@@ -133,14 +135,17 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
     return lambda row: (figures[order](row), os.fsencode(row.name))
 
 
-def _load(world: World, paths: list[str], count_options: CountOptions) -> dict[str, Tokenizer]:
+def _load(
+    world: World, paths: list[str], count_options: CountOptions, cache_memory: int | None
+) -> dict[str, Tokenizer]:
     """The models by name, each checked to go with the count_options."""
     from tokctl.tokenizer.model_names import name_files
     from tokctl.tokenizer.token_counts import TokenCounter
 
     loaded = {}
     for name, path in name_files(paths).items():
-        tokenizer = loaded[name] = streams.load_model(world, path)
+        tokenizer = streams.load_model(world, path, cache_memory=cache_memory)
+        loaded[name] = tokenizer
         try:
             TokenCounter(tokenizer, count_options)
         except TokctlError as error:

@@ -112,6 +112,7 @@ def encode(
     seed: options.EncodeSeed = None,
     errors: options.EncodeErrors = "strict",
     threads: options.EncodeThreads = 1,
+    cache_memory: options.CacheMemory = None,
     output: options.Output = None,
     eos: options.EncodeEos = None,
     lines: options.Lines = False,
@@ -158,6 +159,11 @@ def encode(
     if sample is not None:
         _check_sample(form, special=bool(allowed), column=column)
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
+    cache = None
+    if cache_memory is not None:
+        from tokctl._native import LEAST_CACHE_MEMORY
+
+        cache = options.size_of("--cache-memory", cache_memory, LEAST_CACHE_MEMORY)
     if count:
         from tokctl.cli import counting
         from tokctl.tokenizer.token_counts import CountOptions
@@ -165,7 +171,9 @@ def encode(
         limits = (add_special, max_length, stride, sample, seed or 0)
         counted = CountOptions(whole, allowed, errors, *limits, min(threads, 64))
         table = counting.TableOptions(json, csv, sort)
-        return counting.count(world, files, models, sources, counted, table, output)
+        return counting.count(
+            world, files, models, sources, counted, table, output, cache_memory=cache
+        )
     model = models[0] if models else None
     to_stdout = output is None or output == "-"
     if plan.is_binary and to_stdout and world.stdout_is_terminal:
@@ -173,7 +181,7 @@ def encode(
     if not to_stdout or plan.options.index:
         model = streams.model_path(world, model)
         plan.check_outputs(world, sources.names(world, files), model, sources.reading)
-    tokenizer = streams.load_model(world, model)
+    tokenizer = streams.load_model(world, model, cache_memory=cache)
 
     from tokctl.cli.encode_output import (
         RowOptions,

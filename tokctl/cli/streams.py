@@ -35,13 +35,19 @@ def model_path(world: World, path: str | None) -> str:
     return path
 
 
-def load_model(world: World, path: str | None, hints: Hints | None = None) -> Tokenizer:
+def load_model(
+    world: World,
+    path: str | None,
+    hints: Hints | None = None,
+    *,
+    cache_memory: int | None = None,
+) -> Tokenizer:
     """The model of `--model`, else of `$TOKCTL_MODEL`."""
     from tokctl.tokenizer import Tokenizer
 
     path = model_path(world, path)
     if hints is None:
-        return Tokenizer.load(path)
+        return Tokenizer.load(path, cache_memory=cache_memory)
     return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
 
 

@@ -59,8 +59,8 @@ MOST_THREADS = 64
 class Tokenizer:
     """A filled recipe that encodes and decodes.
 
-    It never changes. Threads may share it, a process may fork while they work, and its pickle is
-    the model's file: the same bytes each time.
+    It never changes, but for the memory that its caches may take. Threads may share it, a process
+    may fork while they work, and its pickle is the model's file: the same bytes each time.
 
     Attributes:
         model: the recipe with its vocabulary and merges, as data.
@@ -203,6 +203,7 @@ class Tokenizer:
         *,
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
+        cache_memory: int | None = None,
     ) -> Tokenizer:
         """Reads a model of any format that tokctl knows, a file or a folder.
 
@@ -212,9 +213,11 @@ class Tokenizer:
             pattern: how text is split, where the file does not say it (ranks of
                 tiktoken's): the text form of pre-tokenizers, `cl100k` or `regex:…`.
             special_tokens: their ids by text, where the file does not say them.
+            cache_memory: see the attribute `cache_memory`; None: its default.
 
         Raises:
-            TokctlError: it is missing, damaged, or of no format that tokctl knows.
+            TokctlError: it is missing, damaged, or of no format that tokctl knows, or
+                `cache_memory` is too small.
         """
         from tokctl import formats
 
@@ -228,6 +231,8 @@ class Tokenizer:
             loaded = formats.read(path, hints)
         tokenizer = cls(loaded.model)
         tokenizer.format = loaded.format.name
+        if cache_memory is not None:
+            tokenizer.cache_memory = cache_memory
         return tokenizer
 
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
@@ -717,6 +722,26 @@ class Tokenizer:
     def encoder(self) -> _native.Encoder:
         """The native encoder."""
         return encoders.encoder(self.model)
+
+    @property
+    def cache_memory(self) -> int:
+        """How many bytes each thread that encodes may use to remember pre-tokens and their ids: by
+        default 335,544,320 (320 MiB), at least 1,048,576. The caches start small; only long texts
+        come to the limit, from where on what was not asked for lately is forgotten. To set it
+        empties them. Ids are the same with any size.
+
+        Raises:
+            TokctlError: it is set to less than the least.
+        """
+        return self.encoder.cache_memory
+
+    @cache_memory.setter
+    def cache_memory(self, size: int) -> None:
+        if size < _native.LEAST_CACHE_MEMORY:
+            raise TokctlError(
+                f"cache_memory can't be {size:,}", f"it is {_native.LEAST_CACHE_MEMORY:,} at least"
+            )
+        self.encoder.cache_memory = size
 
     @cached_property
     def post_processor(self) -> PostProcessor:

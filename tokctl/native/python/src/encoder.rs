@@ -235,6 +235,18 @@ impl Encoder {
         })
     }
 
+    /// How many bytes each worker's caches may take.
+    #[getter]
+    fn cache_memory(&self) -> usize {
+        self.inner.cache_memory().bytes()
+    }
+
+    #[setter]
+    fn set_cache_memory(&self, bytes: usize) {
+        let memory = encode::CacheMemory::of_bytes(bytes);
+        self.inner.set_cache_memory(memory);
+    }
+
     /// How many pre-tokens all caches remember, and their bytes.
     fn cache_stats(&self) -> (u64, u64) {
         let stats = self.inner.cache_stats();
