@@ -15,6 +15,7 @@ from tests.cli.run import error, names, process, tokctl
 from tests.exact.spilled import document, records
 from tokctl import TokctlError
 from tokctl.cli import train
+from tokctl.cli.options import size_of, spoken
 from tokctl.model.presets import BPE
 from tokctl.sources import Source
 from tokctl.training import counts
@@ -63,14 +64,14 @@ def test_more_is_left_than_was_allowed() -> None:
      ("0.5GiB", 1 << 29), ("1T", 1 << 40), (" 32768K ", 1 << 25)],
 )  # fmt: skip
 def test_sizes(given: str, bytes_: int) -> None:
-    assert options.size_of("--memory", given, 16 << 20) == bytes_
-    assert options.size_of("--memory", options.spoken(bytes_)) == pytest.approx(bytes_, rel=0.005)
+    assert size_of("--memory", given, 16 << 20) == bytes_
+    assert size_of("--memory", spoken(bytes_)) == pytest.approx(bytes_, rel=0.005)
 
 
 @pytest.mark.parametrize("given", ["", "G", "-1G", "2GB", "2 G", "1e9", "two", "1_000M", "٣M"])
 def test_no_sizes(given: str) -> None:
     with pytest.raises(TokctlError, match="--memory can't be"):
-        options.size_of("--memory", given)
+        size_of("--memory", given)
 
 
 def test_too_little_memory_is_refused_before_a_text_is_read() -> None:

@@ -1,177 +1,78 @@
-"""`train --memory`, `--save-counts`, and the names that a model gets by itself."""
+"""The commands and the code of `docs/training.md` do what it says."""
 
 from __future__ import annotations
 
 import gzip
-import random
-import resource
+import hashlib
+import re
+import shlex
+from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from tests.cli.run import error, names, process, tokctl
-from tests.exact.spilled import document, records
-from tokctl import TokctlError
-from tokctl.cli import options, train
-from tokctl.model.presets import BPE
-from tokctl.sources import Source
-from tokctl.training import counts
+from tests.cli.run import tokctl
+from tests.exact.spilled import BYTES, counted, records
+from tokctl import formats
+from tokctl.cli.options import spoken
+from tokctl.cli.train import LEAST_MEMORY
+
+PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    tokctl (train .+)$", PAGE, re.MULTILINE)
 
 
-def words(number: int, seed: int = 1) -> bytes:
-    """So many words of twelve letters; half of them come twice."""
-    digits = random.Random(seed).randbytes(4 * number)
-    letters = bytes.maketrans(b"0123456789", b"ghijklmnop")
-    once = digits.hex(" ", 6).encode().translate(letters) + b"\n"
-    return once + once[: len(once) // 2]
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(sample, encoding="utf-8")
 
 
-def test_the_same_model_and_counts() -> None:
-    Path("text").write_bytes(words(400_000))
-    results = []
-    for number, given in enumerate(("", "--memory 16M", "--memory 16M --threads 1")):
-        made = ("train", "-q", "--vocab", "300", "--min-count", "2", *given.split(),
-                "--save-counts", f"{number}.tsv", "-o", f"{number}.json", "text")  # fmt: skip
-        assert tokctl(*made) == (0, f"{number}.json\n".encode(), "")
-        results.append((Path(f"{number}.json").read_bytes(), Path(f"{number}.tsv").read_bytes()))
-    assert results[0] == results[1] == results[2]
-    assert results[0][1].count(b"\n") > 90_000
-    # From the counts, within a limit, too.
-    made = ("train", "-q", "--vocab", "300", "--memory", "16M", "--counts", "0.tsv",
-            "--save-counts", "again.tsv")  # fmt: skip
-    assert tokctl(*made).code == 0
-    assert Path("again.tsv").read_bytes() == results[0][1]
-    assert sorted(names(Path())) == [
-        "0.bpe.json", "0.json", "0.tsv", "1.json", "1.tsv", "2.json", "2.tsv", "again.tsv", "text",
-    ]  # fmt: skip
+def test_the_least_memory_is_what_the_page_says() -> None:
+    assert f"; {spoken(LEAST_MEMORY)} is the least" in PAGE.replace("\n", " ")
 
 
-def test_more_is_left_than_was_allowed() -> None:
-    Path("text").write_bytes(words(900_000))
-    made = tokctl("train", "--vocab", "300", "--memory", "16M", "text")
-    assert made.code == 0
-    what = "pre-tokens that are left take 16.6M, more than --memory 16M, and training takes more"
-    assert f"{what} than that: --memory limits the counting" in made.err, made.err
-    assert "--memory" not in tokctl("train", "--vocab", "300", "--memory", "99M", "text").err
-
-
-@pytest.mark.parametrize(
-    ("given", "bytes_"),
-    [("16M", 16 << 20), ("2g", 2 << 30), ("1.5G", 3 << 29), ("20000000", 20_000_000),
-     ("0.5GiB", 1 << 29), ("1T", 1 << 40), (" 32768K ", 1 << 25)],
-)  # fmt: skip
-def test_sizes(given: str, bytes_: int) -> None:
-    assert options.size_of("--memory", given, 16 << 20) == bytes_
-    assert options.size_of("--memory", options.spoken(bytes_)) == pytest.approx(bytes_, rel=0.005)
-
-
-@pytest.mark.parametrize("given", ["", "G", "-1G", "2GB", "2 G", "1e9", "two", "1_000M", "٣M"])
-def test_no_sizes(given: str) -> None:
-    with pytest.raises(TokctlError, match="--memory can't be"):
-        options.size_of("--memory", given)
-
-
-def test_too_little_memory_is_refused_before_a_text_is_read() -> None:
-    done = tokctl("train", "--memory", "15M", "missing.txt")
-    assert done == (2, b"", error("--memory can't be less than 16M", "say 16M"))
-
-
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    Path("text").write_bytes(words(400_000))
-    made = ("train", "-q", "--vocab", "300", "--memory", "16M", "-o", "m.json", "text")
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-
-    hint = (
-        "they go there because of --memory: name a folder with more room in $TMPDIR, or allow "
-        "more memory"
-    )
-    (tmp_path / "there").mkdir()
-    cases: list[tuple[str, str, dict[str, Any]]] = [
-        (str(tmp_path / "there"), "File too large", {"preexec_fn": limited}),
-        (str(tmp_path / "none"), "No such file or directory", {}),
+def test_the_commands_are_taken() -> None:
+    """With a text that is here, in place of theirs."""
+    given = [
+        shlex.split(re.sub(r"corpus/( more.jsonl.zst)?|huge.txt.zst", "a.txt", command))
+        for command in COMMANDS
+        if "--counts" not in command
     ]
-    for folder, reason, options in cases:
-        done = process(*made, env={"TMPDIR": folder}, **options)
-        what = f"can't keep counts in a temporary file in {folder}: {reason}"
-        assert done == (2, b"", error(what, hint))
-    assert names(Path()) == ["text"] and names(tmp_path / "there") == []
+    assert len(given) == 3 and len(COMMANDS) == 4
+    for arguments in given:
+        assert tokctl(*arguments, "-q").code == 0, arguments
+    Path("words.tsv").write_bytes(gzip.decompress(Path("words.tsv.gz").read_bytes()))
+    again = COMMANDS[-1].replace(".gz", "").replace("50000", "300")
+    assert tokctl(*shlex.split(again), "-q").code == 0
 
 
-def test_temporary_files_go_beside_the_model_unless_a_folder_is_named(tmp_path: Path) -> None:
-    environ: dict[str, str] = {}
-    world: Any = SimpleNamespace(environ=environ)
-    found = train.temporary_folder(world, str(tmp_path / "m.json"))
-    assert found == str(tmp_path)
-    assert train.temporary_folder(world, "/dev/null") is None
-    environ["TMPDIR"] = "/elsewhere"
-    assert train.temporary_folder(world, str(tmp_path / "m.json")) == "/elsewhere"
+def test_a_model_of_counts_differs_in_what_was_read() -> None:
+    Path("b.txt").write_text("x y\n")
+    given = ("train", "-q", "--vocab", "400", "--weight", "b.txt=2", "--sample", "0.9",
+             "--seed", "7")  # fmt: skip
+    assert tokctl(*given, "--save-counts", "w.tsv", "-o", "a.json", "a.txt", "b.txt").code == 0
+    assert tokctl("train", "-q", "--vocab", "400", "--counts", "w.tsv", "-o", "b.json").code == 0
+    first, second = formats.load("a.json"), formats.load("b.json")
+    assert first.training and second.training
+    records_of = [asdict(model.training) for model in (first, second) if model.training]
+    differ = {key for key in records_of[0] if records_of[0][key] != records_of[1][key]}
+    named = re.search(r"of the texts that were read \((.*?)\)", PAGE, re.DOTALL)
+    assert named and differ == set(re.findall(r"`(\w+)`", named[1]))
+    assert (first.tokens, first.merges) == (second.tokens, second.merges)
 
 
-def test_counts_are_written_before_the_training() -> None:
-    Path("a").write_bytes("a b c d e é\n".encode())
-    made = ("train", "-q", "--chars", "--vocab", "4", "--save-counts", "w.tsv", "a")
-    done = tokctl(*made)
-    assert done.code == 2 and "too small" in done.err
-    assert names(Path()) == ["a", "w.tsv"]
-    done = tokctl("train", "-q", "--chars", "--vocab", "40", "--counts", "w.tsv", "-o", "m.json")
-    assert done == (0, b"m.json\n", "")
+def test_the_digest_is_what_the_page_says() -> None:
+    assert "length and how often it counts, as numbers of eight bytes" in PAGE
+    stream = b"".join(
+        len(text).to_bytes(8, "little") + times.to_bytes(8, "little") + text
+        for text, times in ((b"one", 1), (b"two", 3))
+    )
+    _, read = counted([records("r", [b"one", b"two"], [1, 3])], BYTES)
+    assert read.digest == hashlib.sha256(stream).hexdigest()
 
 
-def test_counts_are_packed_by_their_name() -> None:
-    Path("a").write_bytes(b"x y \xff x\n" * 3)
-    for name in ("w.tsv", "w.tsv.gz", "again.GZ"):
-        made = ("train", "-q", "--vocab", "260", "--save-counts", name, "-o", "m.json", "a")
-        assert tokctl(*made).code == 0
-    packed = Path("w.tsv.gz").read_bytes()
-    assert gzip.decompress(packed) == Path("w.tsv").read_bytes()
-    assert Path("again.GZ").read_bytes() == packed
-    counts.write("by-hand.gz", counts.read("w.tsv"))
-    assert Path("by-hand.gz").read_bytes() == packed
-
-
-def test_options_of_texts_mean_nothing_for_counts() -> None:
-    Path("w.tsv").write_bytes(b"a\t1\n")
-    for given in ("--format jsonl", "--text-field t", "--include a", "--exclude b"):
-        done = tokctl("train", "--counts", *given.split(), "w.tsv")
-        assert done.code == 2 and "--counts reads lines of words and counts" in done.err, given
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("-", "stdin"),
-        ("book.txt", "book"),
-        ("a/corpus.jsonl.zst", "corpus"),
-        ("corpus.tar.gz", "corpus"),
-        ("my.book.gz", "my.book"),
-        ("my.book.txt", "my.book"),
-        ("notes.v2", "notes"),
-        (".txt.gz", ".txt"),
-        ("texts/", "texts"),
-        ("v1.5", "v1.5"),
-        ("texts/..", "here"),
-        ("https://host/a/corpus.parquet?token=a/b#c", "corpus"),
-        ("s3://bucket/corpus.txt.xz", "corpus"),
-        ("https://host/", "host"),
-    ],
-)
-def test_a_model_is_named_after_its_first_source(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: str, expected: str
-) -> None:
-    (tmp_path / "here" / "texts").mkdir(parents=True)
-    (tmp_path / "here" / "v1.5").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    assert train.stem(source) == expected
-
-
-def test_a_pattern_and_a_list_give_the_name_of_their_first_file() -> None:
-    read: list[Source] = [document("corpus/a.txt", b""), records("b.jsonl", [])]
-    for files in (["corpus/*.txt", "b.jsonl"], []):
-        assert train.model_path(None, files, read, BPE) == "a.bpe.json"
-    Path("c.txt").write_bytes(b"")
-    assert train.model_path(None, ["c.txt"], read, BPE) == "c.bpe.json"
-    assert train.model_path("o", ["c.txt"], read, BPE) == "o"
+def test_the_code_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    # Folders are read by what reads all forms; here a file stands for one.
+    exec(compile(code.replace('"corpus/"', '"a.txt"'), "training.md", "exec"), {})
+    assert gzip.decompress(Path("words.tsv.gz").read_bytes()).count(b"\n") > 100

@@ -50,7 +50,10 @@ fn what_a_pool_has_no_room_for_is_dropped() {
 fn what_is_lent_comes_back() {
     let pool = Pool::<Vec<u32>>::default();
     pool.acquire(Default::default).push(7);
-    let (mut one, two) = (pool.acquire(Default::default), pool.acquire(Default::default));
+    let (mut one, two) = (
+        pool.acquire(Default::default),
+        pool.acquire(Default::default),
+    );
     assert_eq!((one.as_slice(), two.as_slice()), (&[7][..], &[][..]));
     one.push(8);
     drop(one);

@@ -24,7 +24,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tokctl_core::prepare();
     module.add("CoreError", module.py().get_type::<errors::CoreError>())?;
     module.add("NO_ID", tokctl_core::model::NO_ID)?;
-    module.add("LEAST_CACHE_MEMORY", tokctl_core::encode::CacheMemory::LEAST)?;
+    module.add(
+        "LEAST_CACHE_MEMORY",
+        tokctl_core::encode::CacheMemory::LEAST,
+    )?;
     module.add("REGEX_RELEASE", tokctl_core::unicode::tables::REGEX_RELEASE)?;
     module.add_class::<counter::Counter>()?;
     module.add_class::<counter::Counts>()?;

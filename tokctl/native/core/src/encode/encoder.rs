@@ -107,7 +107,10 @@ impl Encoder {
         self.states.each(|state| {
             all = all + state.lookup.cache.stats() + state.segments.stats();
         });
-        all
+        match &self.segmenter {
+            Segmenter::Unigram(unigram) => all + unigram.cache_stats(),
+            _ => all,
+        }
     }
 
     /// How much memory each worker's caches may take.
@@ -119,6 +122,9 @@ impl Encoder {
     pub fn set_cache_memory(&self, memory: CacheMemory) {
         self.cache_memory.store(memory.bytes(), Ordering::Relaxed);
         while self.states.take().is_some() {}
+        if let Segmenter::Unigram(unigram) = &self.segmenter {
+            unigram.set_cache_memory(memory.unigram());
+        }
     }
 
     /// The state for a call, or for a thread of it.

@@ -429,8 +429,8 @@ impl<'s> SentenceLookup<'s> {
     }
 
     /// The entry of a word whose ids depend on a sum.
-    fn known(&self, word: &[u8]) -> Option<CachedWord> {
-        self.sum.as_ref()?.sentence.as_ref()?.knows(word)
+    fn known(&mut self, word: &[u8]) -> Option<CachedWord> {
+        self.sum.as_mut()?.sentence.as_mut()?.knows(word)
     }
 
     /// Appends the ids of a word that is not known, if they do not depend on a sum.

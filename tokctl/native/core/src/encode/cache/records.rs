@@ -82,7 +82,9 @@ impl RecordTable {
     /// The text of a slot and its numbers; empty where it is only marked.
     #[inline]
     fn record(&self, slot: RecordSlot) -> &[u8] {
-        self.records.get(slot.place, slot.size()).unwrap_or_default()
+        self.records
+            .get(slot.place, slot.size())
+            .unwrap_or_default()
     }
 
     /// The slot of `text`; else, where it was seen, the slot that says so; else a free one, if

@@ -372,7 +372,11 @@ mod tests {
             assert_eq!(found(&mut table, key, seeds), Some(ids(number)));
         }
         assert!(table.stats().entries <= 16);
-        assert!(table.stats().bytes <= 8 * 64 + 800, "{}", table.stats().bytes);
+        assert!(
+            table.stats().bytes <= 8 * 64 + 800,
+            "{}",
+            table.stats().bytes
+        );
     }
 
     #[test]

@@ -13,7 +13,10 @@ mod sentence;
 mod viterbi;
 mod word_cache;
 
+use std::sync::atomic::AtomicUsize;
+
 use super::borders::Borders;
+use super::cache::CacheMemory;
 use super::segmenter::{check_length, Segment};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
@@ -76,6 +79,8 @@ pub struct Unigram {
     /// Where words can be searched one by one: their borders.
     by_words: Option<Borders>,
     words: sentence::SentencePool,
+    /// Bytes that each thread may use to remember words.
+    cache_memory: AtomicUsize,
     /// And in SentencePiece's arithmetic.
     id_scores: Option<sentence::IdScores>,
 }
@@ -156,6 +161,7 @@ impl Unigram {
             id_scores,
             by_words,
             words: sentence::SentencePool::default(),
+            cache_memory: AtomicUsize::new(CacheMemory::default().unigram()),
             trie: Trie::build(texts.into_iter())?,
             pieces: all,
             first_user_defined,

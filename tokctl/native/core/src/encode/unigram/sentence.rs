@@ -5,10 +5,13 @@
 //! else of what lies before it decides what comes behind. So words are searched one by one,
 //! and those that were met before are cached (see `margin`).
 
+use std::sync::atomic::Ordering;
+
 use super::margin::{BestPath, NEAR, STEP};
 use super::word_cache::{CachedWord, WordCache, WordStep, LONGEST};
 use super::{Emitter, Precision, Unigram};
 use crate::encode::borders::Borders;
+use crate::encode::cache::CacheStats;
 use crate::encode::word_starts::{WordStarts, MARK};
 use crate::encode::Segment;
 use crate::error::{Error, Result};
@@ -75,11 +78,27 @@ impl Unigram {
         result
     }
 
+    /// Says how many bytes each thread may use to remember words.
+    pub(crate) fn set_cache_memory(&self, bytes: usize) {
+        self.cache_memory.store(bytes, Ordering::Relaxed);
+        while self.words.take().is_some() {}
+    }
+
+    /// What all threads that are not at work remember.
+    pub(crate) fn cache_stats(&self) -> CacheStats {
+        let mut all = CacheStats::default();
+        (self.words).each(|state| all = all + state.known.stats());
+        all
+    }
+
     /// A sentence whose words are still to come.
     pub fn sentence<'s>(&'s self, interrupt: Interrupt<'s>) -> Sentence<'s> {
+        let mut state = self.words.acquire(SentenceState::default);
+        let memory = self.cache_memory.load(Ordering::Relaxed);
+        state.known.set_memory(memory);
         Sentence {
             model: self,
-            state: self.words.acquire(SentenceState::default),
+            state,
             sum: 0.0,
             done: 0,
             interrupt,
@@ -174,7 +193,7 @@ impl Sentence<'_> {
     }
 
     /// The entry of a word that was here before; its ids do not go [`Self::anywhere`].
-    pub(crate) fn knows(&self, word: &[u8]) -> Option<CachedWord> {
+    pub(crate) fn knows(&mut self, word: &[u8]) -> Option<CachedWord> {
         match word.len() {
             ..=LONGEST => self.state.known.get(word),
             _ => Some(CachedWord::UNCACHED),

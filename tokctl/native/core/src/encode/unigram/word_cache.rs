@@ -2,16 +2,12 @@
 
 use hashbrown::HashTable;
 
+use crate::encode::cache::CacheStats;
 use crate::encode::Segment;
 use crate::packed::{Key, Seeds};
 
 /// A word of more bytes is not cached.
 pub(crate) const LONGEST: usize = 128;
-/// When one of these is reached the cache is cleared: about 24 MB for each thread. Natural text
-/// seldom gets there.
-const MAX_WORDS: usize = 1 << 18;
-const MAX_STEPS: usize = 1 << 20;
-const MAX_BYTES: usize = 1 << 22;
 
 /// One of a word's segments and, beside it, the score of one of its pieces. There is one of
 /// each, but where unknown characters become one token, or one for each byte; then the shorter
@@ -28,8 +24,9 @@ pub(crate) struct WordStep {
 pub(crate) struct CachedWord {
     /// See [`super::margin`]. Not above 0 where nothing is known.
     limit: f32,
-    /// The first of its steps.
+    /// The first of its steps, in the generation of this number.
     steps: u32,
+    generation: u32,
     pub segments: u8,
     pub pieces: u8,
 }
@@ -39,6 +36,7 @@ impl CachedWord {
     pub(crate) const UNCACHED: CachedWord = CachedWord {
         limit: 0.0,
         steps: 0,
+        generation: 0,
         segments: 0,
         pieces: 0,
     };
@@ -63,34 +61,32 @@ struct WordEntry {
     word: CachedWord,
 }
 
+/// Words of two generations. When the young ones fill their half of the memory they become the old
+/// ones, and those that were old are forgotten, but for those that were asked for meanwhile.
+#[derive(Default)]
 pub(crate) struct WordCache {
     seeds: Seeds,
+    young: Generation,
+    old: Generation,
+    /// Number of the young generation.
+    number: u32,
+    /// Bytes of both.
+    memory: usize,
+}
+
+#[derive(Default)]
+struct Generation {
     entries: HashTable<WordEntry>,
     steps: Vec<WordStep>,
     /// The longer words.
     texts: Vec<u8>,
 }
 
-impl Default for WordCache {
-    fn default() -> Self {
-        WordCache {
-            seeds: Seeds::default(),
-            entries: HashTable::new(),
-            steps: Vec::new(),
-            texts: Vec::new(),
-        }
-    }
-}
-
-impl WordCache {
-    /// The entry of a word of up to [`LONGEST`] bytes.
-    #[inline]
-    pub(crate) fn get(&self, text: &[u8]) -> Option<CachedWord> {
+impl Generation {
+    fn find(&self, text: &[u8], seeds: Seeds) -> Option<CachedWord> {
         let found = match Key::short(text) {
-            Some(key) => self
-                .entries
-                .find(self.seeds.hash(key), |entry| entry.key == key),
-            None => self.entries.find(self.seeds.hash_long(text), |entry| {
+            Some(key) => self.entries.find(seeds.hash(key), |entry| entry.key == key),
+            None => self.entries.find(seeds.hash_long(text), |entry| {
                 let place = entry.key.place();
                 place.is_some_and(|place| self.texts[place] == *text)
             }),
@@ -98,36 +94,7 @@ impl WordCache {
         found.map(|entry| entry.word)
     }
 
-    /// Adds a word that is not here yet.
-    pub(crate) fn insert(
-        &mut self,
-        text: &[u8],
-        limit: f64,
-        segments: &[Segment],
-        scores: &[f64],
-    ) -> CachedWord {
-        let full = self.entries.len() >= MAX_WORDS || self.steps.len() >= MAX_STEPS;
-        if full || self.texts.len() >= MAX_BYTES {
-            self.entries.clear();
-            self.steps.clear();
-            self.texts.clear();
-        }
-        let counts = (u8::try_from(segments.len()), u8::try_from(scores.len()));
-        let word = match counts {
-            (Ok(segments), Ok(pieces)) => CachedWord {
-                limit: below(limit),
-                steps: self.steps.len() as u32,
-                segments,
-                pieces,
-            },
-            _ => CachedWord::UNCACHED,
-        };
-        let none = Segment { id: 0, length: 0 };
-        self.steps.extend((0..4 * word.fours()).map(|at| WordStep {
-            segment: segments.get(at).copied().unwrap_or(none),
-            score: scores.get(at).copied().unwrap_or(0.0),
-        }));
-        let seeds = self.seeds;
+    fn insert(&mut self, text: &[u8], word: CachedWord, seeds: Seeds) {
         let (key, hash) = match Key::short(text) {
             Some(key) => (key, seeds.hash(key)),
             None => {
@@ -143,14 +110,101 @@ impl WordCache {
         };
         self.entries
             .insert_unique(hash, WordEntry { key, word }, rehash);
+    }
+
+    /// Memory that this takes at most: each part may have room for twice as many.
+    fn bytes(&self) -> usize {
+        let entries = self.entries.len() * (size_of::<WordEntry>() + 1);
+        2 * (entries + size_of_val(&self.steps[..]) + self.texts.len())
+    }
+}
+
+impl WordCache {
+    /// Says how many bytes it may take.
+    pub(crate) fn set_memory(&mut self, memory: usize) {
+        self.memory = memory;
+    }
+
+    pub(crate) fn stats(&self) -> CacheStats {
+        CacheStats {
+            entries: self.young.entries.len() + self.old.entries.len(),
+            bytes: self.young.bytes() + self.old.bytes(),
+        }
+    }
+
+    /// The entry of a word of up to [`LONGEST`] bytes.
+    #[inline]
+    pub(crate) fn get(&mut self, text: &[u8]) -> Option<CachedWord> {
+        let found = self.young.find(text, self.seeds);
+        if found.is_some() || self.old.entries.is_empty() {
+            return found;
+        }
+        self.renewed(text)
+    }
+
+    /// The entry of one that only the old generation has.
+    #[cold]
+    fn renewed(&mut self, text: &[u8]) -> Option<CachedWord> {
+        let mut word = self.old.find(text, self.seeds)?;
+        if !self.is_full() {
+            let steps = &self.old.steps[word.steps as usize..][..4 * word.fours()];
+            word.steps = self.young.steps.len() as u32;
+            word.generation = self.number;
+            self.young.steps.extend_from_slice(steps);
+            self.young.insert(text, word, self.seeds);
+        }
+        Some(word)
+    }
+
+    fn is_full(&self) -> bool {
+        self.young.bytes() >= self.memory / 2
+    }
+
+    /// Adds a word that is not here yet.
+    pub(crate) fn insert(
+        &mut self,
+        text: &[u8],
+        limit: f64,
+        segments: &[Segment],
+        scores: &[f64],
+    ) -> CachedWord {
+        if self.is_full() {
+            self.old = std::mem::take(&mut self.young);
+            self.number = self.number.wrapping_add(1);
+        }
+        let counts = (u8::try_from(segments.len()), u8::try_from(scores.len()));
+        let word = match counts {
+            (Ok(segments), Ok(pieces)) => CachedWord {
+                limit: below(limit),
+                steps: self.young.steps.len() as u32,
+                generation: self.number,
+                segments,
+                pieces,
+            },
+            _ => CachedWord::UNCACHED,
+        };
+        let none = Segment { id: 0, length: 0 };
+        let steps = (0..4 * word.fours()).map(|at| WordStep {
+            segment: segments.get(at).copied().unwrap_or(none),
+            score: scores.get(at).copied().unwrap_or(0.0),
+        });
+        self.young.steps.extend(steps);
+        self.young.insert(text, word, self.seeds);
         word
     }
 
-    /// A word's steps, four and four.
+    /// The steps of a word that was just found or added, four and four.
     #[inline]
     pub(crate) fn steps(&self, word: CachedWord) -> impl Iterator<Item = &[WordStep; 4]> {
-        let steps = &self.steps[word.steps as usize..][..4 * word.fours()];
-        steps.chunks_exact(4).filter_map(|four| four.first_chunk())
+        debug_assert!(self.number.wrapping_sub(word.generation) < 2 || word.fours() == 0);
+        let generation = match word.generation == self.number {
+            true => &self.young,
+            false => &self.old,
+        };
+        let steps = generation.steps.get(word.steps as usize..);
+        let steps = steps.and_then(|steps| steps.get(..4 * word.fours()));
+        let fours = steps.unwrap_or_default().chunks_exact(4);
+        fours.filter_map(|four| four.first_chunk())
     }
 }
 
@@ -169,6 +223,7 @@ mod tests {
     #[test]
     fn each_word_is_known_by_all_its_bytes() {
         let mut known = WordCache::default();
+        known.set_memory(64 << 20);
         let mut words: Vec<Vec<u8>> = (1..=40).map(|length| vec![b'a'; length]).collect();
         for length in 1..=40 {
             for at in 0..length {
@@ -194,14 +249,21 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn memory_is_bounded_and_what_is_asked_for_stays() {
         let mut known = WordCache::default();
-        let segment = Segment { id: 1, length: 1 };
-        for number in 0..2 * MAX_WORDS as u32 {
+        known.set_memory(100_000);
+        let segment = |id| Segment { id, length: 1 };
+        known.insert(b"often", 1.0, &[segment(7)], &[0.5]);
+        for number in 0..20_000_u32 {
             let word = [&[b'x'; 20][..], &number.to_le_bytes()].concat();
-            known.insert(&word, 1.0, &[segment], &[1.0]);
+            known.insert(&word, 1.0, &[segment(number)], &[1.0]);
+            let newest = known.get(&word).unwrap();
+            let id = |step: &[WordStep; 4]| step[0].segment.id;
+            assert_eq!(known.steps(newest).map(id).collect::<Vec<_>>(), [number]);
+            let often = known.get(b"often").unwrap();
+            assert_eq!(known.steps(often).map(id).collect::<Vec<_>>(), [7]);
+            assert!(known.stats().bytes <= 100_000 + 1000);
         }
-        assert!(known.entries.len() <= MAX_WORDS && known.steps.len() <= MAX_STEPS);
-        assert!(known.texts.len() <= MAX_BYTES + LONGEST);
+        assert!(known.get(&[&[b'x'; 20][..], &[0; 4]].concat()).is_none());
     }
 }
