@@ -1,6 +1,6 @@
 //! From a pre-token to its initial symbols.
 
-use super::{Marker, NO_ID};
+use super::{CharIds, Marker, NO_ID};
 use crate::error::{Error, Result};
 use crate::unicode;
 
@@ -43,41 +43,6 @@ pub struct CharAlphabet {
     marked: CharIds,
 }
 
-/// From characters to ids, by pages of 256: a look-up reads two places.
-#[derive(Debug, Clone, Default)]
-struct CharIds {
-    /// By page: where its ids begin; [`Self::NO_PAGE`] where it has none. Pages behind the last that
-    /// has any are left out.
-    pages: Vec<u32>,
-    ids: Vec<[u32; Self::PAGE]>,
-}
-
-impl CharIds {
-    const PAGE: usize = 256;
-    const NO_PAGE: u32 = u32::MAX;
-
-    fn insert(&mut self, character: char, id: u32) {
-        let code = character as usize;
-        let page = code / Self::PAGE;
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, Self::NO_PAGE);
-        }
-        if self.pages[page] == Self::NO_PAGE {
-            self.pages[page] = self.ids.len() as u32;
-            self.ids.push([NO_ID; Self::PAGE]);
-        }
-        self.ids[self.pages[page] as usize][code % Self::PAGE] = id;
-    }
-
-    /// [`NO_ID`] where there is none.
-    #[inline(always)]
-    fn get(&self, code: u32) -> u32 {
-        let page = self.pages.get(code as usize / Self::PAGE).copied();
-        let ids = self.ids.get(page.unwrap_or(Self::NO_PAGE) as usize);
-        ids.map_or(NO_ID, |ids| ids[code as usize % Self::PAGE])
-    }
-}
-
 impl Alphabet {
     /// `id_of` gives the id of a symbol's string, or None.
     pub fn bytes(id_of: impl Fn(&[u8]) -> Option<u32>) -> Self {
@@ -107,7 +72,7 @@ impl Alphabet {
                 _ => {}
             }
             if let Some(character) = only_char(symbol) {
-                alphabet.bare.insert(character, id);
+                alphabet.bare.insert(character.into(), id);
             }
             let rest = match marker {
                 Marker::EndFused(mark) => symbol.strip_suffix(mark.as_str()),
@@ -115,7 +80,7 @@ impl Alphabet {
                 _ => None,
             };
             if let Some(character) = rest.and_then(only_char) {
-                alphabet.marked.insert(character, id);
+                alphabet.marked.insert(character.into(), id);
             }
         }
         Alphabet::Characters(Box::new(alphabet))
@@ -135,14 +100,6 @@ impl Alphabet {
         }
     }
 
-    /// The most bytes of a symbol.
-    pub(crate) fn most_bytes(&self) -> usize {
-        match self {
-            Alphabet::Bytes(_) => 1,
-            Alphabet::Characters(_) => 4,
-        }
-    }
-
     /// What a fused marker puts before and behind the symbol at `place` of a pre-token
     /// that is `length` bytes long.
     pub fn fused(&self, place: &std::ops::Range<usize>, length: usize) -> (&[u8], &[u8]) {
@@ -155,6 +112,13 @@ impl Alphabet {
             Marker::EndFused(mark) if place.end == length => (b"", mark.as_bytes()),
             _ => (b"", b""),
         }
+    }
+}
+
+impl ByteAlphabet {
+    #[inline]
+    pub(crate) fn id(&self, byte: u8) -> u32 {
+        self.ids[usize::from(byte)]
     }
 }
 

@@ -3,6 +3,8 @@
 //! Training fills these in; encoding and decoding read them.
 
 mod alphabet;
+mod char_ids;
+mod char_trie;
 mod marker;
 mod merges;
 mod pair_ranks;
@@ -12,7 +14,10 @@ mod strings;
 mod trie;
 mod vocabulary;
 
+use char_ids::CharIds;
+
 pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
+pub use char_trie::CharTrie;
 pub use marker::Marker;
 pub use marker::Prepend;
 pub use merges::{Merge, Merges, NO_RANK};

@@ -133,7 +133,17 @@ pub(super) struct TrieNode {
     tag: u32,
 }
 
+/// How far a walk has come: a copy of the node.
+pub(super) type TriePlace = TrieNode;
+
 impl TrieNode {
+    /// The number of the entry that ends here.
+    #[inline(always)]
+    pub(super) fn entry(self) -> Option<u32> {
+        let entry = self.tag >> LABEL_BITS;
+        (entry != NO_ENTRY).then_some(entry)
+    }
+
     pub(super) const UNUSED: TrieNode = TrieNode {
         base: NO_CHILDREN,
         tag: NO_ENTRY << LABEL_BITS | EMPTY,
@@ -230,21 +240,44 @@ impl Trie {
         Ok(())
     }
 
+    /// Where a walk begins.
+    #[inline(always)]
+    pub(super) fn start(&self) -> TriePlace {
+        TriePlace {
+            base: self.root,
+            tag: TrieNode::UNUSED.tag,
+        }
+    }
+
+    /// Goes on by one label; false, and nothing has changed, where nothing is there.
+    #[inline(always)]
+    pub(super) fn step(&self, place: &mut TriePlace, label: u8) -> bool {
+        match self.nodes.get((place.base ^ u32::from(label)) as usize) {
+            Some(node) if node.tag & EMPTY == u32::from(label) => {
+                *place = *node;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The id of the entry of this number.
+    pub(super) fn id(&self, entry: u32) -> u32 {
+        self.values[entry as usize]
+    }
+
     /// Calls `found(length, number of the entry)` for every entry that `text` starts
     /// with, shortest first. Returns how many bytes were looked at.
     #[inline]
     pub fn walk(&self, text: &[u8], mut found: impl FnMut(usize, u32)) -> usize {
-        let mut base = self.root;
+        let mut place = self.start();
         for (at, &byte) in text.iter().enumerate() {
-            let node = match self.nodes.get((base ^ u32::from(byte)) as usize) {
-                Some(node) if node.tag & EMPTY == u32::from(byte) => node,
-                _ => return at + 1,
-            };
-            let entry = node.tag >> LABEL_BITS;
-            if entry != NO_ENTRY {
+            if !self.step(&mut place, byte) {
+                return at + 1;
+            }
+            if let Some(entry) = place.entry() {
                 found(at + 1, entry);
             }
-            base = node.base;
         }
         text.len()
     }

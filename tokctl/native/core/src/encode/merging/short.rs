@@ -6,7 +6,7 @@
 //! of one are on their way, the others go on.
 
 use super::{MergeOrder, Merging};
-use crate::model::{Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
+use crate::model::{Alphabet, Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
@@ -160,25 +160,32 @@ impl Merging {
     /// are none or more than [`MEDIUM`], or where pairs can't be made of one of them.
     #[inline]
     pub(crate) fn plain_symbols(&self, pre_token: &[u8], symbols: &mut Vec<u32>) -> bool {
-        if pre_token.len() > self.alphabet.most_bytes() * MEDIUM {
-            return false;
-        }
         let first = symbols.len();
-        let (mut at, mut all) = (0, true);
-        self.alphabet.symbols(pre_token, |id, length| {
-            let place = at..at + length as usize;
-            at = place.end;
-            if id == NO_ID {
-                all &= self.fall_back_to_bytes(pre_token, place, |id, _| {
-                    all &= id < NO_SYMBOL;
-                    symbols.push(id);
-                });
-            } else {
-                all &= id < NO_SYMBOL;
-                symbols.push(id);
+        let mut known = true;
+        match &self.alphabet {
+            Alphabet::Bytes(_) if pre_token.len() > MEDIUM => return false,
+            Alphabet::Bytes(alphabet) => {
+                symbols.extend(pre_token.iter().map(|&byte| alphabet.id(byte)));
             }
-        });
-        let found = all && (1..=MEDIUM).contains(&(symbols.len() - first));
+            Alphabet::Characters(_) if pre_token.len() > 4 * MEDIUM => return false,
+            alphabet => {
+                let mut at = 0;
+                alphabet.symbols(pre_token, |id, length| {
+                    let place = at..at + length as usize;
+                    at = place.end;
+                    match id {
+                        NO_ID => {
+                            let push = |id, _| symbols.push(id);
+                            known &= self.fall_back_to_bytes(pre_token, place, push);
+                        }
+                        id => symbols.push(id),
+                    }
+                });
+            }
+        }
+        let found = &symbols[first..];
+        let fits = (1..=MEDIUM).contains(&found.len());
+        let found = known && fits && found.iter().all(|&id| id < NO_SYMBOL);
         if !found {
             symbols.truncate(first);
         }
@@ -310,7 +317,6 @@ mod tests {
     use super::*;
     use crate::encode::merging::long;
     use crate::encode::{Segment, Segmenter};
-    use crate::model::Alphabet;
     use crate::random::random_below;
 
     /// The ids by the general way.

@@ -34,7 +34,7 @@
 //! if it is better than any other by more than (2 k + 4) u B.
 
 use super::viterbi::MAX_SUM;
-use super::{character, Precision, Unigram, UNKNOWN};
+use super::{Precision, Unigram, UNKNOWN};
 
 /// 1 + 2^-10, and a little more for the rounding of what is computed with it.
 const SLACK: f64 = 1.0 + 1.0 / 1000.0;
@@ -90,8 +90,7 @@ impl Unigram {
         let (mut at, mut characters, mut highest) = (0, 0, 0.0f64);
         while at < word.len() {
             let before = places[at];
-            let length = character(word, at);
-            let mut offer = |length: usize, piece: u32, score: f64| {
+            let (length, _) = self.pieces_at(word, at, |length, piece, score| {
                 highest = highest.max(score.abs());
                 let place = &mut places[at + length];
                 let (best, second) = (before.best + score + more, before.second + score + more);
@@ -101,15 +100,7 @@ impl Unigram {
                 } else {
                     place.second = place.second.max(best);
                 }
-            };
-            let mut is_piece = false;
-            self.trie.walk(&word[at..], |found, entry| {
-                offer(found, entry, self.pieces[entry as usize].score);
-                is_piece |= found == length;
             });
-            if !is_piece {
-                offer(length, UNKNOWN + length as u32, self.unknown_score);
-            }
             places[at + 1..at + length].fill(UNREACHED);
             at += length;
             characters += 1;

@@ -20,7 +20,7 @@ use super::cache::CacheMemory;
 use super::segmenter::{check_length, Segment};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
-use crate::model::{Trie, NO_ID};
+use crate::model::{CharTrie, NO_ID};
 use crate::{unicode, Interrupt};
 pub(crate) use sentence::Sentence;
 pub(crate) use word_cache::CachedWord;
@@ -57,17 +57,17 @@ pub struct UnigramOptions {
     pub precision: Precision,
 }
 
-struct ScoredPiece {
-    score: f64,
+struct Piece {
     id: u32,
     /// Bytes.
     length: u32,
 }
 
 pub struct Unigram {
-    /// Its entries are numbered as `pieces`.
-    trie: Trie,
-    pieces: Vec<ScoredPiece>,
+    /// Its entries are numbered as `pieces` and `scores`.
+    trie: CharTrie,
+    pieces: Vec<Piece>,
+    scores: Vec<f64>,
     /// Number of the first user-defined piece; with their scores in a lattice.
     first_user_defined: usize,
     user_defined_scores: Vec<f64>,
@@ -123,7 +123,7 @@ impl Unigram {
         let precision = options.precision;
         let mut lowest = precision.highest();
         let mut texts: Vec<(&[u8], u32)> = Vec::new();
-        let mut all = Vec::new();
+        let (mut all, mut scores) = (Vec::new(), Vec::new());
         for (text, id, score) in pieces {
             let score = precision.round(score);
             if !score.is_finite() {
@@ -133,14 +133,16 @@ impl Unigram {
                 )));
             }
             lowest = lowest.min(score);
-            all.push(piece(text, id, score)?);
+            all.push(piece(text, id)?);
+            scores.push(score);
             texts.push((text, id));
         }
         let first_user_defined = all.len();
         let mut user_defined_scores = Vec::new();
         for (text, id) in &options.user_defined {
             let score = |length: usize| precision.round(0.1 * (length as f64 - 1.0));
-            all.push(piece(text, *id, score(text.len()))?);
+            all.push(piece(text, *id)?);
+            scores.push(score(text.len()));
             // In the lattice SentencePiece counts characters, not bytes.
             user_defined_scores.push(score(characters(text)));
             texts.push((text, *id));
@@ -152,7 +154,10 @@ impl Unigram {
         }
         let unknown_id = options.unknown_id.unwrap_or(NO_ID);
         let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);
-        let ids = all.iter().map(|piece| (piece.id, piece.score));
+        let ids = all
+            .iter()
+            .map(|piece: &Piece| piece.id)
+            .zip(scores.iter().copied());
         let byte_ids = options.byte_ids.as_deref();
         let by_words = has_words.then(|| Borders::of(texts.iter().map(|text| text.0)));
         let id_scores = (has_words && precision == Precision::Single)
@@ -162,8 +167,9 @@ impl Unigram {
             by_words,
             words: sentence::SentencePool::default(),
             cache_memory: AtomicUsize::new(CacheMemory::default().unigram()),
-            trie: Trie::build(texts.into_iter())?,
+            trie: CharTrie::build(texts.iter().copied())?,
             pieces: all,
+            scores,
             first_user_defined,
             user_defined_scores,
             unknown_id,
@@ -196,20 +202,41 @@ impl Unigram {
         self.id_scores.is_some()
     }
 
+    /// Calls `offer(length, piece, score)` for every piece that starts at `at`, the shortest first,
+    /// and for the character there if it is none: what a segmentation can go on with. Returns the
+    /// character's length, and how many bytes were looked at.
+    #[inline(always)]
+    fn pieces_at(
+        &self,
+        text: &[u8],
+        at: usize,
+        mut offer: impl FnMut(usize, u32, f64),
+    ) -> (usize, usize) {
+        let length = character(text, at);
+        let mut is_piece = false;
+        let looked_at = self.trie.walk(&text[at..], |found, piece| {
+            offer(found, piece, self.scores[piece as usize]);
+            is_piece |= found == length;
+        });
+        if !is_piece {
+            offer(length, UNKNOWN + length as u32, self.unknown_score);
+        }
+        (length, looked_at)
+    }
+
     /// The score of a piece in a lattice.
     fn lattice_score(&self, entry: u32) -> f64 {
         let entry = entry as usize;
         match entry.checked_sub(self.first_user_defined) {
             Some(number) => self.user_defined_scores[number],
-            None => self.pieces[entry].score,
+            None => self.scores[entry],
         }
     }
 }
 
-fn piece(text: &[u8], id: u32, score: f64) -> Result<ScoredPiece> {
+fn piece(text: &[u8], id: u32) -> Result<Piece> {
     check_length(text)?;
-    Ok(ScoredPiece {
-        score,
+    Ok(Piece {
         id,
         length: text.len() as u32,
     })

@@ -270,8 +270,8 @@ fn take_path(
     let mut emitter = Emitter::new(model, word, segments);
     for &piece in path.iter().rev() {
         emitter.push(piece);
-        let found = model.pieces.get(piece as usize);
-        scores.push(found.map_or(model.unknown_score, |piece| piece.score));
+        let score = model.scores.get(piece as usize);
+        scores.push(score.copied().unwrap_or(model.unknown_score));
     }
     emitter.finish();
 }

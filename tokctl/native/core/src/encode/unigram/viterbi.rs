@@ -10,7 +10,7 @@
 
 use std::cell::Cell;
 
-use super::{character, Emitter, Precision, Unigram, UNKNOWN};
+use super::{Emitter, Precision, Unigram};
 use crate::encode::segmenter::{check_length, Segment};
 use crate::error::{Error, Result};
 use crate::Interrupt;
@@ -111,9 +111,8 @@ impl Unigram {
                 }
                 taken += std::mem::take(&mut before);
             }
-            let length = character(text, at);
-            let mut is_piece = false;
-            let mut offer = |length: usize, entry: u32, sum: f64| {
+            let (length, looked_at) = self.pieces_at(text, at, |length, entry, score| {
+                let sum = round::<SINGLE>(before + score);
                 let best = &mut sums[(at + length) & mask];
                 // True as well if nothing ends there yet; of equal sums the first stays.
                 #[allow(clippy::neg_cmp_op_on_partial_ord)]
@@ -122,16 +121,8 @@ impl Unigram {
                     pieces[at + length - cut] = entry;
                 }
                 end = end.max(at + length);
-            };
-            work += self.trie.walk(&text[at..], |found, entry| {
-                let score = self.pieces[entry as usize].score;
-                offer(found, entry, round::<SINGLE>(before + score));
-                is_piece |= found == length;
             });
-            if !is_piece {
-                let sum = round::<SINGLE>(before + self.unknown_score);
-                offer(length, UNKNOWN + length as u32, sum);
-            }
+            work += looked_at;
             // A piece that ends inside a character is a dead end.
             for inside in at + 1..at + length {
                 sums[inside & mask] = f64::NAN;

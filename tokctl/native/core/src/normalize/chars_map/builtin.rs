@@ -4,7 +4,7 @@
 //! themselves (half-width jamo, presentation forms): such a sequence is looked up by what
 //! its characters become. `tools/chars_map.py` proves that this is the same.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::expand::NamedRules;
 
@@ -36,9 +36,15 @@ struct Character {
     value: Option<Value>,
     /// What it counts as in a sequence.
     folded: Option<char>,
+    /// Can it stand in a sequence, but not first? Few can: looked at before a sequence is looked up.
+    follows: bool,
 }
 
 const START: u32 = 0;
+
+/// Jamo behind a leading one: the first, and how many.
+const VOWELS: (u32, u32) = (0x1161, 21);
+const TRAILING: (u32, u32) = (0x11A7, 28);
 
 impl Builtin {
     pub fn new(nmt: bool, cf: bool) -> Self {
@@ -53,7 +59,19 @@ impl Builtin {
         for (key, value) in &made.sequences {
             rules.add_sequence(key, value);
         }
+        rules.find_following();
         rules
+    }
+
+    /// All sequences are in.
+    fn find_following(&mut self) {
+        let behind = self.nodes.keys().filter(|(node, _)| *node != START);
+        let behind: HashSet<char> = behind.map(|&(_, character)| character).collect();
+        let jamo = |c| jamo(c, VOWELS.0, VOWELS.1).or(jamo(c, TRAILING.0, TRAILING.1));
+        for character in &mut self.characters {
+            let follows = |folded| behind.contains(&folded) || jamo(folded).is_some();
+            character.follows = character.folded.is_some_and(follows);
+        }
     }
 
     fn empty() -> Self {
@@ -138,13 +156,13 @@ impl Builtin {
         if let Some(leading) = jamo(first, 0x1100, 19) {
             let vowel = folded
                 .next()
-                .and_then(|(end, c)| Some((end, jamo(c, 0x1161, 21)?)));
+                .and_then(|(end, c)| Some((end, jamo(c, VOWELS.0, VOWELS.1)?)));
             let Some((end, vowel)) = vowel else { return };
             let syllable = 0xAC00 + (leading * 21 + vowel) * 28;
             found(end, Replacement::Syllable(syllable));
             let trailing = folded
                 .next()
-                .and_then(|(end, c)| Some((end, jamo(c, 0x11A7, 28)?)));
+                .and_then(|(end, c)| Some((end, jamo(c, TRAILING.0, TRAILING.1)?)));
             if let Some((end, trailing)) = trailing {
                 found(end, Replacement::Syllable(syllable + trailing));
             }
@@ -165,13 +183,15 @@ impl Builtin {
     }
 
     pub fn longest<'s>(&'s self, text: &str) -> Option<(usize, Replacement<'s>)> {
-        let first = text.chars().next()?;
+        let mut characters = text.chars();
+        let first = characters.next()?;
         let character = self.look_up(first)?;
+        let mut follows = || self.look_up(characters.next()?).map(|next| next.follows);
         let alone = character
             .value
             .map(|value| Replacement::Text(self.text(value)));
         let mut best = alone.map(|value| (first.len_utf8(), value));
-        if character.folded.is_some() {
+        if character.folded.is_some() && follows() == Some(true) {
             self.sequences(text, |end, value| best = Some((end, value)));
         }
         best

@@ -218,7 +218,10 @@ fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextS
     let bytes = text.as_bytes();
     let (mut kept, mut at) = (0, 0);
     loop {
-        let untouched = rules.untouched(bytes, at);
+        let untouched = match bytes.get(at) {
+            Some(..0x80) => rules.untouched(bytes, at),
+            _ => 0,
+        };
         match keep {
             None => at += untouched,
             Some(keep) => {
