@@ -50,12 +50,16 @@ fn key(left: u32, right: u32) -> u64 {
 
 impl Merges {
     /// From (left, right, token) in rank order.
-    pub fn new(triples: impl Iterator<Item = (u32, u32, u32)>) -> Self {
+    pub fn new(triples: impl Iterator<Item = (u32, u32, u32)> + Clone) -> Self {
         let mut merges = Merges::default();
         merges.first.reserve(triples.size_hint().0);
         // The last rank of each pair that stands in the list more than once.
         let mut last_of: HashMap<u64, u32> = HashMap::new();
+        let mut ahead = triples.clone().skip(AHEAD);
         for (rank, (left, right, token)) in (0u32..).zip(triples) {
+            if let Some((left, right, _)) = ahead.next() {
+                merges.first.approach(left, right);
+            }
             merges.tokens.push(token);
             let first = merges.first.insert(left, right, rank);
             if first != NO_RANK {

@@ -21,15 +21,21 @@ impl Ranks {
     /// where two tokens are alike. That says nothing yet about the file.
     pub fn scan(data: &[u8]) -> Option<Ranks> {
         let mut ranks = Ranks::default();
-        for line in data.split_inclusive(|&byte| byte == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let (token, digits) = line.split_at(memchr::memchr(b' ', line)?);
-            let rank = number(&digits[1..])?;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (token, behind) = rest.split_at(memchr::memchr(b' ', rest)?);
+            let digits = behind[1..]
+                .iter()
+                .take_while(|byte| **byte != b'\n')
+                .take(MOST_DIGITS + 1);
+            let (digits, behind) = behind[1..].split_at(digits.count());
+            let rank = number(digits)?;
             if ranks.ranks.last().is_some_and(|&before| before >= rank) {
                 return None;
             }
             ranks.tokens.push_with(|bytes| decode(token, bytes))?;
             ranks.ranks.push(rank);
+            rest = behind.get(1..).unwrap_or_default();
         }
         Index::of(&ranks.tokens).is_some().then_some(ranks)
     }
@@ -110,7 +116,7 @@ fn number(digits: &[u8]) -> Option<u32> {
     Some(digits.fold(0, |number, digit| 10 * number + digit))
 }
 
-/// Is no digit of base64.
+/// Is no digit of base64: the only one with this bit.
 const NONE: u8 = 64;
 
 /// What each byte stands for (RFC 4648, section 4).
@@ -134,8 +140,17 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     if !rest.is_empty() {
         return None;
     }
-    for four in before {
-        out.extend_from_slice(&three(*four)?);
+    let start = out.len();
+    out.resize(start + 3 * before.len(), 0);
+    let decoded = out[start..].as_chunks_mut().0;
+    let mut all = 0;
+    for (four, three) in before.iter().zip(decoded) {
+        let digits = four.map(|byte| DIGITS[usize::from(byte)]);
+        all |= digits.iter().fold(0, |all, digit| all | digit);
+        *three = joined(digits);
+    }
+    if all & NONE != 0 {
+        return None;
     }
     let padding = match last {
         [_, _, b'=', b'='] => 2,
@@ -144,22 +159,21 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     };
     let mut filled = *last;
     filled[4 - padding..].fill(b'A');
-    let bytes = three(filled)?;
+    let digits = filled.map(|byte| DIGITS[usize::from(byte)]);
+    let bytes = joined(digits);
     let (kept, dropped) = bytes.split_at(3 - padding);
     out.extend_from_slice(kept);
-    dropped.iter().all(|&byte| byte == 0).then_some(())
+    let known = digits.iter().all(|&digit| digit != NONE);
+    (known && dropped.iter().all(|&byte| byte == 0)).then_some(())
 }
 
-fn three(four: [u8; 4]) -> Option<[u8; 3]> {
-    let digits = four.map(|byte| DIGITS[usize::from(byte)]);
-    let bits = digits
-        .iter()
-        .fold(0, |bits, &digit| bits << 6 | u32::from(digit));
+/// Three bytes of four digits.
+#[inline]
+fn joined(digits: [u8; 4]) -> [u8; 3] {
+    let digits = digits.iter();
+    let bits = digits.fold(0, |bits, &digit| bits << 6 | u32::from(digit));
     let [_, first, second, third] = bits.to_be_bytes();
-    digits
-        .iter()
-        .all(|&digit| digit != NONE)
-        .then_some([first, second, third])
+    [first, second, third]
 }
 
 #[cfg(test)]

@@ -170,10 +170,10 @@ impl Lists {
             match filling.reserved.get(&id) {
                 Some(text) => tokens.push(text.as_bytes()),
                 None if filling.bytes => {
-                    let text = String::from_utf8_lossy(spelled);
-                    let known = tokens.push_with(|bytes| unspell(&text, bytes));
+                    let known = tokens.push_with(|bytes| unspell(spelled, bytes));
                     if known.is_none() {
-                        let unknown = text.chars().filter(|&one| byte_of(one).is_none());
+                        let text = String::from_utf8_lossy(spelled);
+                        let unknown = text.chars().filter(|&one| byte_of(one.into()).is_none());
                         strange = strange.into_iter().chain(unknown).min();
                     }
                 }
@@ -220,18 +220,25 @@ impl Lists {
     }
 }
 
-/// Appends the bytes that GPT-2's stand-ins (`bytes_to_unicode` in its `encoder.py`) stand for.
-fn unspell(text: &str, bytes: &mut Vec<u8>) -> Option<()> {
-    for character in text.chars() {
-        bytes.push(byte_of(character)?);
+/// Appends the bytes that GPT-2's stand-ins (`bytes_to_unicode` in its `encoder.py`) stand for:
+/// characters of one or two bytes of UTF-8.
+fn unspell(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let mut rest = text.iter();
+    while let Some(&first) = rest.next() {
+        let code = match first {
+            ..0x80 => u32::from(first),
+            0xC2..0xE0 => u32::from(first & 0x1F) << 6 | u32::from(rest.next()? & 0x3F),
+            _ => return None,
+        };
+        bytes.push(byte_of(code)?);
     }
     Some(())
 }
 
 /// Printable Latin-1 stands for itself; the other bytes are U+0100 onwards, in order.
 #[inline]
-fn byte_of(character: char) -> Option<u8> {
-    Some(match u32::from(character) {
+fn byte_of(character: u32) -> Option<u8> {
+    Some(match character {
         code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => code as u8,
         code @ 0x100..=0x120 => (code - 0x100) as u8,
         code @ 0x121..=0x142 => (code - 0x121 + 0x7F) as u8,
@@ -391,9 +398,7 @@ impl<'j> ListReader<'j> {
     /// MergeList of tokens that the vocabulary, which has to come first, holds.
     fn merges(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let found = &mut self.found;
-        let (strings, index) = (&found.spelled, &found.index);
-        let id = |token: &[u8]| index.find(strings, token);
-        let mut pairs = Vec::with_capacity(strings.len());
+        let mut sides = Strings::with_capacity(2 * found.spelled.len(), 2 * found.spelled.total());
         let (mut scratch, mut lines) = (Vec::new(), 0);
         scanner.members(b'[', b']', |scanner| {
             if scanner.peek() == Some(b'"') {
@@ -403,17 +408,20 @@ impl<'j> ListReader<'j> {
                 if right.contains(&b' ') || line.starts_with(b"#version") {
                     return None;
                 }
-                pairs.push((id(left)?, id(right)?));
+                sides.push(left);
+                sides.push(right);
                 lines += 1;
                 return Some(());
             }
             scanner.expect(b'[')?;
-            let left = id(scanner.string(&mut scratch)?)?;
+            sides.push(scanner.string(&mut scratch)?);
             scanner.expect(b',')?;
-            let right = id(scanner.string(&mut scratch)?)?;
-            pairs.push((left, right));
+            sides.push(scanner.string(&mut scratch)?);
             scanner.expect(b']')
         })?;
+        let sides = found.index.find_all(&found.spelled, &sides)?;
+        let pairs = sides.as_chunks::<2>().0.iter();
+        let pairs: Vec<(u32, u32)> = pairs.map(|&[left, right]| (left, right)).collect();
         if lines > 0 && lines < pairs.len() {
             return None;
         }
@@ -451,10 +459,14 @@ mod tests {
             let printable = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
             let code = if printable { byte.into() } else { next };
             next += u32::from(!printable);
-            assert_eq!(byte_of(char::from_u32(code).unwrap()), Some(byte));
+            assert_eq!(byte_of(code), Some(byte));
+            let mut bytes = Vec::new();
+            let spelled = char::from_u32(code).unwrap().to_string();
+            unspell(spelled.as_bytes(), &mut bytes).unwrap();
+            assert_eq!(bytes, [byte]);
         }
         assert_eq!(next, 0x144);
-        let known = (0..0x3000).filter_map(char::from_u32).filter_map(byte_of);
+        let known = (0..0x3000).filter_map(byte_of);
         assert_eq!(known.count(), 256);
     }
 
