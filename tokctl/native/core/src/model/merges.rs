@@ -81,22 +81,23 @@ impl Merges {
     pub fn by_vocabulary(tokens: &[(&[u8], u32, u32)]) -> Self {
         // Of each token the longest of the others that it ends with. That one's is the next shorter.
         let mut endings = vec![Place::NONE; tokens.len()];
-        let order = sorted::<End>(tokens);
-        with_shorter::<End>(tokens, &order, |at, token, shorter| {
+        let by_end = Sorted::by::<End>(tokens);
+        by_end.with_shorter::<End>(|at, token, shorter| {
             endings[token.number as usize] = shorter.last().copied().unwrap_or(Place::NONE);
-            if let Some(&ahead) = order.get(at + AHEAD) {
-                prefetch(&endings[number(ahead)]);
+            if let Some(ahead) = by_end.number(at + AHEAD) {
+                prefetch(&endings[ahead]);
             }
         });
         let id = |place: Place| tokens[place.number as usize].1;
         let mut pairs: Vec<RankedPair> = Vec::with_capacity(3 * tokens.len());
-        let order = sorted::<Start>(tokens);
-        with_shorter::<Start>(tokens, &order, |at, token, shorter| {
-            if let Some(&ahead) = order.get(at + 2 * AHEAD) {
-                prefetch(&endings[number(ahead)]);
+        let by_start = Sorted::by::<Start>(tokens);
+        by_start.with_shorter::<Start>(|at, token, shorter| {
+            if let Some(ahead) = by_start.number(at + 2 * AHEAD) {
+                prefetch(&endings[ahead]);
             }
-            if let Some(&ahead) = order.get(at + AHEAD) {
-                if let Some(next) = endings.get(endings[number(ahead)].number as usize) {
+            if let Some(ahead) = by_start.number(at + AHEAD) {
+                prefetch(&tokens[ahead]);
+                if let Some(next) = endings.get(endings[ahead].number as usize) {
                     prefetch(next);
                 }
             }
@@ -344,67 +345,117 @@ impl Side for End {
     }
 }
 
-/// So many bytes are known without the text.
-const KNOWN: u32 = 8;
+/// The tokens by their bytes from one end; of equal ones the last one stands last.
+struct Sorted<'t> {
+    tokens: &'t [(&'t [u8], u32, u32)],
+    /// First eight bytes, length and number of each in one number, so that sorting compares
+    /// without jumps.
+    order: Vec<u128>,
+    /// By number, the eight bytes behind these: nearly always the text itself is not needed.
+    second: Vec<u64>,
+}
 
-/// The tokens by their bytes from one end: first bytes, length and number of each in one number,
-/// so that sorting compares without jumps.
-fn sorted<S: Side>(tokens: &[(&[u8], u32, u32)]) -> Vec<u128> {
-    let pack = |(number, (text, ..)): (u32, &(&[u8], u32, u32))| {
-        let first = u128::from(S::split(text).0);
-        first << 64 | (text.len() as u128) << 32 | u128::from(number)
-    };
-    let mut order: Vec<u128> = (0u32..).zip(tokens).map(pack).collect();
-    order.sort_unstable();
-    // Of texts that have the same first bytes and end there, the longer one has zeros more, and
-    // stands right; the longest is the last one.
-    let text = |entry: u128| tokens[number(entry)].0;
-    for same in order.chunk_by_mut(|a, b| a >> 64 == b >> 64) {
-        if same.len() > 1 && same.last().is_some_and(|&last| length(last) > KNOWN) {
-            same.sort_unstable_by(|&a, &b| S::order(text(a), text(b)).then(a.cmp(&b)));
-        }
+fn first(entry: u128) -> u64 {
+    (entry >> 64) as u64
+}
+
+fn place(entry: u128) -> Place {
+    Place {
+        number: entry as u32,
+        length: (entry >> 32) as u32,
     }
-    order
 }
 
-fn number(entry: u128) -> usize {
-    entry as u32 as usize
-}
-
-fn length(entry: u128) -> u32 {
-    (entry >> 32) as u32
-}
-
-/// Calls `each` with each place of sorted tokens, the token, and the others that it starts with (or
-/// ends with), the shortest first. Of equal tokens the last one counts; an empty one is none.
-fn with_shorter<S: Side>(
-    tokens: &[(&[u8], u32, u32)],
-    sorted: &[u128],
-    mut each: impl FnMut(usize, Place, &[Place]),
-) {
-    let text = |entry: u128| tokens[number(entry)].0;
-    // A token stands behind all that it starts with: those are on a stack when it comes.
-    let mut stack: Vec<Place> = Vec::new();
-    let mut last: u128 = 0;
-    for (at, &entry) in sorted.iter().enumerate() {
-        let token = Place {
-            number: entry as u32,
-            length: length(entry),
-        };
-        let shorter = token.length.min(length(last));
-        let common = match ((entry ^ last) >> 64) as u64 {
-            0 if shorter > KNOWN => S::common(text(entry), text(last)) as u32,
-            // Where one ends, the other goes on or has a zero.
-            other => (other.leading_zeros() / 8).min(shorter),
-        };
-        while stack.pop_if(|on_it| on_it.length > common).is_some() {}
-        // One that is equal gives way.
-        stack.pop_if(|on_it| on_it.length == token.length);
-        each(at, token, &stack);
-        if token.length > 0 {
-            stack.push(token);
+impl<'t> Sorted<'t> {
+    fn by<S: Side>(tokens: &'t [(&'t [u8], u32, u32)]) -> Self {
+        let mut order = Vec::with_capacity(tokens.len());
+        let mut second = Vec::with_capacity(tokens.len());
+        for (number, (text, ..)) in (0u32..).zip(tokens) {
+            let (first, rest) = S::split(text);
+            second.push(S::split(rest).0);
+            let place = (text.len() as u64) << 32 | u64::from(number);
+            order.push(u128::from(first) << 64 | u128::from(place));
         }
-        last = entry;
+        order.sort_unstable();
+        let mut sorted = Sorted {
+            tokens,
+            order: Vec::new(),
+            second,
+        };
+        for same in order.chunk_by_mut(|&a, &b| first(a) == first(b)) {
+            // Of those that end here, the longer one has zeros more, and stands right. The longest
+            // is the last one.
+            if same.len() > 1 && same.last().is_some_and(|&last| place(last).length > 8) {
+                same.sort_unstable_by(|&a, &b| sorted.compare::<S>(place(a), place(b)));
+            }
+        }
+        sorted.order = order;
+        sorted
+    }
+
+    fn number(&self, at: usize) -> Option<usize> {
+        self.order
+            .get(at)
+            .map(|&entry| place(entry).number as usize)
+    }
+
+    fn text(&self, token: Place) -> &'t [u8] {
+        self.tokens[token.number as usize].0
+    }
+
+    /// Two tokens whose first eight bytes are alike.
+    fn compare<S: Side>(&self, a: Place, b: Place) -> Ordering {
+        let second = |token: Place| self.second[token.number as usize];
+        let order = second(a)
+            .cmp(&second(b))
+            .then_with(|| match a.length.min(b.length) > 16 {
+                true => S::order(self.text(a), self.text(b)),
+                false => a.length.cmp(&b.length),
+            });
+        order.then(a.number.cmp(&b.number))
+    }
+
+    /// How many bytes two tokens have in common.
+    fn common<S: Side>(&self, a: u128, b: u128) -> u32 {
+        let (a_place, b_place) = (place(a), place(b));
+        let shorter = a_place.length.min(b_place.length);
+        // Where one ends, the other goes on or has a zero.
+        let equal = (first(a) ^ first(b)).leading_zeros() / 8;
+        if equal < 8 || shorter <= 8 {
+            return equal.min(shorter);
+        }
+        let second = |token: Place| self.second[token.number as usize];
+        let equal = 8 + (second(a_place) ^ second(b_place)).leading_zeros() / 8;
+        if equal < 16 || shorter <= 16 {
+            return equal.min(shorter);
+        }
+        S::common(self.text(a_place), self.text(b_place)) as u32
+    }
+
+    /// Calls `each` with each place in the order, the token, and the others that it starts with (or
+    /// ends with), the shortest first. Of equal tokens the last one counts; an empty one is none.
+    fn with_shorter<S: Side>(&self, mut each: impl FnMut(usize, Place, &[Place])) {
+        // A token stands behind all that it starts with: those are on a stack when it comes.
+        let mut stack: Vec<Place> = Vec::new();
+        let mut last: u128 = 0;
+        for (at, &entry) in self.order.iter().enumerate() {
+            if let Some(ahead) = self.number(at + AHEAD) {
+                prefetch(&self.second[ahead]);
+            }
+            let token = place(entry);
+            let common = match at {
+                0 => 0,
+                _ => self.common::<S>(entry, last),
+            };
+            while stack.pop_if(|on_it| on_it.length > common).is_some() {}
+            // One that is equal gives way.
+            stack.pop_if(|on_it| on_it.length == token.length);
+            each(at, token, &stack);
+            if token.length > 0 {
+                stack.push(token);
+            }
+            last = entry;
+        }
     }
 }
 

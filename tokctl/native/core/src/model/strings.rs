@@ -1,7 +1,8 @@
 //! Many short strings without an allocation for each.
 
-use crate::packed::Seeds;
-use crate::prefetch::prefetch;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Strings one behind the other, by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,23 +53,6 @@ impl Strings {
         Some(&self.bytes[start..end])
     }
 
-    /// Brings the place of a string nearer, if there is one of this number.
-    #[inline]
-    fn approach_end(&self, number: usize) {
-        if let Some(end) = self.ends.get(number) {
-            prefetch(end);
-        }
-    }
-
-    /// Brings its last byte nearer.
-    #[inline]
-    fn approach(&self, number: usize) {
-        let end = self.ends.get(number).and_then(|end| end.checked_sub(1));
-        if let Some(byte) = end.and_then(|last| self.bytes.get(last)) {
-            prefetch(byte);
-        }
-    }
-
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -91,138 +75,57 @@ impl Strings {
     }
 }
 
-/// From a string to its number: open addressing. Neighbours in a list are looked up together, so
-/// that a look at memory for one overlaps with those for the others.
-#[derive(Debug, Clone)]
+/// From a string to its number.
+#[derive(Debug, Clone, Default)]
 pub struct Index {
-    /// A power of two of them, at most half of them taken: the upper half of a string's hash and
-    /// its number.
-    slots: Vec<u64>,
-    seeds: Seeds,
-}
-
-/// No string has the largest number.
-const FREE: u64 = u64::MAX;
-
-/// As many strings are looked up together.
-const TOGETHER: usize = 32;
-
-impl Default for Index {
-    fn default() -> Self {
-        Index::with_room_for(0)
-    }
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Index {
-    fn with_room_for(strings: usize) -> Self {
-        Index {
-            slots: vec![FREE; (2 * strings + 1).next_power_of_two()],
-            seeds: Seeds::default(),
-        }
-    }
-
     /// None where two strings are equal, or there are too many for their numbers.
     pub fn of(strings: &Strings) -> Option<Self> {
-        let (index, repeated) = Index::adding(strings, |_| true)?;
-        (repeated == 0).then_some(index)
+        let mut index = Index::default();
+        (index.add(strings, |_| true)? == 0).then_some(index)
     }
 
     /// Of the strings that are `wanted`, by number; of equal ones the last counts.
     pub fn of_last(strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<Self> {
-        Some(Index::adding(strings, wanted)?.0)
+        let mut index = Index::default();
+        index.add(strings, wanted)?;
+        Some(index)
     }
 
-    /// Also says how many of the strings came again.
-    fn adding(strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<(Self, usize)> {
-        u32::try_from(strings.len()).ok()?;
-        let mut index = Index::with_room_for(strings.len());
+    /// Adds strings to an empty index; how many of them were there already.
+    fn add(&mut self, strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<usize> {
+        let count = u32::try_from(strings.len()).ok()?;
+        self.numbers = HashTable::with_capacity(strings.len());
         let mut repeated = 0;
-        for first in (0..strings.len()).step_by(TOGETHER) {
-            let hashes = index.approach(strings, first);
-            for (number, hash) in (first as u32..).zip(hashes).take(strings.len() - first) {
-                let string = strings.get(number as usize).unwrap_or_default();
-                if wanted(number) {
-                    let at = index.find_slot(strings, string, hash);
-                    repeated += usize::from(index.slots[at] != FREE);
-                    index.slots[at] = tag(hash) | u64::from(number);
+        for (number, string) in (0..count).zip(strings.iter()).filter(|one| wanted(one.0)) {
+            let hash = self.hasher.hash_one(string);
+            let equal = |&other: &u32| strings.get(other as usize) == Some(string);
+            match self.numbers.find_mut(hash, equal) {
+                Some(other) => {
+                    *other = number;
+                    repeated += 1;
+                }
+                // There is room for all of them, so that none is ever hashed again.
+                None => {
+                    self.numbers.insert_unique(hash, number, |_| hash);
                 }
             }
         }
-        Some((index, repeated))
-    }
-
-    /// The hashes of strings from one number on, whose slots are asked for.
-    #[inline]
-    fn approach(&self, strings: &Strings, first: usize) -> [u64; TOGETHER] {
-        let mut hashes = [0; TOGETHER];
-        for (number, hash) in (first..).zip(&mut hashes) {
-            let Some(string) = strings.get(number) else {
-                break;
-            };
-            *hash = self.seeds.hash_any(string);
-            prefetch(&self.slots[self.home(*hash)]);
-        }
-        hashes
-    }
-
-    #[inline]
-    fn home(&self, hash: u64) -> usize {
-        hash as usize & (self.slots.len() - 1)
-    }
-
-    /// The slot of a string, or the free one where it would be.
-    #[inline]
-    fn find_slot(&self, strings: &Strings, string: &[u8], hash: u64) -> usize {
-        let mut at = self.home(hash);
-        loop {
-            let slot = self.slots[at];
-            let same = || strings.get(slot as u32 as usize) == Some(string);
-            if slot == FREE || slot & TAG == tag(hash) && same() {
-                return at;
-            }
-            at = self.home(at as u64 + 1);
-        }
-    }
-
-    #[inline]
-    fn find_hashed(&self, strings: &Strings, string: &[u8], hash: u64) -> Option<u32> {
-        let slot = self.slots[self.find_slot(strings, string, hash)];
-        (slot != FREE).then_some(slot as u32)
+        Some(repeated)
     }
 
     /// The number of a string of `strings`, which the index was made of.
+    #[inline]
     pub fn find(&self, strings: &Strings, string: &[u8]) -> Option<u32> {
-        self.find_hashed(strings, string, self.seeds.hash_any(string))
+        let equal = |&number: &u32| strings.get(number as usize) == Some(string);
+        self.numbers
+            .find(self.hasher.hash_one(string), equal)
+            .copied()
     }
-
-    /// The same of each of a list; None where one is not there.
-    pub fn find_all(&self, strings: &Strings, list: &Strings) -> Option<Vec<u32>> {
-        let mut numbers = Vec::with_capacity(list.len());
-        for first in (0..list.len()).step_by(TOGETHER) {
-            let hashes = self.approach(list, first);
-            let all = || hashes.iter().take(list.len() - first);
-            // Nearly always a string is in the first slot that it may be in.
-            for &hash in all() {
-                strings.approach_end(self.slots[self.home(hash)] as u32 as usize);
-            }
-            for &hash in all() {
-                strings.approach(self.slots[self.home(hash)] as u32 as usize);
-            }
-            for (number, &hash) in (first..).zip(all()) {
-                let string = list.get(number)?;
-                numbers.push(self.find_hashed(strings, string, hash)?);
-            }
-        }
-        Some(numbers)
-    }
-}
-
-/// The upper half.
-const TAG: u64 = !(u32::MAX as u64);
-
-#[inline]
-fn tag(hash: u64) -> u64 {
-    hash & TAG
 }
 
 #[cfg(test)]
@@ -278,24 +181,5 @@ mod tests {
         let last = Index::of_last(&strings, |number| number != 3).unwrap();
         let found = [b"a", b"b", b"c"].map(|text| last.find(&strings, text));
         assert_eq!(found, [Some(2), Some(1), None]);
-    }
-
-    #[test]
-    fn a_list_is_found_as_its_strings_are() {
-        let texts: Vec<String> = (0..300)
-            .map(|n| "x".repeat(n % 90) + &n.to_string())
-            .collect();
-        let mut strings = Strings::default();
-        texts.iter().for_each(|text| strings.push(text.as_bytes()));
-        let index = Index::of(&strings).unwrap();
-        for length in [0, 1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 300] {
-            let mut list = Strings::default();
-            let expected: Vec<u32> = (0..length as u32).map(|n| n * 7 % 300).collect();
-            let wanted = expected.iter().map(|&number| &texts[number as usize]);
-            wanted.for_each(|text| list.push(text.as_bytes()));
-            assert_eq!(index.find_all(&strings, &list), Some(expected));
-            list.push(b"y");
-            assert_eq!(index.find_all(&strings, &list), None);
-        }
     }
 }

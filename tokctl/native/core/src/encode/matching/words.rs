@@ -80,6 +80,9 @@ struct TokenTable {
     seeds: Seeds,
 }
 
+/// So many tokens before one is put in its place is asked for.
+const AHEAD: usize = 16;
+
 /// A token; a free slot has [`NO_ID`].
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
@@ -111,14 +114,22 @@ impl TokenTable {
             texts: Vec::new(),
             seeds: Seeds::default(),
         };
-        for (text, id) in tokens {
-            table.insert(text, id);
+        // What is put in soon is asked for now.
+        let mut hashes = [0; AHEAD];
+        for at in 0..tokens.len() + AHEAD {
+            if let Some((text, id)) = at.checked_sub(AHEAD).map(|before| tokens[before]) {
+                table.insert(text, id, hashes[at % AHEAD]);
+            }
+            if let Some((text, _)) = tokens.get(at) {
+                let hash = table.seeds.hash_any(text);
+                hashes[at % AHEAD] = hash;
+                prefetch(&table.slots[table.home(hash)]);
+            }
         }
         table
     }
 
-    fn insert(&mut self, text: &[u8], id: u32) {
-        let hash = self.seeds.hash_any(text);
+    fn insert(&mut self, text: &[u8], id: u32, hash: u64) {
         let at = self.find(text, hash);
         let slot = &mut self.slots[at];
         if slot.id == NO_ID {

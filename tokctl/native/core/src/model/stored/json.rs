@@ -82,8 +82,7 @@ impl<'j> JsonScanner<'j> {
         self.take(b'"').then_some(())?;
         let start = self.at;
         let rest = &self.text[start..];
-        let is_end = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-        let length = rest.iter().position(is_end)?;
+        let length = plain(rest)?;
         self.at += length;
         match rest[length] {
             b'"' => {
@@ -240,6 +239,27 @@ impl<'j> JsonScanner<'j> {
     }
 }
 
+/// How many bytes stand before the first one that is a quote, a backslash or a control character;
+/// None where there is none of these.
+#[inline]
+fn plain(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xFF;
+    const HIGH: u64 = ONES << 7;
+    // The highest bit of each byte that is less than `limit`; above the first one it may err.
+    let below = |bytes: u64, limit: u64| bytes.wrapping_sub(ONES * limit) & !bytes & HIGH;
+    let (eights, rest) = text.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let bytes = u64::from_le_bytes(*eight);
+        let quotes = below(bytes ^ ONES * u64::from(b'"'), 1);
+        let found = quotes | below(bytes ^ ONES * u64::from(b'\\'), 1) | below(bytes, 0x20);
+        if found != 0 {
+            return Some(8 * number + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let is_end = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < 0x20;
+    Some(text.len() - rest.len() + rest.iter().position(is_end)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +297,22 @@ mod tests {
             r#""\"#,
         ] {
             assert_eq!(string(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_string_ends_at_its_first_byte_that_is_not_plain() {
+        for length in 0..20 {
+            for plain_byte in [0x20, b'!', b'#', b'[', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF] {
+                for end in [0, 0x1F, b'"', b'\\'] {
+                    let mut text = vec![plain_byte; length];
+                    assert_eq!(plain(&text), None);
+                    text.push(end);
+                    assert_eq!(plain(&text), Some(length));
+                    text.extend([plain_byte; 9]);
+                    assert_eq!(plain(&text), Some(length));
+                }
+            }
         }
     }
 

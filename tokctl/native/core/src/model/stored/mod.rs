@@ -398,7 +398,9 @@ impl<'j> ListReader<'j> {
     /// MergeList of tokens that the vocabulary, which has to come first, holds.
     fn merges(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let found = &mut self.found;
-        let mut sides = Strings::with_capacity(2 * found.spelled.len(), 2 * found.spelled.total());
+        let (strings, index) = (&found.spelled, &found.index);
+        let id = |token: &[u8]| index.find(strings, token);
+        let mut pairs = Vec::with_capacity(strings.len());
         let (mut scratch, mut lines) = (Vec::new(), 0);
         scanner.members(b'[', b']', |scanner| {
             if scanner.peek() == Some(b'"') {
@@ -408,20 +410,17 @@ impl<'j> ListReader<'j> {
                 if right.contains(&b' ') || line.starts_with(b"#version") {
                     return None;
                 }
-                sides.push(left);
-                sides.push(right);
+                pairs.push((id(left)?, id(right)?));
                 lines += 1;
                 return Some(());
             }
             scanner.expect(b'[')?;
-            sides.push(scanner.string(&mut scratch)?);
+            let left = id(scanner.string(&mut scratch)?)?;
             scanner.expect(b',')?;
-            sides.push(scanner.string(&mut scratch)?);
+            let right = id(scanner.string(&mut scratch)?)?;
+            pairs.push((left, right));
             scanner.expect(b']')
         })?;
-        let sides = found.index.find_all(&found.spelled, &sides)?;
-        let pairs = sides.as_chunks::<2>().0.iter();
-        let pairs: Vec<(u32, u32)> = pairs.map(|&[left, right]| (left, right)).collect();
         if lines > 0 && lines < pairs.len() {
             return None;
         }
