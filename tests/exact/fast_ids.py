@@ -54,6 +54,7 @@ def add(digest: Hash, ids: Iterable[int] | _native.IdArray) -> None:
 def digests(tokenizer: Tokenizer, count: int) -> dict[str, str]:
     """What every way gives: of the strings one by one, and of the texts made of them."""
     alone, batched, flat = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    forgetful, whole_forgetful = hashlib.sha256(), hashlib.sha256()
     whole = {how: hashlib.sha256() for how in CHUNKINGS}
     for group in groups(count):
         for text in group:
@@ -64,10 +65,17 @@ def digests(tokenizer: Tokenizer, count: int) -> dict[str, str]:
         for start, end in pairwise(offsets):
             add(flat, ids[start:end].tolist())
         text = joined(group)
+        # With so little memory for what is cached that much of it is forgotten again.
+        tokenizer.cache_memory = 1 << 20
+        for ids in tokenizer.encode_ids(group):
+            add(forgetful, ids)
+        add(whole_forgetful, tokenizer.encode_array(text))
+        tokenizer.cache_memory = 64 << 20
         for (threads, chunk), digest in whole.items():
             add(digest, tokenizer.encoder.array(text, threads, chunk=chunk).tolist())
     named = {f"whole, {threads} threads, {chunk}": d for (threads, chunk), d in whole.items()}
     found = {"alone": alone, "batch": batched, "array of a batch": flat, **named}
+    found |= {"forgetful": forgetful, "whole, forgetful": whole_forgetful}
     return {name: digest.hexdigest() for name, digest in found.items()}
 
 

@@ -62,7 +62,8 @@ def fast(model: Path, level: str) -> dict[str, str]:
 
 def test_every_way_gives_the_same_ids(model: Path) -> None:
     alone, whole = by_places(Tokenizer.load(model))
-    expected = {"alone": alone, "batch": alone, "array of a batch": alone}
+    expected = {"alone": alone, "batch": alone, "array of a batch": alone, "forgetful": alone}
+    expected["whole, forgetful"] = whole
     expected |= {f"whole, {threads} threads, {chunk}": whole for threads, chunk in CHUNKINGS}
     for level in LEVELS:
         assert fast(model, level) == expected, level

@@ -120,7 +120,7 @@ impl RecordTable {
         self.record(slot).get(usize::from(slot.length)..)
     }
 
-    /// Adds a text that is not here. One that is empty, or has more than 65,535 bytes or numbers,
+    /// Adds a text, or replaces what it has. One that is empty, or has more than 65,535 bytes or numbers,
     /// is not remembered.
     pub fn insert(&mut self, text: &[u8], hash: u64, numbers: &[u32]) {
         let size = text.len() + numbers.len() * 4;

@@ -194,7 +194,7 @@ impl ShortTable {
         self.elsewhere.get(place, *count as usize)
     }
 
-    /// Adds a key that is not here. `seeds` are those that it was hashed with.
+    /// Adds a key, or replaces its ids. `seeds` are those that it was hashed with.
     pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
         if !self.elsewhere.can_hold(ids.len()) {
             return;

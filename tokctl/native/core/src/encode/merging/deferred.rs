@@ -109,28 +109,16 @@ impl DeferredMerges {
         self.made.clear();
         for (word, source) in self.words.iter_mut().zip(&self.ids_of_words) {
             let first = self.made.len();
-            // The same word may have been deferred twice.
-            let known = match word.key.place() {
-                None => match cache.ids_of_key(word.key, word.hash) {
-                    Some(ids) => {
-                        self.made.extend_from_slice(ids);
-                        true
-                    }
-                    None => false,
-                },
-                Some(place) => cache.append_long(&text[place], word.hash, &mut self.made),
-            };
-            if !known {
-                match *source {
-                    WordIds::Whole(id) => self.made.push(id),
-                    WordIds::Small(number) => self.small.append(number, &mut self.made),
-                    WordIds::Medium(number) => self.medium.append(number, &mut self.made),
-                }
-                let ids = &self.made[first..];
-                match word.key.place() {
-                    None => cache.insert_key(word.key, word.hash, ids),
-                    Some(place) => cache.insert_long(&text[place], word.hash, ids),
-                }
+            match *source {
+                WordIds::Whole(id) => self.made.push(id),
+                WordIds::Small(number) => self.small.append(number, &mut self.made),
+                WordIds::Medium(number) => self.medium.append(number, &mut self.made),
+            }
+            // One that was deferred twice takes the place of itself.
+            let ids = &self.made[first..];
+            match word.key.place() {
+                None => cache.insert_key(word.key, word.hash, ids),
+                Some(place) => cache.insert_long(&text[place], word.hash, ids),
             }
             word.end = self.made.len();
         }
