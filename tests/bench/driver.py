@@ -152,6 +152,7 @@ def run_job(job: Job, timeout: float = 150.0) -> Sample:
     return Sample(
         first=result["first"],
         again=tuple(result["again"]),
+        cpu=tuple(result["cpu"]),
         memory=result["memory"],
         digests=tuple(result["digests"]),
         bits=result["bits"],

@@ -126,6 +126,8 @@ class Sample:
     Attributes:
         first: seconds of the first pass.
         again: seconds of the passes behind it.
+        cpu: seconds of all threads in each pass, the first and those behind it; the processes
+            that a pass starts included.
         memory: peak resident memory when the first pass was done, in bytes: the
             interpreter, the library, text and result included.
         digests: of each pass that was looked at.
@@ -135,6 +137,7 @@ class Sample:
 
     first: float = 0.0
     again: tuple[float, ...] = ()
+    cpu: tuple[float, ...] = ()
     memory: int = 0
     digests: tuple[str, ...] = ()
     tokens: frozenset[str] | None = None
@@ -179,7 +182,7 @@ def buffer_outcome(ids: Any) -> Outcome:
 
 def array_outcome(ids: Any) -> Outcome:
     """Of a NumPy array of 32-bit ids."""
-    return Outcome(short(ids.astype("<u4").tobytes()))
+    return Outcome(short(ids.astype("<u4", copy=False)))
 
 
 def text_outcome(text: str | bytes) -> Outcome:

@@ -18,6 +18,7 @@ UNCHECKED = "not compared"
 #: A peer's is not, by section; else it is another output.
 OTHER = {
     "training": "other merges",
+    "scale": "other ids",
     "encoding": "other ids",
     "growth": "other ids or merges",
     "odd": "other ids",
@@ -35,6 +36,7 @@ class Line:
         seconds: median over the rounds; None where nothing was measured.
         ratio: its time over tokctl's in the same round: median, lowest, highest. None
             where either result is wrong or missing: a wrong result has no speed.
+        cpu: median of the processors' seconds.
         memory: median of the peaks, in bytes.
         verdict: `same`, `reference`, `wrong`, `other ids`, `not compared`, what own rules
             came to, or why there is nothing.
@@ -56,6 +58,7 @@ class Line:
     exact: bool = True
     bits: float | None = None
     overlap: float | None = None
+    cpu: float | None = None
 
 
 def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]:
@@ -94,6 +97,7 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
                     exact,
                     next((sample.bits for sample in found if sample.bits is not None), None),
                     _least_overlap(samples[TOKCTL], found) if good.get(TOKCTL) else None,
+                    median(_cpu(sample, pass_) for sample in found),
                 )
             )
         if row.document is not None and ours:
@@ -116,6 +120,11 @@ def _ratio(times: Sequence[float], ours: Sequence[float]) -> tuple[float, float,
 
 def _seconds(sample: Sample, pass_: str) -> float:
     return sample.first if pass_ == "first" or not sample.again else median(sample.again)
+
+
+def _cpu(sample: Sample, pass_: str) -> float:
+    first, *again = sample.cpu or (0.0,)
+    return first if pass_ == "first" or not again else median(again)
 
 
 def _digests(samples: Sequence[Sample]) -> list[str]:

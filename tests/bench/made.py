@@ -1,53 +1,193 @@
 """Texts that are made: long ones out of short ones, and those with odd shapes. The same bytes
-in every run: each comes from a generator with a seed of its own."""
+in every run: each comes from a generator with a seed of its own.
+
+A long text is the real one in blocks, and then copies of it in which rare words are spelled
+anew: each takes the end of another word of its script. How many decides Heaps' law: where the
+distinct words of the first n bytes of the real text grow as n^b, they go on growing so.
+"""
 
 from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-#: Of the distinct words of a copy, this share is written with another letter.
-VARIED = 0.2
-_PARTS = re.compile(rb"[A-Za-z_]{4,}|[A-Za-z_]+|[^A-Za-z_]+")
+import numpy as np
+
+#: Code points of a block, which no copy cuts but at line feeds.
+BLOCK = 1 << 16
+#: A word is spelled anew where it has so many letters (ideographs: 2).
+LETTERS = 4
+#: Letters of an end at most.
+END = 6
+_IDEOGRAPHS = 0x2E80
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+_ODD = 0x9E3779B97F4A7C15
+
+Array = np.ndarray[Any, Any]
 
 
-def varied(data: bytes, size: int) -> bytes:
-    """`data` repeated to `size` bytes, cut behind a line feed. In every copy but the first a
-    share of the words (identifiers, in code) is spelled differently, all over that copy: so
-    the number of distinct words grows with the text, as it does in nature."""
-    pieces = [data[:size]]
-    length = len(pieces[0])
-    if length < size:
-        parts = _PARTS.findall(data)
-        distinct = list(dict.fromkeys(parts))
-        for number in _numbers():
-            spelled = dict(zip(distinct, _spellings(distinct, number), strict=True))
-            pieces.append(b"".join(map(spelled.__getitem__, parts)))
-            length += len(pieces[-1])
-            if length >= size:
-                break
-    text = b"".join(pieces)[:size]
-    return text[: text.rfind(b"\n") + 1] or text
+def varied(data: bytes, size: int) -> Iterator[bytes]:
+    """`size` bytes out of a real text, cut behind a line feed, in pieces."""
+    left = size
+    for piece in _endless(data):
+        if len(piece) >= left:
+            yield piece[: piece.rfind(b"\n", 0, left) + 1] or piece[:left]
+            return
+        yield piece
+        left -= len(piece)
 
 
-def _numbers() -> Iterator[int]:
-    number = 1
+def _endless(data: bytes) -> Iterator[bytes]:
+    """The blocks of a text in an order of their own, so that each part has a bit of all; then
+    those of its varied copies."""
+    codes = _codes(data)
+    blocks = _blocks(codes)
+    order = np.random.default_rng(0).permutation(len(blocks))
+    codes = np.concatenate([codes[slice(*blocks[at])] for at in order])
+    blocks = _blocks(codes)
+    yield from _written(codes, blocks)
+    starts, ends = words(codes)
+    found, first, types, counts = np.unique(
+        hashes(codes, starts, ends), return_index=True, return_inverse=True, return_counts=True
+    )
+    exponent = slope([(n, int((ends[first] <= n).sum())) for n in _halves(len(codes))])
+    starts, ends_of = starts[first], ends[first]
+    lengths = ends_of - starts
+    wide = codes[starts] >= _IDEOGRAPHS
+    able = np.flatnonzero(lengths >= np.where(wide, 2, LETTERS))
+    # By script (128 code points are one, or a part of one): partners are neighbours.
+    scripts = codes[ends_of[able] - 1] >> 7
+    able = able[np.argsort(scripts, kind="stable")]
+    scripts = np.sort(scripts)
+    low, high = (np.searchsorted(scripts, scripts, side) for side in ("left", "right"))
+    known, fruitful, number = found, 1.0, 0
     while True:
-        yield number
         number += 1
+        source = np.random.default_rng(number)
+        wanted = len(found) * (number + 1) ** exponent - len(known)
+        # The rarest, in another order in each copy.
+        rank = counts[able] + source.random(len(able))
+        chosen = np.argsort(rank)[: max(0, int(wanted / fruitful))]
+        mates = able[(low + source.random(len(able)) * (high - low)).astype(np.int64)]
+        letters = np.zeros(len(found), np.int64)
+        letters[able[chosen]] = np.clip(
+            np.minimum(lengths[able], lengths[mates])[chosen] // 2, 1, END
+        )
+        mate = np.zeros(len(found), np.int64)
+        mate[able[chosen]] = mates[chosen]
+        copy = codes.copy()
+        places = np.flatnonzero(letters[types])
+        which, behind = types[places], ends[places]
+        for back in range(1, END + 1):
+            here = letters[which] >= back
+            copy[behind[here] - back] = codes[ends_of[mate[which[here]]] - back]
+        anew = able[chosen]
+        anew = anew[np.argsort(starts[anew])]
+        new = np.setdiff1d(hashes(copy, starts[anew], ends_of[anew]), known)
+        known = np.union1d(known, new)
+        fruitful = min(1.0, max(0.2, len(new) / max(1, len(chosen))))
+        yield from _written(copy, source.permutation(blocks))
 
 
-def _spellings(words: list[bytes], seed: int) -> Iterator[bytes]:
-    source = random.Random(seed)
-    for word in words:
-        # Only what the first alternative matched is a word; spaces stay.
-        if len(word) < 4 or not word[:1].isalpha() or source.random() >= VARIED:
-            yield word
-            continue
-        place = source.randrange(1, len(word))
-        yield word[:place] + bytes([source.choice(_LETTERS)]) + word[place + 1 :]
+def _codes(data: bytes) -> Array:
+    return np.frombuffer(data.decode("utf-8", "replace").encode("utf-32-le"), "<u4")
+
+
+def _written(codes: Array, blocks: Array) -> Iterator[bytes]:
+    for start, end in blocks:
+        yield codes[start:end].tobytes().decode("utf-32-le").encode()
+
+
+def _blocks(codes: Array) -> Array:
+    """Where blocks begin and end: behind line feeds."""
+    feeds = np.flatnonzero(codes == 10) + 1
+    size = max(1 << 10, min(BLOCK, len(codes) // 64))
+    near = np.searchsorted(feeds, np.arange(size, len(codes), size))
+    edges = [0, *feeds[near[near < len(feeds)]].tolist(), len(codes)]
+    edges = sorted(set(edges))
+    return np.array(list(pairwise(edges)))
+
+
+# -- words -----------------------------------------------------------------------------------
+
+
+@cache
+def _is_letter() -> Array:
+    """For each code point: is it a letter, or a mark on one?"""
+    return np.fromiter(
+        (chr(c).isalpha() or unicodedata.category(chr(c))[0] == "M" for c in range(0x110000)),
+        dtype=bool,
+    )
+
+
+def words(codes: Array) -> tuple[Array, Array]:
+    """Where the runs of letters begin and end."""
+    inside = np.zeros(len(codes) + 2, np.int8)
+    inside[1:-1] = _is_letter()[codes]
+    edges = np.diff(inside)
+    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+
+
+def hashes(codes: Array, starts: Array, ends: Array) -> Array:
+    """Of the words there, which follow each other: 64 bits each, a polynomial."""
+    parts = [np.zeros(0, np.uint64)]
+    begin = 0
+    while begin < len(starts):
+        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + (1 << 20))))
+        base, top = int(starts[begin]), int(ends[end - 1])
+        powers, inverse = _powers(1 << (top - base).bit_length())
+        sums = np.zeros(top - base + 1, np.uint64)
+        np.cumsum(codes[base:top].astype(np.uint64) * powers[: top - base], out=sums[1:])
+        at, to = starts[begin:end] - base, ends[begin:end] - base
+        found = (sums[to] - sums[at]) * inverse[at]
+        parts.append(found ^ (found >> np.uint64(29)))
+        begin = end
+    return np.concatenate(parts)
+
+
+@cache
+def _powers(number: int) -> tuple[Array, Array]:
+    """The powers of an odd number modulo 2^64, and of its inverse."""
+    one, other = np.full(number, _ODD, np.uint64), np.full(number, pow(_ODD, -1, 1 << 64))
+    one[0] = other[0] = 1
+    return np.cumprod(one), np.cumprod(other.astype(np.uint64))
+
+
+def _halves(size: int) -> list[int]:
+    return [size >> shift for shift in (4, 3, 2, 1, 0)]
+
+
+def slope(points: list[tuple[int, int]]) -> float:
+    """Heaps' exponent: of the line through sizes and distinct words, both as logarithms."""
+    if min(found for _, found in points) < 2:
+        return 1.0
+    return float(np.polyfit(*np.log(np.array(points, float)).T, 1)[0])
+
+
+def heaps(path: Path) -> tuple[int, float]:
+    """The distinct words of a text, and Heaps' exponent of its last four doublings: counted,
+    not taken from the generator."""
+    known, points, done = np.zeros(0, np.uint64), [], 0
+    marks = _halves(path.stat().st_size)
+    with path.open("rb") as file:
+        while lines := file.readlines(max(1, min(1 << 24, marks[0] - done))):
+            data = b"".join(lines)
+            done += len(data)
+            codes = _codes(data)
+            known = np.union1d(known, hashes(codes, *words(codes)))
+            if done >= marks[0]:
+                points.append((done, len(known)))
+                marks = marks[1:] or [1 << 62]
+    return len(known), slope(points)
+
+
+# -- odd shapes ------------------------------------------------------------------------------
 
 
 def dna(size: int) -> bytes:
@@ -55,12 +195,16 @@ def dna(size: int) -> bytes:
     return "".join(random.Random(1).choices("ACGT", k=size)).encode()
 
 
+def _english(books: bytes, size: int) -> bytes:
+    return b"".join(varied(books, size))
+
+
 def _no_spaces(books: bytes, size: int) -> bytes:
-    return re.sub(rb"\s+", b"", varied(books, 2 * size))[:size].decode(errors="ignore").encode()
+    return re.sub(rb"\s+", b"", _english(books, 2 * size))[:size].decode(errors="ignore").encode()
 
 
 def _one_line(books: bytes, size: int) -> bytes:
-    return re.sub(rb"[\r\n]+", b" ", varied(books, size))
+    return re.sub(rb"[\r\n]+", b" ", _english(books, size))
 
 
 def _emoji(_: bytes, size: int) -> bytes:
@@ -90,7 +234,7 @@ def _word(number: int) -> bytes:
 
 #: By name: from the books and a size in bytes to a text.
 SHAPES: dict[str, Callable[[bytes, int], bytes]] = {
-    "english": varied,
+    "english": _english,
     "one repeated letter": lambda _, size: b"a" * size,
     "no spaces": _no_spaces,
     "all emoji": _emoji,

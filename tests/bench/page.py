@@ -12,8 +12,10 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --write --results run.jsonl   # this page; goes on where a run ended
     python -m tests.bench --memory     # peak memory instead: docs/memory.md
 
-A whole run takes about a quarter of an hour on two quiet cores: what is slow has one round, and
-where the run is behind its `--minutes`, so has all but what is quick.
+A whole run takes about 40 minutes on two quiet cores: what is slow has one round, and where the
+run is behind its `--minutes`, so has all but what is quick. The first one takes some minutes more
+to make the long texts and the model of 200,000 ids, which stay in a cache outside the project
+(`--cache`).
 """
 
 READING = """\
@@ -44,11 +46,24 @@ READING = """\
   library imports when it is first called is not counted. `first` is the first pass in a fresh
   process, the one that a shell pipeline sees; `again` the median of up to three more over
   the same text.
+- "CPU" is what all threads of a pass took of the processors together: of two threads that share
+  the work without loss it is that of one. Where others use the machine, it says more than time.
+- **Texts as they grow**: `english` is technical prose, `code` is Go and Java, `scripts` has Greek,
+  Hindi, Japanese, Khmer, Korean, Russian, Vietnamese and Chinese. Each size is made of blocks of
+  the real text, in an order that gives each part a bit of all. Beyond the real text come copies in
+  another order, in which rare words have the end of another word of their script, so many that the
+  number of distinct words goes on to grow as in the real text: n^b, with b, Heaps' exponent, below.
+  `r50k` is GPT-2's vocabulary; `o200k` has o200k's pattern and 200,000 ids, trained by tokctl
+  on the three texts. What takes `str` alone stands in the rows for `str`, and from 10 MB or
+  100 MB on only the faster ones.
 - Everybody has the fastest call that gives all ids and nothing else: but for the row "in a list"
   32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
-  tiktoken for one text; tokie for one from a file only, which it reads inside the timed part), else
-  a list (HF tokenizers, sentencepiece, tiktoken and tokie for many texts). A list is Python's, of
-  one `int` per id.
+  quicktok, iree-tokenizer, tiktoken for one text; tokie for one from a file only, which it reads
+  inside the timed part), else a list (HF tokenizers, sentencepiece, kitoken, tiktoken and tokie for
+  many texts). A list is Python's, of one `int` per id.
+- quicktok is the package `quicktok-v1`: it knows o200k's pattern, but not GPT-2's. wordchipper
+  0.9.2 is not measured: it takes no vocabulary from outside, and those in its package have
+  256 ids, the bytes alone.
 - Decoding "from an array" gives everybody the ids in the kind of array that its own encoding
   makes, and "from a list" a list.
 - The peers get tokctl's own model, or GPT-2's: in Hugging Face's format, tiktoken its tokens

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.job import Job, Outcome, Task, ids_to_bytes, short
+from tests.bench.job import Job, Outcome, Task, array_outcome, short
 
 
 class Finished(NamedTuple):
@@ -63,10 +63,7 @@ def file_script(job: Job, source: str) -> Task:
 
 def written_outcome(path: Path, memory: int | None = None, *, width: int = 4) -> Outcome:
     """Of a file of ids as little-endian numbers, as if it had 32 bits for each."""
-    data = path.read_bytes()
-    if width == 2:
-        numbers = memoryview(data)
-        data = ids_to_bytes(
-            int.from_bytes(numbers[at : at + 2], "little") for at in range(0, len(data), 2)
-        )
-    return Outcome(short(data), memory=memory)
+    import numpy
+
+    ids = numpy.fromfile(path, dtype=f"<u{width}")
+    return array_outcome(ids)._replace(memory=memory)

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 TOKCTL = "tokctl"
 #: The same in a row for several threads, with one: its ratio is what the others gain.
 ONE_THREAD = "tokctl, 1 thread"
+#: The same text as bytes, in a row for `str`; and what CPython takes to make these of it.
+BYTES = "tokctl, bytes"
+CONVERSION = "str.encode"
+#: The same encoding without files around it.
+IN_MEMORY = "tokctl, in memory"
 HF = "HF tokenizers"
 SENTENCEPIECE = "sentencepiece"
 GIGATOKEN = "gigatoken"
@@ -15,6 +20,9 @@ TIKTOKEN = "tiktoken"
 
 BOTH = ("first", "again")
 TEXTS = ("books", "code", "multilingual")
+#: The kinds of long texts; see `long`.
+ENGLISH = "english"
+LONG = (ENGLISH, "code", "scripts")
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Row:
         key: what the targets and the growth table call it; empty where they don't.
         passes: which passes are shown: `first`, `again`, or both.
         again: passes behind the first in one process.
-        model: for encoding and decoding: one of `tests.bench.texts.MODELS`.
+        model: for encoding and decoding; see `Materials.model`.
         reference: the contender whose digest is the right one; ours where it is missing.
         document: seconds that the document behind the project prints for this work.
         rounds: at most so many.
@@ -81,12 +89,15 @@ class Sizes:
     notebook_wordpiece: int = 20_000
     command: int = 50_000
     texts: tuple[str, ...] = TEXTS
+    scale: tuple[int, ...] = (10**6, 10**7, 10**8, 10**9)
+    scale_vocab: int = 200_000
     code: int = 100_000_000
     code_vocab: int = 50_000
+    files: int = 10**9
+    forms: int = 10**7
+    lines: int = 10**7
     dna: int = 10_000_000
-    growth: tuple[int, ...] = (1_000_000, 10_000_000, 100_000_000)
     growth_vocab: tuple[int, ...] = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000)
-    growth_text: int = 10_000_000
     odd: int = 2_000_000
     odd_long: int = 10_000_000
     added: int = 400_000
@@ -100,17 +111,33 @@ QUICK = Sizes(
     unigram=(2_000, 4_000),
     command=4_000,
     texts=("books",),
+    scale=(10**6, 3 * 10**6),
+    scale_vocab=4_000,
     code=1_000_000,
     code_vocab=4_000,
+    files=10**6,
+    forms=10**5,
+    lines=10**5,
     dna=100_000,
-    growth=(100_000, 300_000),
     growth_vocab=(1_000, 4_000),
-    growth_text=300_000,
     odd=100_000,
     odd_long=200_000,
     added=20_000,
     memory=(1_000_000, 3_000_000),
 )
+
+
+def long(kind: str, size: int) -> str:
+    """The name of a long text: real as far as that goes, and varied beyond."""
+    return f"{kind}-{amount(size)}"
+
+
+def amount(size: int) -> str:
+    """1 GB, 300 kB, without the space."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit}{name}"
+    return f"{size}B"
 
 
 def threads_named(threads: int) -> str:

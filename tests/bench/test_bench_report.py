@@ -28,6 +28,7 @@ from tests.bench.likelihood import PENALTY, SPACE, best_cost, bits_per_character
 from tests.bench.report import cells, markdown, show, targets_table
 from tests.bench.results import Measured
 from tests.bench.rows import Contender, Row
+from tests.bench.work.growth import CURVES
 
 BOOKS = Row(
     "encoding",
@@ -43,7 +44,7 @@ BOOKS = Row(
 
 
 def sample(seconds: float, *digests: str, memory: int = 1) -> Sample:
-    return Sample(first=seconds, memory=memory, digests=digests)
+    return Sample(first=seconds, cpu=(2 * seconds,), memory=memory, digests=digests)
 
 
 def judged(**samples: list[Sample]) -> list[Line]:
@@ -67,8 +68,9 @@ def test_other_ids_have_no_speed() -> None:
     )
     assert verdicts(lines) == [RIGHT, REFERENCE, "other ids"]
     assert [line.ratio for line in lines] == [(1, 1, 1), (4.25, 4, 4.5), None]
-    assert cells(lines[2], part(lines))[3:6] == (WRONG, "-", WRONG)
-    assert cells(lines[2], part(lines))[7:] == ("b", "other ids")
+    assert cells(lines[2], part(lines))[3:7] == (WRONG, "-", WRONG, "-")
+    assert cells(lines[2], part(lines))[8:] == ("b", "other ids")
+    assert cells(lines[1], part(lines))[6] == "17 s"
     console = Console(file=io.StringIO(), width=200)
     show([part(lines)], console)
     assert console.file.getvalue().count(WRONG) == 2  # type: ignore[attr-defined]
@@ -155,13 +157,19 @@ def made(ours: float, ratios: dict[str, float | None], **more: object) -> Measur
 
 
 def verdict(check: targets.Check, *measured: Measured) -> tuple[str, str]:
-    outcome = targets.Outcome(targets.Target("", "", check), tuple(check(measured)))
+    outcome = targets.outcome(targets.Target("", "", check), measured)
     return outcome.verdict, outcome.found
 
 
 def test_a_target_is_reached_where_every_row_reaches_it() -> None:
     check = targets.ratio(1.3, "key", "gigatoken")
     fast, slow = made(1, {"gigatoken": 1.3}), made(1, {"gigatoken": 1.29})
+    many = verdict(check, *[fast] * 9, slow)
+    assert many == (targets.MISSED, "books 1.29x; books 1.3x; books 1.3x; better in 7 more")
+    middle = targets.typical(1.3, ["key"], "gigatoken", "first")
+    assert verdict(middle, fast, fast, slow) == (targets.REACHED, "of 3 cells 1.3x")
+    assert verdict(middle, fast, slow, slow)[0] == targets.MISSED
+    assert verdict(middle, fast, made(1, {}))[0] == targets.ABSENT
     assert verdict(check, fast) == (targets.REACHED, "books 1.3x")
     assert verdict(check, slow) == (targets.MISSED, "books 1.29x")
     assert verdict(check, fast, slow)[0] == targets.MISSED
@@ -184,6 +192,57 @@ def test_the_fastest_peer_is_the_one_that_counts() -> None:
     assert verdict(exact, found) == (targets.REACHED, "books 5x (gigatoken)")
     other_ids = made(1, {"gigatoken": None, "slow": 3.0})
     assert verdict(exact, other_ids)[0] == targets.ABSENT
+
+
+def scaled(size: int, seconds: float, cpu: float = 1.0, wrong: bool = False) -> Measured:
+    """A row with tokctl on two threads and on one, on `bytes` and on `str`, and a peer."""
+    row = Row("scale", "r50k", f"scripts-{size}", GPT2, key="key", at=size, passes=rows.BOTH)
+    lines = []
+    for pass_ in rows.BOTH:
+        ours = (1, 1, 1)
+        lines += [
+            Line(row, rows.TOKCTL, pass_, seconds, ours, 1, "", "", wrong=wrong, cpu=cpu),
+            Line(row, rows.ONE_THREAD, pass_, 1, ours, 1, "", "", cpu=2.0),
+            Line(row, rows.BYTES, pass_, 1, ours, 1, "", "", cpu=2.0),
+            Line(row, rows.CONVERSION, pass_, 1, ours, 1, "", "", cpu=0.2),
+            Line(row, "gigatoken", pass_, 1, (1 / seconds,) * 3, 1, "", "", cpu=3.0),
+        ]
+    return Measured(row, tuple(lines), size, "")
+
+
+def test_processors_time_str_growth_and_speed() -> None:
+    for cpu, reached in ((2.2, targets.REACHED), (2.3, targets.MISSED)):
+        check = targets.processors(1.1, "key", rows.BOTH)
+        assert verdict(check, scaled(10, 1, cpu))[0] == reached
+    for cpu, reached in ((2.5, targets.REACHED), (2.6, targets.MISSED)):
+        check = targets.from_str(1.15, ["key"], "scripts")
+        assert verdict(check, scaled(10, 1, cpu))[0] == reached
+        assert verdict(targets.from_str(1.15, ["key"], "code"), scaled(10, 1, cpu)) == (
+            (targets.ABSENT, "")
+        )
+    check = targets.growth(1.2, ["key"], "again")
+    small = scaled(10**7, 1.0)
+    for seconds, reached in ((119.0, targets.REACHED), (121.0, targets.MISSED)):
+        assert verdict(check, small, scaled(10**9, seconds))[0] == reached
+    assert verdict(check, small)[0] == targets.ABSENT
+    assert verdict(check, small, scaled(10**9, 1, wrong=True))[0] == targets.ABSENT
+    speed = targets.rate(100, "key")
+    assert verdict(speed, scaled(10**8, 1.0)) == (targets.REACHED, "r50k 100 MB/s")
+    assert verdict(speed, scaled(10**8, 1.1))[0] == targets.MISSED
+    assert verdict(speed, scaled(10**8, 1.0, wrong=True))[0] == targets.MISSED
+
+
+def test_the_headline_is_the_worst_cell() -> None:
+    found = [scaled(10, 0.5), scaled(20, 2.0), scaled(30, 1.0)]
+    (worst,) = targets.worst_cells(found)
+    assert (worst.ratio, worst.peer, worst.processors) == (0.5, "gigatoken", 3.0)
+    assert (worst.cells, worst.slower) == (6, 2)
+    assert worst.place == "r50k, scripts-20, first"
+    page = markdown(found, {}, 1, "", "")
+    assert "In its worst cell tokctl is 0.5 times as fast" in page
+    assert "| 6 | 2 | r50k, scripts-20, first | gigatoken | 0.5 | 3 |" in page
+    # One that makes the result by other rules, or a wrong one, is no measure.
+    assert targets.worst_cells([made(1, {"slow": 0.1, "gigatoken": None})]) == []
 
 
 def test_own_figures_memory_likelihood_and_vocabulary() -> None:
@@ -217,7 +276,7 @@ def test_every_target_has_rows_in_a_whole_run() -> None:
     for outcome in targets.outcomes(empty):
         assert outcome.findings, outcome.target
         assert outcome.verdict == targets.ABSENT
-    assert {"encode-gpt2", "train-dna", *curves.CURVES} <= keys
+    assert {"train-dna", *(curve.key for curve in CURVES)} <= keys
     table = "\n".join(targets_table(empty))
     assert "Missed: none." in table
     assert f"Not measured: {targets.TARGETS[0].work}" in table
@@ -228,25 +287,35 @@ def test_every_target_has_rows_in_a_whole_run() -> None:
 
 def grown() -> list[Measured]:
     found = []
-    for key, (unit, _) in curves.CURVES.items():
-        for at in (1_000_000, 10_000_000) if unit == "bytes" else (1_000, 128_000):
-            row = Row("growth", f"{key} {at}", f"t{at}", GPT2, key=key, at=at, model="gpt2")
-            lines = (
-                Line(row, rows.TOKCTL, "first", 0.02, (1, 1, 1), 1, "", RIGHT),
-                Line(row, "gigatoken", "first", 0.01, None, 1, "", "other ids", wrong=True),
-                Line(row, "slow", "first", 0.06, (3, 3, 3), 1, "", "own rules", exact=False),
-            )
-            found.append(Measured(row, lines, 2_000_000, ""))
+    for key, unit in {curve.key: curve.unit for curve in CURVES}.items():
+        for at in (10**7, 10**9) if unit == "bytes" else (1_000, 128_000):
+            row = Row("growth", f"{key} {at}", f"t-{at}", GPT2, key=key, at=at, model="gpt2")
+            lines = []
+            for pass_ in rows.BOTH:
+                lines += [
+                    Line(row, rows.TOKCTL, pass_, 0.02, (1, 1, 1), 1, "", RIGHT),
+                    Line(row, rows.ONE_THREAD, pass_, 0.01, (1, 1, 1), 1, "", RIGHT),
+                    Line(row, "gigatoken", pass_, 0.01, None, 1, "", "other ids", wrong=True),
+                    Line(row, "slow", pass_, 0.06, (3, 3, 3), 1, "", "own rules", exact=False),
+                ]
+            found.append(Measured(row, tuple(lines), at // 5 if unit == "bytes" else 10**7, ""))
     return found
 
 
 def test_the_fastest_peer_of_a_curve_is_one_with_the_right_result() -> None:
-    points = curves.points(list(reversed(grown())), "encode-size")
-    assert [point.at for point in points] == [1_000_000, 10_000_000]
-    assert points[0] == curves.Point(1_000_000, 0.01, "slow", 0.03)
-    table = curves.growth_table(grown())
-    assert len(table) == 2 + 8
-    assert "| 1 MB | 0.0100 | 0.0300 | slow | 3 |" in table[2]
+    points = curves.points(list(reversed(grown())), CURVES[0])
+    assert {name: list(by) for name, by in points.items()} == {
+        ("t", rows.TOKCTL): [10**7, 10**9],
+        ("t", "slow"): [10**7, 10**9],
+    }
+    assert points["t", rows.TOKCTL][10**7] == pytest.approx(0.01)
+    table = curves.growth_tables(grown())
+    assert len(table) == 2 * 3 + len(CURVES)
+    assert table[0].startswith("| work | text | 10 MB | 1 GB | 1 GB : 10 MB | fastest peer, 1 GB |")
+    assert table[2].endswith(", first pass | t | 0.0100 | 0.0001 | 0.01 | slow | 3 |")
+    assert table[-2].endswith("| t | 0.0020 | 0.0020 | slow | 3 |")
+    for head in (table[0], table[8]):
+        assert head.count("|") == table[table.index(head) + 1].count("|")
 
 
 def test_odd_shapes_are_beside_english() -> None:
@@ -269,8 +338,8 @@ def test_the_chart_is_small_and_the_same_for_the_same_figures(tmp_path: Path) ->
     picture = one.read_text(encoding="utf-8")
     assert picture == two.read_text(encoding="utf-8")
     assert len(picture) < 200_000
-    for _, title in curves.CURVES.values():
-        assert title in picture
+    for curve in CURVES:
+        assert curve.title in picture
     assert chart.LOOKS[rows.TOKCTL][0] in picture
     assert chart.LOOKS["gigatoken"][0] not in picture  # its ids are others
     assert str(tmp_path) not in picture

@@ -4,6 +4,8 @@ run and come to the right result, and is nothing that fails dropped silently?"""
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from dataclasses import replace
 from math import inf
@@ -20,7 +22,7 @@ from tests.bench.memory import memory_page
 from tests.bench.report import footnotes, markdown
 from tests.bench.results import Measured
 from tests.bench.rows import Contender, Row, Sizes
-from tests.bench.texts import Materials
+from tests.bench.texts import Materials, zstd
 
 pytest.importorskip("tokenizers")
 
@@ -32,12 +34,15 @@ TINY = Sizes(
     notebook_wordpiece=400,
     command=400,
     texts=("books",),
+    scale=(20_000,),
+    scale_vocab=500,
     code=20_000,
     code_vocab=400,
+    files=20_000,
+    forms=10_000,
+    lines=20_000,
     dna=2_000,
-    growth=(10_000,),
     growth_vocab=(400,),
-    growth_text=10_000,
     odd=2_000,
     odd_long=4_000,
     added=50,
@@ -51,6 +56,12 @@ OTHERWISE = {
     ("tokie", "sentencepiece-bpe"),
     ("tiktoken", "random bytes@2000"),  # takes text alone
 }
+#: Kinds of long texts of a few lines each.
+LARGE = {
+    "english": "The old lamp, and the lighter of lamps. Words again, 42 of them!\n",
+    "code": "def lamp(old: int) -> bool:\n\treturn old > 12 and not lighter_of[old]\n",
+    "scripts": "Φανοκόροι 12 λάμπες\nСтарый фонарщик\n古いランプと点灯夫。\n낡은 등불\n",  # noqa: RUF001
+}
 
 
 def quiet(_: str) -> None:
@@ -59,9 +70,14 @@ def quiet(_: str) -> None:
 
 @pytest.fixture(scope="module")
 def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
-    """The start of the bundled sample under every text's name, corpora or none."""
+    """The start of the bundled sample under every short text's name, corpora or none; long ones
+    of a few lines, to be varied."""
     folder = tmp_path_factory.mktemp("bench")
     nothing = folder / "nothing"
+    (nothing / "large").mkdir(parents=True)
+    for kind, lines in LARGE.items():
+        packed = zstd.compress((lines * 60).encode())
+        (nothing / "large" / f"{kind}.txt.zst").write_bytes(packed)
     return Materials(folder, limit=20_000, corpora=nothing, vocabularies=nothing)
 
 
@@ -82,7 +98,7 @@ def measured(materials: Materials) -> list[Measured]:
 @pytest.mark.slow
 def test_every_kind_of_row_comes_to_the_right_result(measured: list[Measured]) -> None:
     assert {part.row.section for part in measured} == {
-        *("encoding", "decoding", "training", "processes", "growth", "odd", "memory")
+        *("scale", "encoding", "decoding", "training", "processes", "growth", "odd", "memory")
     }
     for part in measured:
         here = [line for line in part.lines if not line.verdict.endswith(ABSENT)]
@@ -191,8 +207,8 @@ def test_a_wrong_result_of_a_real_process_is_seen(
 
     monkeypatch.setattr(suite, "QUICK_LIMIT", 20_000)
     monkeypatch.setattr(suite, "all_rows", lambda _: [row])
-    results = tmp_path / "results.jsonl"
-    assert suite.main(["--quick", "--results", str(results)]) == 0
+    results, kept = tmp_path / "results.jsonl", ["--cache", str(tmp_path)]
+    assert suite.main(["--quick", *kept, "--results", str(results)]) == 0
     out = capsys.readouterr().out
     assert "other ids" in out
     assert WRONG in out
@@ -201,7 +217,7 @@ def test_a_wrong_result_of_a_real_process_is_seen(
     monkeypatch.setattr(
         suite, "all_rows", lambda _: [replace(row, contenders=(ours, row.contenders[1]))]
     )
-    assert suite.main(["--quick", "--results", str(results)]) == 1
+    assert suite.main(["--quick", *kept, "--results", str(results)]) == 1
     assert len(results.read_text().splitlines()) == 2
 
 
@@ -211,10 +227,10 @@ def test_a_run_that_ended_early_goes_on(
     one = replace(BOOKS, title="one", contenders=BOOKS.contenders[:1])
     two = replace(one, title="two")
     monkeypatch.setattr(suite, "QUICK_LIMIT", 20_000)
-    results = tmp_path / "results.jsonl"
+    results, kept = tmp_path / "results.jsonl", ["--cache", str(tmp_path)]
     for found in ([one], [one, two]):
         monkeypatch.setattr(suite, "all_rows", lambda _, found=found: found)
-        assert suite.main(["--quick", "--results", str(results)]) == 0
+        assert suite.main(["--quick", *kept, "--results", str(results)]) == 0
     said = capsys.readouterr().err
     assert said.count("encoding: one") == 1
     assert said.count("encoding: two") == 1
@@ -227,7 +243,8 @@ def test_a_run_during_which_tokctl_changed_is_not_written(
     monkeypatch.setattr(suite, "fingerprint", lambda: next(prints))
     monkeypatch.setattr(suite, "all_rows", lambda _: [])
     monkeypatch.setattr(suite, "PAGE", tmp_path / "page.md")
-    assert suite.main(["--write", "--results", str(tmp_path / "results.jsonl")]) == 1
+    files = ["--cache", str(tmp_path), "--results", str(tmp_path / "results.jsonl")]
+    assert suite.main(["--write", *files]) == 1
     assert "tokctl changed during the run" in capsys.readouterr().err
     assert not (tmp_path / "page.md").exists()
 
@@ -309,21 +326,73 @@ def test_pieces_of_a_text_have_its_pre_tokens(materials: Materials, tmp_path: Pa
         assert parts == whole
 
 
-def test_made_texts_are_the_same_in_every_run_and_grow() -> None:
+def test_made_texts_are_the_same_in_every_run() -> None:
     book = b"The old lamp, and the lighter of lamps.\nWords again.\n" * 40
-    one = made.varied(book, 10_000)
-    assert one == made.varied(book, 10_000)
-    assert 9_900 < len(one) <= 10_000
-    assert one.startswith(book)
-    assert len(set(one.split())) > len(set(book.split()))
+    for name, make in made.SHAPES.items():
+        assert make(book, 4_000) == make(book, 4_000), name
+        assert 3_900 <= len(make(book, 4_000)) <= 4_000, name
     words = made.SHAPES["distinct words"](book, 80_000).split()
     assert len(words) == len(set(words)) == 10_000
     assert b" " not in made.SHAPES["no spaces"](book, 1000)
     assert b"\n" not in made.SHAPES["one line"](book, 1000)
-    for name, make in made.SHAPES.items():
-        assert make(book, 4_000) == make(book, 4_000), name
-        assert 3_900 <= len(make(book, 4_000)) <= 4_000, name
     assert set(made.dna(1000)) == set(b"ACGT")
+
+
+def natural(letters: str, lines: int) -> bytes:
+    """Words as frequent as Zipf's law makes them, their number growing with the text."""
+    source = random.Random(letters)
+    words: list[str] = []
+    found = []
+    for number in range(lines * 8):
+        if source.random() < 3 / (3 + number**0.5):
+            words.append("".join(source.choices(letters, k=source.randrange(4, 12))))
+        found.append(words[-1] if not number else source.choice(words))
+    rows = (" ".join(found[at : at + 8]) for at in range(0, len(found), 8))
+    return "".join(f"{row}.\n" for row in rows).encode()
+
+
+@pytest.mark.parametrize(
+    "letters", ["abcdefghiklmnoprstuvy", "абвгдежзиклмнопрстуя", "日月火水木金土山川田"]
+)
+def test_varied_texts_grow_as_the_real_one(letters: str, tmp_path: Path) -> None:
+    real = natural(letters, 6_000)
+    size = 10 * len(real)
+    text = b"".join(made.varied(real, size))
+    assert text == b"".join(made.varied(real, size))
+    assert size * 0.99 < len(text) <= size
+    assert text.endswith(b"\n")
+    # It begins with the real text, in another order; and a shorter one is its beginning.
+    whole = b"".join(made.varied(real, len(real)))
+    assert sorted(whole.split()) == sorted(real.split())
+    assert text.startswith(whole)
+    assert text.startswith(b"".join(made.varied(real, len(real) // 3)))
+    # No copy is the text again.
+    part = len(real) // 4
+    assert all(text.count(text[at : at + part]) == 1 for at in range(0, len(text) - part, part))
+    path = tmp_path / "text"
+    exponents = []
+    for data in (whole, text):
+        path.write_bytes(data)
+        number, exponent = made.heaps(path)
+        assert number == len(set(re.findall(r"[^\W\d_]+", data.decode())))
+        exponents.append(exponent)
+    assert exponents[1] == pytest.approx(exponents[0], abs=0.05)
+
+
+def test_long_texts_stay_in_the_cache(materials: Materials, tmp_path: Path) -> None:
+    name = rows.long("scripts", 30_000)
+    first = Materials(tmp_path / "one", cache=tmp_path / "kept", corpora=materials.corpora)
+    assert "Heaps' exponent" in first.text(name).about
+    written = first.text(name).path.stat().st_mtime_ns
+    again = Materials(tmp_path / "two", cache=tmp_path / "kept", corpora=materials.corpora)
+    assert again.text(name) == first.text(name)
+    assert again.text(name).path.stat().st_mtime_ns == written
+    row = replace(BOOKS, text=name)
+    assert not again.missing(row)
+    elsewhere = Materials(tmp_path / "two", corpora=tmp_path)
+    assert elsewhere.missing(row)
+    assert elsewhere.missing(replace(BOOKS, model="o200k"))
+    assert not elsewhere.missing(BOOKS)
 
 
 def test_ids_travel_as_32_bit_numbers() -> None:

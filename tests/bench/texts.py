@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from functools import cache
+import os
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench import made
-from tests.bench.job import ids_to_bytes
+from tests.bench.job import ids_to_bytes, short
+from tests.bench.rows import LONG, Row, amount
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -21,16 +30,12 @@ VOCABULARIES = CHECKOUT.parent / "shared" / "vocab"
 CL100K = VOCABULARIES / "cl100k_base.tiktoken"
 #: GPT-2's own vocabulary; without the file, one that tokctl trains takes its place.
 GPT2 = "gpt2.tokenizer.json"
-#: Trained by tokctl; GPT-2's, without and with many added tokens; by SentencePiece; and ranks in
-#: tiktoken's format.
-MODELS = (
-    *("bpe", "o200k", "wordpiece", "bert", "unigram"),
-    *("gpt2", "added"),
-    *("sentencepiece-unigram", "sentencepiece-bpe"),
-    "cl100k",
-)
 #: Peers that load nothing but Hugging Face's format: they get the model in that.
 JSON_ONLY = ("huggingface", "tokie_", "splintr_", "fastokens_")
+#: A model of SentencePiece's is trained on so much of a long text, in bytes.
+PIECES_FROM = 2_000_000
+_LONG = re.compile(rf"({'|'.join(LONG)})-(\d+)(GB|MB|kB|B)")
+_UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3, "B": 1}
 #: Ids of the model that takes the place of GPT-2's under the added tokens.
 FALLBACK = 4_000
 #: Pieces of the model that SentencePiece loads where the others load a larger one.
@@ -52,6 +57,12 @@ class Text:
     about: str
 
 
+def default_cache() -> Path:
+    """Where long texts stay, and the model trained on them: outside the project."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "tokctl-bench"
+
+
 class Materials:
     """Texts, models and ids in one folder; each is made when it is first asked for."""
 
@@ -59,24 +70,39 @@ class Materials:
         self,
         folder: Path,
         *,
+        cache: Path | None = None,
         limit: int | None = None,
         corpora: Path = CORPORA,
         vocabularies: Path = VOCABULARIES,
     ) -> None:
         """`limit` cuts every text that is not made behind the last line that ends within so
-        many bytes."""
+        many bytes. What takes long to make stays in `kept`."""
         self.folder = folder
+        self.kept = cache or folder
+        self.kept.mkdir(parents=True, exist_ok=True)
         self.limit = limit
         self.corpora = corpora
         self.vocabularies = vocabularies
         # Methods of one object: the cache must not outlive it.
-        self.text = cache(self._text)
-        self.model = cache(self._model)
-        self.ids = cache(self._ids)
-        self.converted = cache(self._converted)
+        self.text = once(self._text)
+        self.model = once(self._model)
+        self.ids = once(self._ids)
+        self.converted = once(self._converted)
+
+    def packed(self, kind: str) -> Path:
+        """The file of a long text's real part."""
+        return self.corpora / "large" / f"{kind}.txt.zst"
+
+    def missing(self, row: Row) -> bool:
+        """Whether the row needs a long text that is not here."""
+        found = _LONG.fullmatch(row.text)
+        kinds = LONG if row.model == "o200k" else [found[1]] if found else []
+        return not all(self.packed(kind).exists() for kind in kinds)
 
     def _text(self, name: str) -> Text:
         """A text by its name; `NAME@BYTES` is one that is made, of about that size."""
+        if found := _LONG.fullmatch(name):
+            return self._long(name, found[1], int(found[2]) * _UNITS[found[3]])
         if name == "line":
             data, about = LINE, "one line"
         elif "@" in name:
@@ -89,6 +115,33 @@ class Materials:
         path = self.folder / f"{name.replace(' ', '-')}.txt"
         path.write_bytes(data)
         return Text(name, path, len(data), about)
+
+    def _long(self, name: str, kind: str, size: int) -> Text:
+        """It stays in the cache, with what is known of its words; under another name where its
+        source or its generator change."""
+        packed = self.packed(kind).read_bytes()
+        generator = Path(made.__file__).read_bytes()
+        path = self.kept / f"{name}-{short(packed + generator)[:8]}.txt"
+        notes = path.with_suffix(".json")
+        if not notes.exists():
+            data, unfinished = zstd.decompress(packed), path.with_suffix(".part")
+            found = {}
+            for about, part in (("real", len(data)), ("made", size)):
+                if part <= size:
+                    with unfinished.open("wb") as file:
+                        file.writelines(made.varied(data, part))
+                    found[about] = made.heaps(unfinished)
+            unfinished.replace(path)
+            notes.write_text(json.dumps({"real_size": len(data), **found}), encoding="utf-8")
+        known = json.loads(notes.read_bytes())
+        about = f"{kind}.txt, blocks of it"
+        if size > known["real_size"]:
+            (_, real), (_, made_) = known["real"], known["made"]
+            about = (
+                f"{kind}.txt ({known['real_size']:,} bytes, Heaps' exponent {real:.3f}) and copies "
+                f"with rare words spelled anew (all together {made_:.3f})"
+            )
+        return Text(name, path, path.stat().st_size, f"{about}, {known['made'][0]:,} words")
 
     def _source(self, name: str) -> tuple[bytes, str]:
         source = self.corpora / f"{name}.txt"
@@ -109,7 +162,7 @@ class Materials:
             data, about = b"".join(part[0] for part in parts), "books, code and multilingual text"
         else:
             data, about = self._source(kind)
-        return made.varied(data, int(size)), f"{about}, repeated with varied words"
+        return b"".join(made.varied(data, int(size))), f"{about}, repeated with varied words"
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:
         from tests.bench.peers.tokctl_ import wordpiece_by_count
@@ -123,14 +176,18 @@ class Materials:
             "unigram": "sentencepiece-unigram",
         }
         recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
-        books = self.text("books").path
-        return Tokenizer.train([books], vocab_size=vocab, recipe=replace(recipe))
+        if kind == "o200k":
+            # With tokens no longer than the longest of OpenAI's: quicktok takes no others.
+            texts = [self.packed(long) for long in LONG]
+            return Tokenizer.train(texts, vocab_size=vocab, recipe=recipe, max_token_length=128)
+        return Tokenizer.train([self.text("books").path], vocab_size=vocab, recipe=recipe)
 
     def _model(self, kind: str, vocab: int) -> Path:
         if kind.startswith("sentencepiece-"):
             from tests.bench.peers.sentencepiece_ import train_model
 
-            books, name = self.text("books").path, kind.removeprefix("sentencepiece-")
+            name, _, of = kind.removeprefix("sentencepiece-").partition("-")
+            books = self.text(f"{of}-{amount(PIECES_FROM)}" if of else "books").path
             prefix = self.folder / f"{kind}-{vocab}"
             # With a piece for each byte, or gigatoken would not take the BPE.
             options = {"byte_fallback": True} if name == "bpe" else {}
@@ -141,6 +198,11 @@ class Materials:
             known = self.vocabularies / GPT2
             return known if known.exists() else self.model("bpe", vocab)
         path = self.folder / f"{kind}-{vocab}.json"
+        if kind == "o200k":
+            sources = b"".join(self.packed(long).read_bytes() for long in LONG)
+            path = self.kept / f"{kind}-{vocab}-{short(sources)[:8]}.json"
+            if path.exists():
+                return path
         if kind == "added":
             _add_tokens(self.model("gpt2", FALLBACK), path, vocab)
         else:
@@ -153,9 +215,12 @@ class Materials:
         if peer == "sentencepiece_" and not kind.startswith("sentencepiece-"):
             return self.model("sentencepiece-unigram", min(vocab, OWN_PIECES))
         foreign = kind.startswith("sentencepiece-") or (kind == "cl100k" and peer == "tokie_")
-        if foreign and peer in JSON_ONLY:
+        path = self.model(kind, vocab)
+        # iree-tokenizer takes no field that it does not know, as those of tokctl.
+        ours = path.parent in (self.folder, self.kept)
+        if (foreign and peer in JSON_ONLY) or (ours and peer == "iree_"):
             return self.converted(kind, vocab)
-        return self.model(kind, vocab)
+        return path
 
     def _converted(self, kind: str, vocab: int) -> Path:
         from tokctl.tokenizer import Tokenizer

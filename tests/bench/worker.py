@@ -35,21 +35,35 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def cpu_time() -> float:
+    """Seconds of this process with all its threads, and of the processes that it waited for."""
+    import resource
+
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def timed(task: Task) -> tuple[Any, float, float]:
+    """What a pass came to, its seconds, and those of the processors."""
+    used, start = cpu_time(), perf_counter()
+    result = task.run()
+    return result, perf_counter() - start, cpu_time() - used
+
+
 def work(job: Job) -> dict[str, Any]:
     """Times the job and looks at its result."""
     task: Task = getattr(import_module(f"tests.bench.peers.{job.peer}"), job.task)(job)
-    start = perf_counter()
-    result = task.run()
-    first = perf_counter() - start
+    result, first, used = timed(task)
     memory = peak_memory()
     outcome = task.outcome(result)
     digests = [outcome.digest]
     again: list[float] = []
+    cpu = [used]
     while len(again) < job.again and sum(again) < ENOUGH:
         del result  # or two results would be in memory at a time
-        start = perf_counter()
-        result = task.run()
-        again.append(perf_counter() - start)
+        result, seconds, used = timed(task)
+        again.append(seconds)
+        cpu.append(used)
     if again:
         last = task.outcome(result)
         digests.append(last.digest)
@@ -59,6 +73,7 @@ def work(job: Job) -> dict[str, Any]:
         "bits": outcome.bits,
         "first": first,
         "again": again,
+        "cpu": cpu,
         "memory": memory if outcome.memory is None else outcome.memory,
         "digests": digests,
         "tokens": None if tokens is None else [token.hex() for token in tokens],

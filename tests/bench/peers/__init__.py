@@ -15,4 +15,7 @@ PACKAGES = {
     "tokie_": "tokie",
     "splintr_": "splintr-rs",
     "bpeasy_": "bpeasy",
+    "kitoken_": "kitoken",
+    "quicktok_": "quicktok-v1",
+    "iree_": "iree-tokenizer",
 }

@@ -16,6 +16,12 @@ from tests.bench.job import (
 from tests.bench.processes import file_script, script
 
 
+def load(job: Job) -> Task:
+    return Task(
+        lambda: Tokenizer.from_file(job.model).encode_batch_flat([WARM_UP])[0], buffer_outcome
+    )
+
+
 def encode_list(job: Job) -> Task:
     tokenizer, text = Tokenizer.from_file(job.model), job.read_text()
     tokenizer.encode_ordinary(WARM_UP)

@@ -45,12 +45,22 @@ def encode_array(job: Job) -> Task:
     return _encode_array(job, gigatoken.Tokenizer(job.model))
 
 
+def encode_str(job: Job) -> Task:
+    return _encode_array(job, gigatoken.Tokenizer(job.model), job.read_text())
+
+
+def load(job: Job) -> Task:
+    return Task(lambda: gigatoken.Tokenizer(job.model).encode(WARM_UP.encode()), array_outcome)
+
+
 def encode_cl100k(job: Job) -> Task:
     return _encode_array(job, gigatoken.Tokenizer.from_tiktoken(job.model, "cl100k"))
 
 
-def _encode_array(job: Job, tokenizer: gigatoken.Tokenizer) -> Task:
-    text = job.read_bytes()
+def _encode_array(
+    job: Job, tokenizer: gigatoken.Tokenizer, text: str | bytes | None = None
+) -> Task:
+    text = job.read_bytes() if text is None else text
     if job.threads > 1:
         # `encode` has one thread; a batch of one text shares the text out.
         tokenizer.encode_batch([WARM_UP.encode()], parallel=True)

@@ -76,6 +76,15 @@ def _encode(job: Job, tokenizer: Tokenizer) -> Task:
     return Task(encode, ids_outcome)
 
 
+def load(job: Job) -> Task:
+    def first() -> list[int]:
+        tokenizer = Tokenizer.from_file(job.model)
+        ids: list[int] = tokenizer.encode(WARM_UP, add_special_tokens=False).ids
+        return ids
+
+    return Task(first, ids_outcome)
+
+
 def encode_list(job: Job) -> Task:
     return _encode(job, Tokenizer.from_file(job.model))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.bench.job import (
     Job,
     Outcome,
     Task,
+    array_outcome,
     buffer_outcome,
     ids_outcome,
     merges_outcome,
@@ -105,7 +107,7 @@ def _loaded(job: Job) -> Tokenizer:
     return tokenizer
 
 
-def ids_in_memory(tokenizer: Tokenizer, text: bytes, threads: int) -> Any:
+def ids_in_memory(tokenizer: Tokenizer, text: str | bytes, threads: int) -> Any:
     """The ids of one text as 32-bit numbers in one buffer."""
     return tokenizer.encode_array(text, threads=threads)
 
@@ -130,6 +132,38 @@ def encode_array(job: Job) -> Task:
     tokenizer, text = _loaded(job), job.read_bytes()
     ids_in_memory(tokenizer, WARM_UP.encode(), job.threads)
     return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+
+
+def encode_str(job: Job) -> Task:
+    return _encode_str(job, job.read_text())
+
+
+def encode_str_bytes(job: Job) -> Task:
+    """As `encode_array`, where the text came to be a `str` before: both begin alike."""
+    return _encode_str(job, job.read_text().encode())
+
+
+def _encode_str(job: Job, text: str | bytes) -> Task:
+    tokenizer = _loaded(job)
+    ids_in_memory(tokenizer, WARM_UP, job.threads)
+    return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+
+
+def convert_str(job: Job) -> Task:
+    """What CPython takes to make bytes of a `str`."""
+    text = job.read_text()
+    return Task(text.encode, lambda _: Outcome(""))
+
+
+def load(job: Job) -> Task:
+    """A model loaded, and the first letter encoded."""
+    return Task(
+        lambda: ids_in_memory(Tokenizer.load(job.model), WARM_UP.encode(), 1), buffer_outcome
+    )
+
+
+def encode_short_texts(job: Job) -> Task:
+    return _encode_many(job, job.read_chunks(size=100))
 
 
 def encode_twice(job: Job) -> Task:
@@ -240,27 +274,44 @@ def process_encode(job: Job) -> Task:
     return Task(lambda: run([*COMMAND, "encode", "-m", job.model], line), stdout_outcome)
 
 
-def process_encode_file(job: Job) -> Task:
+def process_encode_bin(job: Job) -> Task:
     """Binary ids: 16 bits where the vocabulary lets them."""
-    ids = Path(job.folder) / "ids"
     width = 2 if Tokenizer.load(job.model).vocab_size <= 1 << 16 else 4
-    command = _encode_file(job, "bin", ids)
-
-    def outcome(finished: Finished) -> Outcome:
-        return written_outcome(ids, finished.memory, width=width)
-
-    return Task(lambda: run(command), outcome)
+    return _encode_file(job, "bin", lambda path: written_outcome(path, width=width))
 
 
-def process_encode_lines(job: Job) -> Task:
-    ids = Path(job.folder) / "ids"
-    command = [*_encode_file(job, "ids", ids), "--threads", str(job.threads)]
+def process_encode_npy(job: Job) -> Task:
+    import numpy
 
-    def outcome(finished: Finished) -> Outcome:
-        return Outcome(short(ids.read_bytes()), memory=finished.memory)
-
-    return Task(lambda: run(command), outcome)
+    return _encode_file(job, "npy", lambda path: array_outcome(numpy.load(path)), ".npy")
 
 
-def _encode_file(job: Job, form: str, ids: Path) -> list[str]:
-    return [*COMMAND, "encode", "-m", job.model, "--as", form, "-o", str(ids), job.text]
+def process_encode_ids(job: Job) -> Task:
+    return _encode_file(job, "ids", _file_outcome)
+
+
+def process_encode_jsonl(job: Job) -> Task:
+    return _encode_file(job, "jsonl", _file_outcome)
+
+
+def process_encode_tokens(job: Job) -> Task:
+    return _encode_file(job, "tokens", _file_outcome)
+
+
+def process_encode_count(job: Job) -> Task:
+    command = [*COMMAND, "encode", "-m", job.model, "--count", "--threads", str(job.threads)]
+    return Task(lambda: run([*command, job.text]), stdout_outcome)
+
+
+def _file_outcome(path: Path) -> Outcome:
+    return Outcome(short(path.read_bytes()))
+
+
+def _encode_file(job: Job, form: str, look: Callable[[Path], Outcome], suffix: str = "") -> Task:
+    """`tokctl encode --as FORM -o FILE`, and a look at the file."""
+    made = Path(job.folder) / f"ids{suffix}"
+    command = [*COMMAND, "encode", "-m", job.model, "--as", form, "--threads", str(job.threads)]
+    return Task(
+        lambda: run([*command, "-o", str(made), job.text]),
+        lambda finished: look(made)._replace(memory=finished.memory),
+    )

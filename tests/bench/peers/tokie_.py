@@ -20,6 +20,13 @@ from tests.bench.job import (
 )
 
 
+def load(job: Job) -> Task:
+    def first() -> Any:
+        return tokie.Tokenizer.from_json(job.model).encode(WARM_UP, add_special_tokens=False).ids
+
+    return Task(first, ids_outcome)
+
+
 def encode_list(job: Job) -> Task:
     tokenizer, text = tokie.Tokenizer.from_json(job.model), job.read_text()
     tokenizer.encode(WARM_UP)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tests.bench.rows import Row, Sizes
-from tests.bench.work import commands, decoding, encoding, growth, memory, training
+from tests.bench.work import commands, decoding, encoding, growth, memory, scale, training
 
 
 def all_rows(sizes: Sizes) -> list[Row]:
     return [
+        *scale.rows(sizes),
         *encoding.rows(sizes),
         *decoding.rows(sizes),
         *training.rows(sizes),

@@ -1,20 +1,47 @@
-"""Rows of growth: the same work with more text, or with a larger vocabulary; and of texts with
-odd shapes. One round each: what counts is how the time grows, not a few percent."""
+"""Rows of growth: the same training with more text, the same work with a larger vocabulary, and
+texts with odd shapes. One round each: what counts is how the time grows, not a few percent.
+Encoding as the text grows has rows of its own, in `scale`."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tests.bench.made import SHAPES
-from tests.bench.rows import GIGATOKEN, TIKTOKEN, TOKCTL, Contender, Row, Sizes
+from tests.bench.rows import (
+    ENGLISH,
+    GIGATOKEN,
+    LONG,
+    TIKTOKEN,
+    TOKCTL,
+    Contender,
+    Row,
+    Sizes,
+    long,
+)
+from tests.bench.work import scale
 from tests.bench.work.encoding import encoders
 from tests.bench.work.training import GIGATOKENS, OURS, RUSTBPE, SENTENCEPIECES
 
-#: The curves, by the key of their rows: what grows, and what is done.
-CURVES = {
-    "encode-size": ("bytes", "Encoding, GPT-2's vocabulary"),
-    "train-size": ("bytes", "Training BPE, 32,000 ids"),
-    "encode-vocab": ("ids", "Encoding, a BPE model of that size"),
-    "train-vocab": ("ids", "Training BPE of that size"),
-}
+
+class Curve(NamedTuple):
+    """key, pass_: of the rows. unit: what grows."""
+
+    key: str
+    pass_: str
+    unit: str
+    title: str
+
+
+CURVES = (
+    *(
+        Curve(scale.key(model, "bytes", 1), pass_, "bytes", f"Encoding, {name}, {said}")
+        for model, name in scale.VOCABULARIES.items()
+        for pass_, said in (("first", "first pass"), ("again", "again"))
+    ),
+    Curve("train-size", "first", "bytes", "Training BPE, 32,000 ids"),
+    Curve("train-vocab", "first", "ids", "Training BPE of that size"),
+    Curve("encode-vocab", "first", "ids", "Encoding, a BPE model of that size"),
+)
 ENCODERS = tuple(
     encoders("encode_array")[name] for name in ("tokctl", "gigatoken", "fastokens", "splintr")
 )
@@ -27,16 +54,14 @@ ODD = (
 )
 ADDED = (*ODD[:2], encoders("encode_array")["fastokens"])
 #: An odd shape that takes longer than this has shown what it had to, in seconds.
-LONG = 20.0
+TOO_LONG = 20.0
 
 
 def rows(sizes: Sizes) -> list[Row]:
     def row(
         key: str, title: str, text: str, contenders: tuple[Contender, ...], at: int, vocab: int
     ) -> Row:
-        model = ""
-        if key.startswith("encode"):
-            model = "bpe" if key == "encode-vocab" else "gpt2"
+        model = "bpe" if key == "encode-vocab" else ""
         return Row(
             "growth",
             title,
@@ -49,19 +74,22 @@ def rows(sizes: Sizes) -> list[Row]:
             reference=GIGATOKEN if model else TOKCTL,
             rounds=1,
             at=at,
+            timeout=300.0,
         )
 
-    text = f"books@{sizes.growth_text}"
     found = []
-    for size in sizes.growth:
-        made = f"books@{size}"
-        found.append(row("encode-size", "encode, GPT-2", made, ENCODERS, size, sizes.bpe))
-        found.append(row("train-size", f"train {sizes.bpe:,}", made, BY_SIZE, size, sizes.bpe))
+    for kind in LONG:
+        for size in sizes.scale:
+            # With a gigabyte, those that take minutes are left out.
+            contenders = BY_SIZE if size <= 10**8 else BY_SIZE[:2]
+            title = f"train {sizes.bpe:,}"
+            found.append(row("train-size", title, long(kind, size), contenders, size, sizes.bpe))
+    text = long(ENGLISH, sizes.lines)
+    for vocab in sizes.growth_vocab:
+        found.append(row("train-vocab", f"train {vocab:,}", text, BY_VOCABULARY, vocab, vocab))
     for vocab in sizes.growth_vocab:
         found.append(row("encode-vocab", f"encode, {vocab:,}", text, ENCODERS, vocab, vocab))
-        found.append(row("train-vocab", f"train {vocab:,}", text, BY_VOCABULARY, vocab, vocab))
-    # Curve by curve.
-    return sorted(found, key=lambda row: list(CURVES).index(row.key))
+    return found
 
 
 def odd_rows(sizes: Sizes) -> list[Row]:
@@ -76,7 +104,7 @@ def odd_rows(sizes: Sizes) -> list[Row]:
             model=model,
             reference=TIKTOKEN if model == "gpt2" else GIGATOKEN,
             rounds=1,
-            timeout=LONG,
+            timeout=TOO_LONG,
         )
 
     found = []

@@ -13,6 +13,7 @@ from tests.bench.rows import (
     Contender,
     Row,
     Sizes,
+    long,
     threads_named,
 )
 
@@ -68,8 +69,8 @@ def rows(sizes: Sizes) -> list[Row]:
         return Row("training", title, text, contenders, **more)  # type: ignore[arg-type]
 
     two, bpe = threads_named(2), f"byte-level BPE {sizes.bpe:,}"
-    varied = f"code@{sizes.code}"
-    long = f"byte-level BPE {sizes.code_vocab:,}, {two}"
+    code = long("code", sizes.code)
+    larger = f"byte-level BPE {sizes.code_vocab:,}, {two}"
     return [
         row(f"{bpe}, 1 thread", "books", TRAIN_BPE, key="train-bpe", vocab=sizes.bpe),
         row(
@@ -81,8 +82,8 @@ def rows(sizes: Sizes) -> list[Row]:
             threads=2,
         ),
         row(
-            long,
-            varied,
+            larger,
+            code,
             beside_one_thread((OURS, HUGGING_FACES, GIGATOKENS, RUSTBPE)),
             key="train-code",
             vocab=sizes.code_vocab,
@@ -91,7 +92,7 @@ def rows(sizes: Sizes) -> list[Row]:
         ),
         row(
             f"count pre-tokens, {two}",
-            varied,
+            code,
             beside_one_thread((COUNT,)),
             key="count",
             threads=2,

@@ -1,0 +1,95 @@
+"""Rows of encoding as the text grows: three kinds of text, four sizes, two vocabularies, `bytes`
+and `str`, one thread and two. What takes only `str` stands in the rows for that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+from tests.bench.rows import (
+    BOTH,
+    BYTES,
+    CONVERSION,
+    GIGATOKEN,
+    LONG,
+    TIKTOKEN,
+    Contender,
+    Row,
+    Sizes,
+    long,
+    threads_named,
+)
+from tests.bench.work.encoding import some
+from tests.bench.work.training import beside_one_thread
+
+#: The vocabularies by the name of their model: as the rows call them.
+VOCABULARIES = {"gpt2": "r50k", "o200k": "o200k"}
+FROM_BYTES = some("encode_array", "tokctl gigatoken")
+FROM_STR = some("encode_str", "tokctl gigatoken")
+OTHERS = some(
+    "encode_array", "fastokens splintr tokie quicktok tiktoken hf kitoken iree", "encode_list"
+)
+BESIDE_STR = (
+    Contender(BYTES, "tokctl_", "encode_str_bytes"),
+    Contender(CONVERSION, "tokctl_", "convert_str", "what CPython alone takes to make bytes of it"),
+)
+#: Up to which size a contender runs, in bytes: beyond, it would take minutes, or the memory.
+LIMITS = {
+    "fastokens": 10**8,
+    "splintr": 10**8,
+    "tokie": 10**7,
+    "quicktok": 10**8,
+    "tiktoken": 10**7,
+    "HF tokenizers": 10**6,
+    "kitoken": 10**6,
+    "iree": 10**6,
+}
+
+
+def key(model: str, form: str, threads: int) -> str:
+    return f"scale-{VOCABULARIES[model]}-{form}-{threads}"
+
+
+def rows(sizes: Sizes) -> list[Row]:
+    return [
+        _row(sizes, *cell)
+        for cell in product(sizes.scale, VOCABULARIES, LONG, ("bytes", "str"), (1, 2))
+        # A gigabyte of `str` on two threads says nothing that the other cells do not.
+        if cell[0] < 10**9 or cell[3:] != ("str", 2)
+    ]
+
+
+def _row(sizes: Sizes, size: int, model: str, kind: str, form: str, threads: int) -> Row:
+    contenders = FROM_BYTES if form == "bytes" else (*FROM_STR, *_others(size, model))
+    if threads > 1:
+        contenders = beside_one_thread(contenders[:4])
+    elif form == "str":
+        contenders = (contenders[0], *BESIDE_STR, *contenders[1:])
+    return Row(
+        "scale",
+        f"{VOCABULARIES[model]}, {form}, {threads_named(threads)}",
+        long(kind, size),
+        contenders,
+        key=key(model, form, threads),
+        passes=BOTH,
+        again=3 if size < 10**9 else 1,
+        threads=threads,
+        vocab=sizes.scale_vocab if model == "o200k" else sizes.bpe,
+        model=model,
+        reference=TIKTOKEN if any(c.name == TIKTOKEN for c in contenders) else GIGATOKEN,
+        # The larger the text, the less a process more or less matters.
+        rounds=3 if size <= 10**7 else 2 if size <= 10**8 else 1,
+        at=size,
+    )
+
+
+def _others(size: int, model: str) -> list[Contender]:
+    found = [other for other in OTHERS if size <= LIMITS[other.name]]
+    if model == "o200k":
+        # It gets the pattern that it can't read in the file.
+        return [
+            replace(other, task="encode_o200k") if other.name == TIKTOKEN else other
+            for other in found
+        ]
+    # quicktok knows no pattern of GPT-2's.
+    return [other for other in found if other.name != "quicktok"]
