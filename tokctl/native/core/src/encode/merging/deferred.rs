@@ -4,7 +4,7 @@
 //! was prefetched. The ids of what comes behind them are appended meanwhile; when those of the new
 //! ones are known, the rest moves back to make room.
 
-use super::short::{Interleaved, MEDIUM, SMALL};
+use super::short::{Interleaved, ABOVE_SMALL, LARGE, MEDIUM, SMALL};
 use super::Merging;
 use crate::encode::cache::IdsCache;
 use crate::packed::Key;
@@ -25,6 +25,7 @@ pub(crate) struct DeferredMerges {
     symbols: Vec<u32>,
     /// One for each word, once they are merged.
     ids_of_words: Vec<WordIds>,
+    large: Interleaved<LARGE, u128>,
     medium: Interleaved<MEDIUM>,
     small: Interleaved<SMALL>,
     /// The ids of all words.
@@ -50,6 +51,7 @@ enum WordIds {
     /// Numbers among those that are merged interleaved.
     Small(usize),
     Medium(usize),
+    Large(usize),
 }
 
 impl DeferredMerges {
@@ -104,6 +106,7 @@ impl DeferredMerges {
         out: &mut Vec<u32>,
     ) {
         self.begin(merging, text);
+        self.large.merge(&merging.merges);
         self.medium.merge(&merging.merges);
         self.small.merge(&merging.merges);
         self.made.clear();
@@ -113,6 +116,7 @@ impl DeferredMerges {
                 WordIds::Whole(id) => self.made.push(id),
                 WordIds::Small(number) => self.small.append(number, &mut self.made),
                 WordIds::Medium(number) => self.medium.append(number, &mut self.made),
+                WordIds::Large(number) => self.large.append(number, &mut self.made),
             }
             // One that was deferred twice takes the place of itself.
             let ids = &self.made[first..];
@@ -141,10 +145,11 @@ impl DeferredMerges {
                 };
                 whole.id_of_hashed(text, word.hash)
             });
-            self.ids_of_words.push(match whole {
-                Some(id) => WordIds::Whole(id),
-                None if symbols.len() <= SMALL => WordIds::Small(self.small.add(merges, symbols)),
-                None => WordIds::Medium(self.medium.add(merges, symbols)),
+            self.ids_of_words.push(match (whole, symbols.len()) {
+                (Some(id), _) => WordIds::Whole(id),
+                (None, 0..=SMALL) => WordIds::Small(self.small.add(merges, symbols)),
+                (None, ABOVE_SMALL..=MEDIUM) => WordIds::Medium(self.medium.add(merges, symbols)),
+                (None, _) => WordIds::Large(self.large.add(merges, symbols)),
             });
         }
     }
@@ -172,6 +177,7 @@ impl DeferredMerges {
         self.words.clear();
         self.symbols.clear();
         self.ids_of_words.clear();
+        self.large.clear();
         self.medium.clear();
         self.small.clear();
     }

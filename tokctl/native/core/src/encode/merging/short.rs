@@ -1,4 +1,4 @@
-//! Merging by rank for pre-tokens of up to 64 symbols, where merges are all that the model does to
+//! Merging by rank for pre-tokens of up to 128 symbols, where merges are all that the model does to
 //! them.
 //!
 //! Each merge looks up the ranks of two pairs, in a table that is larger than the nearest cache, and
@@ -10,10 +10,77 @@ use crate::model::{Alphabet, Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// The most symbols of a pre-token: a set of places is a word of 64 bits. Most pre-tokens have 16
-/// at most, and take less time in a smaller row.
+/// The most symbols of a pre-token. Most have 16 at most, and take less time in a smaller row.
+pub(crate) const LARGE: usize = 128;
 pub(crate) const MEDIUM: usize = 64;
 pub(crate) const SMALL: usize = 16;
+pub(crate) const ABOVE_SMALL: usize = SMALL + 1;
+
+/// A set of places of a row, one bit for each.
+pub(crate) trait Places: Copy {
+    const NONE: Self;
+    /// The first places, so many.
+    fn first(count: usize) -> Self;
+    fn is_empty(self) -> bool;
+    /// The least; what comes for an empty set does not matter, as for the greatest.
+    fn least(self) -> usize;
+    fn greatest(self) -> usize;
+    fn without_least(self) -> Self;
+    fn without(self, place: usize) -> Self;
+    fn before(self, place: usize) -> Self;
+    fn behind(self, place: usize) -> Self;
+}
+
+macro_rules! places_in {
+    ($bits:ty) => {
+        impl Places for $bits {
+            const NONE: Self = 0;
+
+            #[inline(always)]
+            fn first(count: usize) -> Self {
+                <$bits>::MAX >> (<$bits>::BITS as usize - count)
+            }
+
+            #[inline(always)]
+            fn is_empty(self) -> bool {
+                self == 0
+            }
+
+            #[inline(always)]
+            fn least(self) -> usize {
+                self.trailing_zeros() as usize
+            }
+
+            #[inline(always)]
+            fn greatest(self) -> usize {
+                ((<$bits>::BITS - 1) ^ self.leading_zeros()) as usize
+            }
+
+            #[inline(always)]
+            fn without_least(self) -> Self {
+                self & self.wrapping_sub(1)
+            }
+
+            #[inline(always)]
+            fn without(self, place: usize) -> Self {
+                self & !(1 << place)
+            }
+
+            #[inline(always)]
+            fn before(self, place: usize) -> Self {
+                self & ((1 << place) - 1)
+            }
+
+            #[inline(always)]
+            fn behind(self, place: usize) -> Self {
+                self & (<$bits>::MAX << place) << 1
+            }
+        }
+    };
+}
+
+places_in!(u64);
+places_in!(u128);
 
 /// Candidates that are compared at once.
 const LANES: usize = 8;
@@ -22,7 +89,7 @@ const LANES: usize = 8;
 /// least of them all is of the lowest rank, and of equal ranks the leftmost. Signed numbers,
 /// because every processor compares many of these at once.
 type Candidate = i32;
-const PLACE_BITS: u32 = MEDIUM.ilog2();
+const PLACE_BITS: u32 = LARGE.ilog2();
 const NEVER: Candidate = Candidate::MAX;
 
 /// As many ranks as leave every candidate less than the one that stands for none.
@@ -50,21 +117,21 @@ fn least(candidates: &[Candidate]) -> Candidate {
 /// The symbols of a pre-token. Each stays at the place where it begins, and a bit for each place says
 /// that a symbol is there: a merge moves nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct SymbolRow<const N: usize> {
+pub(crate) struct SymbolRow<const N: usize, P = u64> {
     ids: [u32; N],
     candidates: [Candidate; N],
-    there: u64,
+    there: P,
     /// The last merge's place and the one before it, and the pairs that it made there.
     at: usize,
     before: usize,
     pairs: [PairSlot; 2],
 }
 
-impl<const N: usize> SymbolRow<N> {
+impl<const N: usize, P: Places> SymbolRow<N, P> {
     pub const EMPTY: Self = SymbolRow {
         ids: [0; N],
         candidates: [NEVER; N],
-        there: 0,
+        there: P::NONE,
         at: 0,
         before: 0,
         pairs: [PairSlot::NOWHERE; 2],
@@ -82,7 +149,7 @@ impl<const N: usize> SymbolRow<N> {
         for (to, (at, two)) in self.candidates.iter_mut().zip(pairs) {
             *to = candidate(merges.rank(two[0], two[1]), at);
         }
-        self.there = u64::MAX >> (MEDIUM - count);
+        self.there = P::first(count);
     }
 
     /// Makes the first merge and prefetches the ranks of the pairs that it makes; false if there
@@ -112,21 +179,21 @@ impl<const N: usize> SymbolRow<N> {
         if best == NEVER {
             return false;
         }
-        let (rank, at) = (best as u32 >> PLACE_BITS, best as usize % MEDIUM % N);
-        let behind = self.there & (u64::MAX << at) << 1;
-        let right = behind.trailing_zeros() as usize % N;
+        let (rank, at) = (best as u32 >> PLACE_BITS, best as usize % LARGE % N);
+        let behind = self.there.behind(at);
+        let right = behind.least() % N;
         let id = merges.token(rank, self.ids[at], self.ids[right]);
         self.ids[at] = id;
-        self.there &= !(1 << right);
+        self.there = self.there.without(right);
         // What is read where there is nobody does not matter.
-        let behind = behind & behind.wrapping_sub(1);
-        let next = self.ids[behind.trailing_zeros() as usize % N];
-        let next = if behind == 0 { NO_SYMBOL } else { next };
-        let ahead = self.there & ((1 << at) - 1);
-        let before = (63 ^ ahead.leading_zeros()) as usize % N;
+        let behind = behind.without_least();
+        let next = self.ids[behind.least() % N];
+        let next = if behind.is_empty() { NO_SYMBOL } else { next };
+        let ahead = self.there.before(at);
+        let before = ahead.greatest() % N;
         let last = self.ids[before];
         // With nothing before it, what is written there is of a pair that has no rank.
-        let (before, last) = match ahead == 0 {
+        let (before, last) = match ahead.is_empty() {
             true => (right, NO_SYMBOL),
             false => (before, last),
         };
@@ -142,9 +209,9 @@ impl<const N: usize> SymbolRow<N> {
     #[inline(always)]
     pub fn append(&self, out: &mut Vec<u32>) {
         let mut there = self.there;
-        while there != 0 {
-            out.push(self.ids[there.trailing_zeros() as usize % N]);
-            there &= there - 1;
+        while !there.is_empty() {
+            out.push(self.ids[there.least() % N]);
+            there = there.without_least();
         }
     }
 }
@@ -157,17 +224,17 @@ impl Merging {
     }
 
     /// Appends the symbols that a pre-token starts as. False, and nothing is appended, where there
-    /// are none or more than [`MEDIUM`], or where pairs can't be made of one of them.
+    /// are none or more than [`LARGE`], or where pairs can't be made of one of them.
     #[inline]
     pub(crate) fn plain_symbols(&self, pre_token: &[u8], symbols: &mut Vec<u32>) -> bool {
         let first = symbols.len();
         let mut known = true;
         match &self.alphabet {
-            Alphabet::Bytes(_) if pre_token.len() > MEDIUM => return false,
+            Alphabet::Bytes(_) if pre_token.len() > LARGE => return false,
             Alphabet::Bytes(alphabet) => {
                 symbols.extend(pre_token.iter().map(|&byte| alphabet.id(byte)));
             }
-            Alphabet::Characters(_) if pre_token.len() > 4 * MEDIUM => return false,
+            Alphabet::Characters(_) if pre_token.len() > 4 * LARGE => return false,
             alphabet => {
                 let mut at = 0;
                 alphabet.symbols(pre_token, |id, length| {
@@ -184,7 +251,7 @@ impl Merging {
             }
         }
         let found = &symbols[first..];
-        let fits = (1..=MEDIUM).contains(&found.len());
+        let fits = (1..=LARGE).contains(&found.len());
         let found = known && fits && found.iter().all(|&id| id < NO_SYMBOL);
         if !found {
             symbols.truncate(first);
@@ -207,15 +274,16 @@ impl Merging {
         if !self.plain_symbols(pre_token, out) {
             return false;
         }
-        match out.len() - first <= SMALL {
-            true => self.merge_alone::<SMALL>(first, out),
-            false => self.merge_alone::<MEDIUM>(first, out),
+        match out.len() - first {
+            0..=SMALL => self.merge_alone::<SMALL, u64>(first, out),
+            ABOVE_SMALL..=MEDIUM => self.merge_alone::<MEDIUM, u64>(first, out),
+            _ => self.merge_alone::<LARGE, u128>(first, out),
         }
         true
     }
 
-    fn merge_alone<const N: usize>(&self, first: usize, out: &mut Vec<u32>) {
-        let mut row = SymbolRow::<N>::EMPTY;
+    fn merge_alone<const N: usize, P: Places>(&self, first: usize, out: &mut Vec<u32>) {
+        let mut row = SymbolRow::<N, P>::EMPTY;
         row.begin(&self.merges, &out[first..]);
         out.truncate(first);
         let mut merged = row.merge_first(&self.merges);
@@ -228,14 +296,14 @@ impl Merging {
 
 /// Pre-tokens that are merged interleaved.
 #[derive(Debug)]
-pub(crate) struct Interleaved<const N: usize> {
-    words: Vec<SymbolRow<N>>,
+pub(crate) struct Interleaved<const N: usize, P = u64> {
+    words: Vec<SymbolRow<N, P>>,
     /// Those that are not done.
     waiting: Vec<u32>,
     count: usize,
 }
 
-impl<const N: usize> Default for Interleaved<N> {
+impl<const N: usize, P> Default for Interleaved<N, P> {
     fn default() -> Self {
         Interleaved {
             words: Vec::new(),
@@ -245,7 +313,7 @@ impl<const N: usize> Default for Interleaved<N> {
     }
 }
 
-impl<const N: usize> Interleaved<N> {
+impl<const N: usize, P: Places> Interleaved<N, P> {
     /// Takes a pre-token of 1 to `N` symbols, and returns its number.
     pub fn add(&mut self, merges: &Merges, symbols: &[u32]) -> usize {
         let number = self.count;
@@ -308,7 +376,7 @@ impl<const N: usize> Interleaved<N> {
 /// The same, compiled for AVX2, which finds the best of sixteen candidates at once.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn merge_avx2<const N: usize>(rows: &mut Interleaved<N>, merges: &Merges) {
+fn merge_avx2<const N: usize, P: Places>(rows: &mut Interleaved<N, P>, merges: &Merges) {
     rows.merge_all(merges);
 }
 
@@ -382,14 +450,14 @@ mod tests {
                 Alphabet::bytes(|byte| (byte[0] != b'z').then_some(byte[0].into())),
                 Merges::new(merges.into_iter()),
             );
-            for length in (1..=66).step_by(1 + round % 5) {
+            for length in (1..=LARGE + 2).step_by(1 + round % 7) {
                 let text: Vec<u8> = (0..length).map(|_| b'a' + below(3) as u8).collect();
                 let mut ids = vec![5];
-                assert_eq!(merging.short_ids(&text, &mut ids), length <= MEDIUM);
+                assert_eq!(merging.short_ids(&text, &mut ids), length <= LARGE);
                 let expected = by_scans(&merging, &text);
                 assert_eq!(by_segments(&merging, &text), expected);
                 assert_eq!(by_queue(&merging, &text), expected);
-                if length <= MEDIUM {
+                if length <= LARGE {
                     assert_eq!(ids[1..], expected);
                 }
             }
