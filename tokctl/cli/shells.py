@@ -530,8 +530,8 @@ VARIABLES = (
     Variable("TOKCTL_PROGRESS", "The default of --progress: auto, bar, log, json or none."),
     Variable(
         "TOKCTL_SIMD",
-        "Which instructions scan text: portable, avx2 or avx512, where the processor has them; "
-        "without it the best. The results are the same.",
+        "Which instructions scan text: portable, avx2, avx512 or neon, where the processor has "
+        "them; without it the best. The results are the same.",
         _MODELS,
     ),
     Variable("NO_COLOR", "Set to anything but nothing: no colour, unless --color asks for it."),

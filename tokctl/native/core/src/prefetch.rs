@@ -11,6 +11,15 @@ pub(crate) fn prefetch<T>(value: &T) {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above; the instruction changes no register. There is no stable function for it.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{}]",
+            in(reg) std::ptr::from_ref(value),
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = value;
 }

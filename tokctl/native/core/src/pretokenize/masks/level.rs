@@ -2,9 +2,12 @@
 
 use crate::lock_free::Lazy;
 
+use super::lanes::{Lanes, Portable};
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use super::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{lanes::Portable, BatchPlaces, MaskPattern, Scan};
+use super::{BatchPlaces, MaskPattern, Scan};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
@@ -13,13 +16,15 @@ pub enum Level {
     Avx2(x86::HasAvx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(x86::HasAvx512),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon,
 }
 
 impl Level {
     /// The best that this processor has.
     ///
-    /// The environment variable `TOKCTL_SIMD` asks for another one: `portable`, `avx2` or
-    /// `avx512`. It is read once; what is not known or not there is passed over. The results
+    /// The environment variable `TOKCTL_SIMD` asks for another one: `portable`, `avx2`,
+    /// `avx512` or `neon`. It is read once; what is not known or not there is passed over. The results
     /// are the same for each, so it is of use for tests and measurements alone.
     pub fn get() -> Self {
         static LEVEL: Lazy<Level> =
@@ -45,8 +50,13 @@ impl Level {
 
     /// All that this processor has, the best one last.
     pub fn all() -> Vec<Self> {
-        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        #[cfg_attr(
+            not(any(target_arch = "x86_64", target_arch = "aarch64")),
+            allow(unused_mut)
+        )]
         let mut levels = vec![Level::Portable];
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        levels.push(Level::Neon);
         #[cfg(target_arch = "x86_64")]
         {
             levels.extend(x86::HasAvx2::detect().map(Level::Avx2));
@@ -62,6 +72,8 @@ impl Level {
             Level::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Level::Neon => "neon",
         }
     }
 
@@ -72,19 +84,21 @@ impl Level {
         places: &mut BatchPlaces,
     ) -> usize {
         match self {
-            Level::Portable => portable(scan, places),
+            Level::Portable => fill::<Portable, P>(scan, places),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2(has) => x86::fill_avx2(has, scan, places),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(has) => x86::fill_avx512(has, scan, places),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Level::Neon => fill::<Neon, P>(scan, places),
         }
     }
 }
 
 /// A function of its own, that callers share.
 #[inline(never)]
-fn portable<P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
-    scan.fill::<Portable>(places)
+fn fill<L: Lanes, P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
+    scan.fill::<L>(places)
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ mod gpt2;
 mod lanes;
 mod letters;
 mod level;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 mod o200k;
 mod parts;
 #[cfg(test)]
