@@ -496,7 +496,7 @@ mod tests {
                 .map(|_| {
                     let length = below(if round % 2 == 0 { 12 } else { 40 });
                     (0..length)
-                        .map(|_| [0, b'a', b'b'][below(letters) as usize])
+                        .map(|_| [0, b'a', b'b'][below(letters)])
                         .collect()
                 })
                 .collect();

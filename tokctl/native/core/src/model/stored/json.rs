@@ -250,8 +250,8 @@ fn plain(text: &[u8]) -> Option<usize> {
     let (eights, rest) = text.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {
         let bytes = u64::from_le_bytes(*eight);
-        let quotes = below(bytes ^ ONES * u64::from(b'"'), 1);
-        let found = quotes | below(bytes ^ ONES * u64::from(b'\\'), 1) | below(bytes, 0x20);
+        let equal = |byte: u8| below(bytes ^ (ONES * u64::from(byte)), 1);
+        let found = equal(b'"') | equal(b'\\') | below(bytes, 0x20);
         if found != 0 {
             return Some(8 * number + found.trailing_zeros() as usize / 8);
         }
