@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -169,7 +170,7 @@ def encode(
         from tokctl.tokenizer.token_counts import CountOptions
 
         limits = (add_special, max_length, stride, sample, seed or 0)
-        counted = CountOptions(whole, allowed, errors, *limits, min(threads, 64))
+        counted = CountOptions(whole, allowed, errors, *limits, min(threads, sys.maxsize))
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
             world, files, models, sources, counted, table, output, cache_memory=cache
@@ -206,7 +207,7 @@ def encode(
     texts = sources.open(world, files)
     plan.check_apart(world, texts)
     documents = DocumentEncoder(
-        tokenizer, lines=plan.lines, special=allowed, errors=errors, threads=min(threads, 64)
+        tokenizer, lines=plan.lines, special=allowed, errors=errors, threads=min(threads, sys.maxsize)
     )
     rows = RowWriter(
         documents,

@@ -52,7 +52,8 @@ Special = str | Sequence[str]
 #: Selections of special tokens whose matchers a tokenizer keeps.
 MOST_MATCHERS = 16
 
-#: Threads that share out a batch of `Encoding`s, at most.
+#: Threads that share out a batch of `Encoding`s, at most: making Python's objects is for one at a
+#: time.
 MOST_THREADS = 64
 
 

@@ -12,7 +12,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::MAX_THREADS;
 
 /// Polled now and then in long work; true stops it, with [`Error::Interrupted`].
 pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
@@ -60,13 +59,20 @@ impl Jobs {
         }
         let (next, order) = (AtomicUsize::new(0), Reorder::new(take));
         let worker = |interrupt: Interrupt| {
+            // A thread for which nothing is left needs no state.
+            let Some(mut number) = self.claim(&next) else {
+                return Ok(());
+            };
             let state = state();
             let mut worker = Worker { state, interrupt };
-            while let Some(number) = self.claim(&next) {
+            loop {
                 let made = work(&mut worker, number)?;
                 order.push(number, made, |take, made| take(&mut worker, made))?;
+                match self.claim(&next) {
+                    Some(other) => number = other,
+                    None => return Ok(()),
+                }
             }
-            Ok(())
         };
         let stop = AtomicBool::new(false);
         let poll = || {
@@ -143,7 +149,8 @@ impl Jobs {
     }
 }
 
-/// Runs `worker` on so many new threads and `own` on this one, and waits for all.
+/// Runs `worker` on so many new threads, or as many as the system has, and `own` on this one, and
+/// waits for all. Where it has none, this one runs `worker`, too.
 ///
 /// Only the calling thread may see a signal (Python's handlers run in its main thread), so it
 /// goes on polling while it waits, and `stop` stops the others.
@@ -156,18 +163,23 @@ fn with_threads(
 ) -> Result<()> {
     thread::scope(|scope| {
         let (end, ended) = channel::<()>();
-        let others: Vec<_> = (0..threads.min(MAX_THREADS))
-            .map(|_| {
+        let others: Vec<_> = (0..threads)
+            .map_while(|_| {
                 let end = end.clone();
-                scope.spawn(move || {
+                let work = move || {
                     let result = worker(&|| stop.load(Ordering::Relaxed));
                     drop(end);
                     result
-                })
+                };
+                thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();
         drop(end);
         let mut result = own();
+        if others.is_empty() && result.is_ok() {
+            poll();
+            result = worker(&|| stop.load(Ordering::Relaxed));
+        }
         while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
             poll();
         }
@@ -288,7 +300,7 @@ mod tests {
 
     #[test]
     fn results_are_in_order_and_each_thread_has_a_state() {
-        for (count, threads) in [(0, 2), (1, 4), (20, 1), (5000, 4)] {
+        for (count, threads) in [(0, 2), (1, 4), (20, 1), (5000, 4), (300, 200)] {
             let states = AtomicUsize::new(0);
             let state = || states.fetch_add(1, Ordering::Relaxed);
             let work = |_: &mut Worker<usize>, number: usize| Ok(number * number);

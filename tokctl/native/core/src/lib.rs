@@ -28,9 +28,6 @@ pub mod unicode;
 pub use error::{Error, Result};
 pub use jobs::Interrupt;
 
-/// More threads than this have never paid, and each costs memory.
-pub const MAX_THREADS: usize = 64;
-
 /// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
 /// forks at that moment would leave its child with it. To be called before there are threads.
 pub fn prepare() {

@@ -12,8 +12,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-use crate::MAX_THREADS;
+use std::thread;
 
 /// A place for one value.
 pub(crate) struct Slot<T> {
@@ -71,13 +70,23 @@ impl<T> fmt::Debug for Slot<T> {
     }
 }
 
+/// How many values a [`Pool`] keeps: one for each processor, and more for threads that wait.
+pub(crate) fn kept() -> usize {
+    static KEPT: Lazy<usize> = Lazy::new(|| {
+        thread::available_parallelism()
+            .map_or(1, usize::from)
+            .max(64)
+    });
+    *KEPT
+}
+
 /// Values that are not in use at the moment: as many as threads have at hand.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Box<[Slot<T>]>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Pool((0..MAX_THREADS).map(|_| Slot::default()).collect())
+        Pool((0..kept()).map(|_| Slot::default()).collect())
     }
 }
 

@@ -10,10 +10,12 @@ use crate::error::Result;
 use crate::jobs::{groups, Jobs, Worker};
 use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_blocks, PreTokenizer};
-use crate::MAX_THREADS;
 
 /// Pieces that the threads share out among themselves, in bytes.
 pub(super) const PIECE: usize = 64 * 1024;
+
+/// Each has a table of its own, of 32 KB at least, and hardly any block has so many pieces.
+const MOST_TALLIES: usize = 1024;
 
 /// Bytes of a character, at most.
 const LONGEST_CHARACTER: usize = 4;
@@ -47,7 +49,7 @@ impl Counter {
         Counter {
             pre_tokenizer,
             normalizers,
-            tallies: Tally::some(threads.clamp(1, MAX_THREADS), None),
+            tallies: Tally::some(threads.clamp(1, MOST_TALLIES), None),
             limit: None,
             raw: Vec::new(),
             begun: false,

@@ -133,7 +133,7 @@ impl BufferPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_THREADS;
+    use crate::lock_free::kept;
 
     #[test]
     fn a_long_vector_comes_back_and_a_short_text_does_not_get_it() {
@@ -177,12 +177,12 @@ mod tests {
     #[test]
     fn short_ones_are_few() {
         let buffers = BufferPool::default();
-        for _ in 0..2 * MAX_THREADS {
+        for _ in 0..2 * kept() {
             buffers.put_chunk(Vec::with_capacity(100));
         }
-        assert_eq!(buffers.bytes(), MAX_THREADS * 400);
+        assert_eq!(buffers.bytes(), kept() * 400);
         assert_eq!(buffers.take_chunk().capacity(), 100);
         buffers.put_chunk(Vec::with_capacity(LONG + 1));
-        assert_eq!(buffers.bytes(), (MAX_THREADS - 1) * 400);
+        assert_eq!(buffers.bytes(), (kept() - 1) * 400);
     }
 }

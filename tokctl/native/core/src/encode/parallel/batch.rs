@@ -73,7 +73,7 @@ impl Encoder {
         let length = |text: &T| text.as_ref().len();
         let total: usize = texts.iter().map(length).sum();
         // One that would keep a thread busy when the others have ended is shared out by itself.
-        let large = (total / (2 * threads.max(1))).max(2 * GROUP);
+        let large = (total / threads.max(1).saturating_mul(2)).max(2 * GROUP);
         let mut output = BatchOutput {
             flat: RaggedIds {
                 ids: Ids::new(self.buffers(), total),
