@@ -9,7 +9,6 @@ import gigatoken
 
 from tests.bench.job import (
     SPECIAL,
-    WARM_UP,
     Job,
     Outcome,
     Task,
@@ -18,6 +17,7 @@ from tests.bench.job import (
     merges_outcome,
     text_outcome,
 )
+from tests.bench.peers.calls import decoding, encoding, loading
 from tests.bench.processes import file_script, script
 
 
@@ -34,74 +34,55 @@ def train_bpe(job: Job) -> Task:
     )
 
 
-def encode_list(job: Job) -> Task:
-    tokenizer, text = gigatoken.Tokenizer(job.model), job.read_text()
-    parallel = job.threads > 1
-    tokenizer.encode_batch_list([WARM_UP], parallel=parallel)
-    return Task(lambda: tokenizer.encode_batch_list([text], parallel=parallel)[0], ids_outcome)
+def _loaded(job: Job) -> gigatoken.Tokenizer:
+    return gigatoken.Tokenizer(job.model)
 
 
-def encode_array(job: Job) -> Task:
-    return _encode_array(job, gigatoken.Tokenizer(job.model))
+def _cl100k(job: Job) -> gigatoken.Tokenizer:
+    return gigatoken.Tokenizer.from_tiktoken(job.model, "cl100k")
 
 
-def encode_str(job: Job) -> Task:
-    return _encode_array(job, gigatoken.Tokenizer(job.model), job.read_text())
+def _sentencepiece(job: Job) -> gigatoken.Tokenizer:
+    return gigatoken.Tokenizer.from_sentencepiece(job.model)
 
 
-def load(job: Job) -> Task:
-    return Task(lambda: gigatoken.Tokenizer(job.model).encode(WARM_UP.encode()), array_outcome)
+def _encode_list(tokenizer: gigatoken.Tokenizer, text: str, threads: int) -> list[int]:
+    return tokenizer.encode_batch_list([text], parallel=threads > 1)[0]
 
 
-def encode_cl100k(job: Job) -> Task:
-    return _encode_array(job, gigatoken.Tokenizer.from_tiktoken(job.model, "cl100k"))
+def _encode(tokenizer: gigatoken.Tokenizer, text: str | bytes, threads: int) -> Any:
+    # `encode` has one thread; a batch of one text shares the text out.
+    if threads > 1:
+        return tokenizer.encode_batch([text], parallel=True)
+    return tokenizer.encode(text)
 
 
-def _encode_array(
-    job: Job, tokenizer: gigatoken.Tokenizer, text: str | bytes | None = None
-) -> Task:
-    text = job.read_bytes() if text is None else text
-    if job.threads > 1:
-        # `encode` has one thread; a batch of one text shares the text out.
-        tokenizer.encode_batch([WARM_UP.encode()], parallel=True)
-        return Task(lambda: tokenizer.encode_batch([text], parallel=True), _flat_outcome)
-    tokenizer.encode(WARM_UP.encode())
-    return Task(lambda: tokenizer.encode(text), array_outcome)
+def _encode_many(tokenizer: gigatoken.Tokenizer, texts: list[str], threads: int) -> Any:
+    return tokenizer.encode_batch(texts, parallel=threads > 1)
 
 
-def encode_texts(job: Job) -> Task:
-    return _encode_texts(job, gigatoken.Tokenizer(job.model), job.read_chunks())
-
-
-def encode_lines(job: Job) -> Task:
-    tokenizer = gigatoken.Tokenizer.from_sentencepiece(job.model)
-    return _encode_texts(job, tokenizer, job.read_lines())
-
-
-def _encode_texts(job: Job, tokenizer: gigatoken.Tokenizer, texts: list[str]) -> Task:
-    parallel = job.threads > 1
-    tokenizer.encode_batch([WARM_UP], parallel=parallel)
-    return Task(lambda: tokenizer.encode_batch(texts, parallel=parallel), _flat_outcome)
-
-
-def _flat_outcome(rows: Any) -> Outcome:
-    """Of an Awkward array with a row of ids per text."""
+def _outcome(ids: Any) -> Outcome:
+    """Of one array of ids, or of Awkward's with a row per text."""
     import awkward
 
-    return array_outcome(awkward.flatten(rows).to_numpy())
+    return array_outcome(awkward.flatten(ids, axis=None).to_numpy())
 
 
-def decode(job: Job) -> Task:
-    tokenizer, ids = gigatoken.Tokenizer(job.model), job.read_ids().tolist()
-    tokenizer.decode(ids[:1])
-    return Task(lambda: tokenizer.decode(ids), text_outcome)
+load = loading(_loaded, _encode, array_outcome)
+encode_list = encoding(_loaded, _encode_list, ids_outcome)
+encode_array = encoding(_loaded, _encode, _outcome, Job.read_bytes)
+encode_str = encoding(_loaded, _encode, _outcome)
+encode_cl100k = encoding(_cl100k, _encode, _outcome, Job.read_bytes)
+encode_texts = encoding(_loaded, _encode_many, _outcome, Job.read_chunks)
+encode_lines = encoding(_sentencepiece, _encode_many, _outcome, Job.read_lines)
+decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode(ids))
 
 
 def decode_array(job: Job) -> Task:
     """From a NumPy array, which it reads in place."""
     import numpy
 
-    tokenizer, ids = gigatoken.Tokenizer(job.model), numpy.array(job.read_ids(), dtype="u4")
+    tokenizer, ids = _loaded(job), numpy.array(job.read_ids(), dtype="u4")
     tokenizer.decode(ids[:1])
     return Task(lambda: tokenizer.decode(ids), text_outcome)
 

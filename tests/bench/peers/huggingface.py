@@ -9,15 +9,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.bench.job import (
     SPECIAL,
-    WARM_UP,
     Job,
     Outcome,
     Task,
     ids_outcome,
     lines_outcome,
     merges_outcome,
-    text_outcome,
 )
+from tests.bench.peers.calls import decoding, encoding, loading
 from tests.bench.processes import script
 
 
@@ -64,63 +63,34 @@ def train_wordpiece(job: Job) -> Task:
     return Task(train, outcome)
 
 
-def _encode(job: Job, tokenizer: Tokenizer) -> Task:
-    text = job.read_text()
-
-    def encode() -> list[int]:
-        # The fast one leaves offsets out.
-        ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
-        return ids
-
-    tokenizer.encode_batch_fast([WARM_UP])
-    return Task(encode, ids_outcome)
+def _loaded(job: Job) -> Tokenizer:
+    return Tokenizer.from_file(job.model)
 
 
-def load(job: Job) -> Task:
-    def first() -> list[int]:
-        tokenizer = Tokenizer.from_file(job.model)
-        ids: list[int] = tokenizer.encode(WARM_UP, add_special_tokens=False).ids
-        return ids
-
-    return Task(first, ids_outcome)
-
-
-def encode_list(job: Job) -> Task:
-    return _encode(job, Tokenizer.from_file(job.model))
-
-
-def encode_wordpiece(job: Job) -> Task:
+def _bert(job: Job) -> Tokenizer:
     """With its own scanner in place of the pattern in the model file: faster here. (The
     normalizer of BERT is in the file as its own.)"""
-    tokenizer = Tokenizer.from_file(job.model)
+    tokenizer = _loaded(job)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return _encode(job, tokenizer)
+    return tokenizer
 
 
-def decode(job: Job) -> Task:
-    tokenizer, ids = Tokenizer.from_file(job.model), job.read_ids().tolist()
-    tokenizer.decode(ids[:1])
-    return Task(lambda: tokenizer.decode(ids, skip_special_tokens=False), text_outcome)
+def _encode_many(tokenizer: Tokenizer, texts: list[str], _: int) -> list[list[int]]:
+    # The fast one leaves offsets out.
+    found = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    return [each.ids for each in found]
 
 
-def encode_texts(job: Job) -> Task:
-    return _encode_many(job, job.read_chunks())
+def _encode(tokenizer: Tokenizer, text: str, threads: int) -> list[int]:
+    return _encode_many(tokenizer, [text], threads)[0]
 
 
-def encode_lines(job: Job) -> Task:
-    return _encode_many(job, job.read_lines())
-
-
-def _encode_many(job: Job, texts: list[str]) -> Task:
-    tokenizer = Tokenizer.from_file(job.model)
-
-    def encode() -> list[list[int]]:
-        found = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return [encoding.ids for encoding in found]
-
-    tokenizer.encode_batch_fast([WARM_UP])
-    return Task(encode, lines_outcome)
-
+load = loading(_loaded, _encode, ids_outcome)
+encode_list = encoding(_loaded, _encode, ids_outcome)
+encode_wordpiece = encoding(_bert, _encode, ids_outcome)
+encode_texts = encoding(_loaded, _encode_many, lines_outcome, Job.read_chunks)
+encode_lines = encoding(_loaded, _encode_many, lines_outcome, Job.read_lines)
+decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode(ids, skip_special_tokens=False))
 
 _ENCODE_ONE_LINE = """
 import sys

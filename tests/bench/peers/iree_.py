@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from iree.tokenizer import Tokenizer
 
-from tests.bench.job import WARM_UP, Job, Task, array_outcome
+from tests.bench.job import Job, array_outcome
+from tests.bench.peers.calls import encoding, loading
 
 
-def load(job: Job) -> Task:
-    return Task(lambda: Tokenizer.from_file(job.model).encode_to_array(WARM_UP), array_outcome)
+def _loaded(job: Job) -> Tokenizer:
+    return Tokenizer.from_file(job.model)
 
 
-def encode_array(job: Job) -> Task:
-    tokenizer, text = Tokenizer.from_file(job.model), job.read_text()
-    tokenizer.encode_to_array(WARM_UP)
-    return Task(lambda: tokenizer.encode_to_array(text), array_outcome)
+def _encode(tokenizer: Tokenizer, text: str, _: int) -> Any:
+    return tokenizer.encode_to_array(text)
 
 
-def encode_texts(job: Job) -> Task:
-    tokenizer, texts = Tokenizer.from_file(job.model), job.read_chunks()
-    tokenizer.encode_batch_to_array([WARM_UP])
-    return Task(lambda: tokenizer.encode_batch_to_array(texts)[0], array_outcome)
+def _encode_many(tokenizer: Tokenizer, texts: list[str], _: int) -> Any:
+    return tokenizer.encode_batch_to_array(texts)[0]
+
+
+load = loading(_loaded, _encode, array_outcome)
+encode_array = encoding(_loaded, _encode, array_outcome)
+encode_texts = encoding(_loaded, _encode_many, array_outcome, Job.read_chunks)

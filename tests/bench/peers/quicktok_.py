@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 from quicktok import Tokenizer
 
-from tests.bench.job import WARM_UP, Job, Task, array_outcome
+from tests.bench.job import Job, array_outcome
+from tests.bench.peers.calls import encoding
 
 
 def _loaded(job: Job) -> Tokenizer:
@@ -21,15 +23,8 @@ def _loaded(job: Job) -> Tokenizer:
     return Tokenizer("model", job.folder)
 
 
-def encode_array(job: Job) -> Task:
-    return _encode(job, [job.read_text()])
+def _encode(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
+    return tokenizer.encode_batch(texts, threads)[0]
 
 
-def encode_texts(job: Job) -> Task:
-    return _encode(job, job.read_chunks())
-
-
-def _encode(job: Job, texts: list[str]) -> Task:
-    tokenizer, threads = _loaded(job), job.threads
-    tokenizer.encode_batch([WARM_UP], threads)
-    return Task(lambda: tokenizer.encode_batch(texts, threads)[0], array_outcome)
+encode_array = encoding(_loaded, _encode, array_outcome, lambda job: [job.read_text()])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import splintr
 
-from tests.bench.job import WARM_UP, Job, Task, buffer_outcome, ids_outcome, text_outcome
+from tests.bench.job import WARM_UP, Job, Task, buffer_outcome, ids_outcome
+from tests.bench.peers.calls import decoding, encoding
 
 
 def _document(job: Job) -> bytes:
@@ -27,45 +29,27 @@ def load(job: Job) -> Task:
     return Task(lambda: splintr.from_json_bytes(data).encode_flat(WARM_UP), buffer_outcome)
 
 
-def encode_list(job: Job) -> Task:
-    tokenizer, text = _loaded(job), job.read_text()
+def _encode_list(tokenizer: splintr.AnyTokenizer, text: str, threads: int) -> list[int]:
     # With threads, it shares one text out.
-    encode = tokenizer.encode_rayon if job.threads > 1 else tokenizer.encode_raw
-    encode(WARM_UP)
-    return Task(lambda: encode(text), ids_outcome)
+    return tokenizer.encode_rayon(text) if threads > 1 else tokenizer.encode_raw(text)
 
 
-def encode_array(job: Job) -> Task:
-    return _encode_flat(job, _loaded(job))
+def _encode(tokenizer: splintr.AnyTokenizer | splintr.Tokenizer, text: str, _: int) -> Any:
+    return tokenizer.encode_flat(text)
 
 
-def encode_cl100k(job: Job) -> Task:
-    return _encode_flat(job, splintr.Tokenizer(job.model, splintr.CL100K_BASE_PATTERN))
+def _encode_many(tokenizer: splintr.AnyTokenizer, texts: list[str], _: int) -> Any:
+    return tokenizer.encode_batch_flat(texts)[0]
 
 
-def _encode_flat(job: Job, tokenizer: splintr.AnyTokenizer | splintr.Tokenizer) -> Task:
-    """The ids in one buffer of 32-bit numbers."""
-    text = job.read_text()
-    tokenizer.encode_flat(WARM_UP)
-    return Task(lambda: tokenizer.encode_flat(text), buffer_outcome)
+def _cl100k(job: Job) -> splintr.Tokenizer:
+    return splintr.Tokenizer(job.model, splintr.CL100K_BASE_PATTERN)
 
 
-def encode_texts(job: Job) -> Task:
-    return _encode_many(job, job.read_chunks())
-
-
-def encode_lines(job: Job) -> Task:
-    return _encode_many(job, job.read_lines())
-
-
-def _encode_many(job: Job, texts: list[str]) -> Task:
-    tokenizer = _loaded(job)
-    tokenizer.encode_batch_flat([WARM_UP])
-    return Task(lambda: tokenizer.encode_batch_flat(texts)[0], buffer_outcome)
-
-
-def decode(job: Job) -> Task:
-    tokenizer, ids = _loaded(job), job.read_ids().tolist()
-    tokenizer.decode(ids[:1])
-    # Its bytes it gives away only where the model names no decoder.
-    return Task(lambda: tokenizer.decode(ids), text_outcome)
+encode_list = encoding(_loaded, _encode_list, ids_outcome)
+encode_array = encoding(_loaded, _encode, buffer_outcome)
+encode_cl100k = encoding(_cl100k, _encode, buffer_outcome)
+encode_texts = encoding(_loaded, _encode_many, buffer_outcome, Job.read_chunks)
+encode_lines = encoding(_loaded, _encode_many, buffer_outcome, Job.read_lines)
+# Its bytes it gives away only where the model names no decoder.
+decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode(ids))

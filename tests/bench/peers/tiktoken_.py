@@ -3,6 +3,8 @@ by hand, because `tiktoken.get_encoding` asks the network for the ranks."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import tiktoken
 
 from tests.bench.job import (
@@ -10,14 +12,12 @@ from tests.bench.job import (
     GPT2_PATTERN,
     O200K_PATTERN,
     SPECIAL,
-    WARM_UP,
     Job,
-    Task,
     array_outcome,
     ids_outcome,
     lines_outcome,
-    text_outcome,
 )
+from tests.bench.peers.calls import decoding, encoding
 
 
 def _loaded(job: Job, pattern: str = GPT2_PATTERN) -> tiktoken.Encoding:
@@ -48,37 +48,25 @@ def _cl100k(job: Job) -> tiktoken.Encoding:
     )
 
 
-def encode_list(job: Job) -> Task:
-    encoding, text = _loaded(job), job.read_text()
-    encoding.encode_ordinary(WARM_UP)
-    return Task(lambda: encoding.encode_ordinary(text), ids_outcome)
+def _o200k(job: Job) -> tiktoken.Encoding:
+    return _loaded(job, O200K_PATTERN)
 
 
-def encode_array(job: Job) -> Task:
-    return _encode_array(job, _loaded(job))
+def _encode_list(encoding: tiktoken.Encoding, text: str, _: int) -> list[int]:
+    return encoding.encode_ordinary(text)
 
 
-def encode_cl100k(job: Job) -> Task:
-    return _encode_array(job, _cl100k(job))
+def _encode(encoding: tiktoken.Encoding, text: str, _: int) -> Any:
+    return encoding.encode_to_numpy(text, disallowed_special=())
 
 
-def encode_o200k(job: Job) -> Task:
-    return _encode_array(job, _loaded(job, O200K_PATTERN))
+def _encode_many(encoding: tiktoken.Encoding, texts: list[str], threads: int) -> list[list[int]]:
+    return encoding.encode_ordinary_batch(texts, num_threads=threads)
 
 
-def _encode_array(job: Job, encoding: tiktoken.Encoding) -> Task:
-    text = job.read_text()
-    encoding.encode_to_numpy(WARM_UP)
-    return Task(lambda: encoding.encode_to_numpy(text, disallowed_special=()), array_outcome)
-
-
-def encode_texts(job: Job) -> Task:
-    encoding, texts, threads = _loaded(job), job.read_chunks(), job.threads
-    encoding.encode_ordinary_batch([WARM_UP], num_threads=threads)
-    return Task(lambda: encoding.encode_ordinary_batch(texts, num_threads=threads), lines_outcome)
-
-
-def decode(job: Job) -> Task:
-    encoding, ids = _loaded(job), job.read_ids().tolist()
-    encoding.decode_bytes(ids[:1])
-    return Task(lambda: encoding.decode_bytes(ids), text_outcome)
+encode_list = encoding(_loaded, _encode_list, ids_outcome)
+encode_array = encoding(_loaded, _encode, array_outcome)
+encode_cl100k = encoding(_cl100k, _encode, array_outcome)
+encode_o200k = encoding(_o200k, _encode, array_outcome)
+encode_texts = encoding(_loaded, _encode_many, lines_outcome, Job.read_chunks)
+decode = decoding(_loaded, lambda encoding, ids: encoding.decode_bytes(ids))

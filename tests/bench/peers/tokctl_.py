@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.job import (
-    WARM_UP,
     Job,
     Outcome,
     Task,
@@ -23,7 +20,8 @@ from tests.bench.job import (
     text_outcome,
 )
 from tests.bench.likelihood import SPACE, bits_per_character
-from tests.bench.processes import Finished, run, stdout_outcome, written_outcome
+from tests.bench.peers.calls import decoding, encoding, loading
+from tests.bench.processes import run, stdout_outcome, written_outcome
 from tokctl import _native
 from tokctl.model import Recipe
 from tokctl.model.presets import default_recipe, preset
@@ -107,46 +105,38 @@ def _loaded(job: Job) -> Tokenizer:
     return tokenizer
 
 
-def ids_in_memory(tokenizer: Tokenizer, text: str | bytes, threads: int) -> Any:
+def _encode(tokenizer: Tokenizer, text: str | bytes, threads: int) -> Any:
     """The ids of one text as 32-bit numbers in one buffer."""
     return tokenizer.encode_array(text, threads=threads)
 
 
-def ids_of_texts(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
-    """The ids of many texts as 32-bit numbers in one buffer, and where those of each begin."""
-    return tokenizer.encode_array(texts, threads=threads)
+def _encode_many(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
+    """The ids of many texts as 32-bit numbers in one buffer."""
+    return tokenizer.encode_array(texts, threads=threads)[0]
 
 
-def bytes_of_array(tokenizer: Tokenizer, ids: Any) -> bytes:
-    """The bytes that an array of ids stands for."""
-    return tokenizer.decode_bytes(ids)
+def _encode_list(tokenizer: Tokenizer, text: str, _: int) -> list[int]:
+    return tokenizer.encode_ids(text)
 
 
-def encode_list(job: Job) -> Task:
-    tokenizer, text = _loaded(job), job.read_text()
-    tokenizer.encode_ids(WARM_UP)
-    return Task(lambda: tokenizer.encode_ids(text), ids_outcome)
+def _like_str(job: Job) -> bytes:
+    """As bytes, where the text came to be a `str` before: both begin alike."""
+    return job.read_text().encode()
 
 
-def encode_array(job: Job) -> Task:
-    tokenizer, text = _loaded(job), job.read_bytes()
-    ids_in_memory(tokenizer, WARM_UP.encode(), job.threads)
-    return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+def _short(job: Job) -> list[str]:
+    return job.read_chunks(size=100)
 
 
-def encode_str(job: Job) -> Task:
-    return _encode_str(job, job.read_text())
-
-
-def encode_str_bytes(job: Job) -> Task:
-    """As `encode_array`, where the text came to be a `str` before: both begin alike."""
-    return _encode_str(job, job.read_text().encode())
-
-
-def _encode_str(job: Job, text: str | bytes) -> Task:
-    tokenizer = _loaded(job)
-    ids_in_memory(tokenizer, WARM_UP, job.threads)
-    return Task(lambda: ids_in_memory(tokenizer, text, job.threads), buffer_outcome)
+load = loading(lambda job: Tokenizer.load(job.model), _encode, buffer_outcome)
+encode_list = encoding(_loaded, _encode_list, ids_outcome)
+encode_array = encoding(_loaded, _encode, buffer_outcome, Job.read_bytes)
+encode_str = encoding(_loaded, _encode, buffer_outcome)
+encode_str_bytes = encoding(_loaded, _encode, buffer_outcome, _like_str)
+encode_texts = encoding(_loaded, _encode_many, buffer_outcome, Job.read_chunks)
+encode_short_texts = encoding(_loaded, _encode_many, buffer_outcome, _short)
+encode_lines = encoding(_loaded, _encode_many, buffer_outcome, Job.read_lines)
+decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode_bytes(ids))
 
 
 def convert_str(job: Job) -> Task:
@@ -155,118 +145,11 @@ def convert_str(job: Job) -> Task:
     return Task(text.encode, lambda _: Outcome(""))
 
 
-def load(job: Job) -> Task:
-    """A model loaded, and the first letter encoded."""
-    return Task(
-        lambda: ids_in_memory(Tokenizer.load(job.model), WARM_UP.encode(), 1), buffer_outcome
-    )
-
-
-def encode_short_texts(job: Job) -> Task:
-    return _encode_many(job, job.read_chunks(size=100))
-
-
-def encode_twice(job: Job) -> Task:
-    """The text by two tokenizers that share nothing, one after the other."""
-    tokenizers, text = [_loaded(job), _loaded(job)], job.read_bytes()
-    for tokenizer in tokenizers:
-        ids_in_memory(tokenizer, WARM_UP.encode(), 1)
-    return Task(lambda: [ids_in_memory(each, text, 1) for each in tokenizers][1], buffer_outcome)
-
-
-def encode_at_once(job: Job) -> Task:
-    """The text by two processes that share nothing, at once."""
-    tokenizer, text = _loaded(job), job.read_bytes()
-    ids_in_memory(tokenizer, WARM_UP.encode(), 1)
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-
-    def work() -> None:
-        while theirs.recv():
-            ids_in_memory(tokenizer, text, 1)
-            theirs.send(True)
-
-    context.Process(target=work, daemon=True).start()
-
-    def at_once() -> Any:
-        ours.send(True)
-        ids = ids_in_memory(tokenizer, text, 1)
-        ours.recv()
-        return ids
-
-    return Task(at_once, buffer_outcome)
-
-
-def encode_texts(job: Job) -> Task:
-    return _encode_many(job, job.read_chunks())
-
-
-def encode_lines(job: Job) -> Task:
-    return _encode_many(job, job.read_lines())
-
-
-def _encode_many(job: Job, texts: list[str]) -> Task:
-    tokenizer = _loaded(job)
-    ids_of_texts(tokenizer, [WARM_UP], job.threads)
-    return Task(lambda: ids_of_texts(tokenizer, texts, job.threads)[0], buffer_outcome)
-
-
-def decode(job: Job) -> Task:
-    tokenizer, ids = _loaded(job), job.read_ids().tolist()
-    tokenizer.decode_bytes(ids[:1])
-    return Task(lambda: tokenizer.decode_bytes(ids), text_outcome)
-
-
 def decode_array(job: Job) -> Task:
     """From an array as `encode_array` gives one, which it reads in place."""
     tokenizer, ids = _loaded(job), _native.IdArray(job.read_ids())
-    bytes_of_array(tokenizer, ids[:1])
-    return Task(lambda: bytes_of_array(tokenizer, ids), text_outcome)
-
-
-def file_in_process(job: Job) -> Task:
-    """What `tokctl encode --as bin FILE` does, through the library: load, read, encode, write."""
-    ids = Path(job.folder) / "ids"
-
-    def straight() -> None:
-        text = job.read_bytes()
-        ids.write_bytes(ids_in_memory(Tokenizer.load(job.model), text, job.threads))
-
-    return Task(straight, lambda _: written_outcome(ids))
-
-
-def lines_in_process(job: Job) -> Task:
-    """What `tokctl encode FILE` does, through the library: ids in decimal, line by line."""
-    ids = Path(job.folder) / "ids"
-
-    def straight() -> None:
-        found = Tokenizer.load(job.model).encode_ids(job.read_lines(), threads=job.threads)
-        text = "".join(f"{' '.join(map(str, line))}\n" for line in found)
-        ids.write_text(text, encoding="ascii")
-
-    return Task(straight, lambda _: Outcome(short(ids.read_bytes())))
-
-
-def _train_process(job: Job, preset_name: str) -> Task:
-    model = Path(job.folder) / "model.json"
-    command = [*COMMAND, "train", "--preset", preset_name]
-    command += ["--vocab", str(job.vocab), "-o", str(model), job.text]
-
-    def outcome(finished: Finished) -> Outcome:
-        document = json.loads(model.read_bytes())["model"]
-        pairs = document["tokctl"].get("merges") or document["merges"]
-        lines = "".join(f"{left} {right}\n" for left, right in pairs)
-        return Outcome(short(lines.encode()), memory=finished.memory)
-
-    return Task(lambda: run(command), outcome)
-
-
-def process_notebook_bpe(job: Job) -> Task:
-    return _train_process(job, "notebook-bpe")
-
-
-def process_notebook_wordpiece(job: Job) -> Task:
-    return _train_process(job, "notebook-wordpiece")
+    tokenizer.decode_bytes(ids[:1])
+    return Task(lambda: tokenizer.decode_bytes(ids), text_outcome)
 
 
 def process_encode(job: Job) -> Task:

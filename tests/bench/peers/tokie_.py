@@ -11,55 +11,36 @@ import tokie
 from tests.bench.job import (
     WARM_UP,
     Job,
-    Outcome,
     Task,
     array_outcome,
     ids_outcome,
     lines_outcome,
-    text_outcome,
 )
+from tests.bench.peers.calls import decoding, encoding, loading
 
 
-def load(job: Job) -> Task:
-    def first() -> Any:
-        return tokie.Tokenizer.from_json(job.model).encode(WARM_UP, add_special_tokens=False).ids
-
-    return Task(first, ids_outcome)
+def _loaded(job: Job) -> tokie.Tokenizer:
+    return tokie.Tokenizer.from_json(job.model)
 
 
-def encode_list(job: Job) -> Task:
-    tokenizer, text = tokie.Tokenizer.from_json(job.model), job.read_text()
-    tokenizer.encode(WARM_UP)
-    return Task(lambda: tokenizer.encode(text, add_special_tokens=False).ids, ids_outcome)
+def _encode(tokenizer: tokie.Tokenizer, text: str, _: int) -> Any:
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def _encode_many(tokenizer: tokie.Tokenizer, texts: list[str], _: int) -> Any:
+    return [each.ids for each in tokenizer.encode_batch(texts, add_special_tokens=False)]
 
 
 def encode_array(job: Job) -> Task:
-    tokenizer = tokie.Tokenizer.from_json(job.model)
+    tokenizer = _loaded(job)
     warm_up = Path(job.folder) / "warm-up"
     warm_up.write_text(WARM_UP, encoding="utf-8")
     tokenizer.encode_files([str(warm_up)])
     return Task(lambda: tokenizer.encode_files([job.text])[0], array_outcome)
 
 
-def encode_texts(job: Job) -> Task:
-    return _encode_many(job, job.read_chunks())
-
-
-def encode_lines(job: Job) -> Task:
-    return _encode_many(job, job.read_lines())
-
-
-def _encode_many(job: Job, texts: list[str]) -> Task:
-    tokenizer = tokie.Tokenizer.from_json(job.model)
-
-    def outcome(found: list[Any]) -> Outcome:
-        return lines_outcome(encoding.ids for encoding in found)
-
-    tokenizer.encode_batch([WARM_UP])
-    return Task(lambda: tokenizer.encode_batch(texts, add_special_tokens=False), outcome)
-
-
-def decode(job: Job) -> Task:
-    tokenizer, ids = tokie.Tokenizer.from_json(job.model), job.read_ids().tolist()
-    tokenizer.decode_bytes(ids[:1])
-    return Task(lambda: tokenizer.decode_bytes(ids), text_outcome)
+load = loading(_loaded, _encode, ids_outcome)
+encode_list = encoding(_loaded, _encode, ids_outcome)
+encode_texts = encoding(_loaded, _encode_many, lines_outcome, Job.read_chunks)
+encode_lines = encoding(_loaded, _encode_many, lines_outcome, Job.read_lines)
+decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode_bytes(ids))

@@ -99,16 +99,6 @@ def rows(sizes: Sizes) -> list[Row]:
             key="encode-many-2",
             threads=2,
         ),
-        row(
-            "GPT-2, two processes, a text each",
-            "books",
-            "gpt2",
-            (
-                Contender(TOKCTL, "tokctl_", "encode_at_once"),
-                Contender("tokctl, one process", "tokctl_", "encode_twice"),
-            ),
-            threads=2,
-        ),
         *(
             row("cl100k, ids in an array", text, "cl100k", CL100KS, reference=TIKTOKEN, vocab=0)
             for text in sizes.texts[:2]
