@@ -34,8 +34,9 @@ class Line:
     Attributes:
         pass_: `first` or `again`.
         seconds: median over the rounds; None where nothing was measured.
-        ratio: its time over tokctl's in the same round: median, lowest, highest. None
-            where either result is wrong or missing: a wrong result has no speed.
+        ratio: its time over tokctl's in the same round: median, lowest, highest; of one thread,
+            the processors' time. None where either result is wrong or missing: a wrong result
+            has no speed.
         cpu: median of the processors' seconds.
         memory: median of the peaks, in bytes.
         verdict: `same`, `reference`, `wrong`, `other ids`, `not compared`, what own rules
@@ -60,6 +61,11 @@ class Line:
     overlap: float | None = None
     cpu: float | None = None
 
+    @property
+    def compared(self) -> float | None:
+        """The seconds that are compared with others'."""
+        return self.cpu if self.row.by_processor and self.cpu else self.seconds
+
 
 def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]:
     """The lines of a row; `expected` is the right digest where it is known beforehand."""
@@ -72,7 +78,7 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
     for pass_ in row.passes:
         ours = None
         if good.get(TOKCTL) and not verdicts[TOKCTL][1]:
-            ours = [_seconds(sample, pass_) for sample in samples[TOKCTL]]
+            ours = [_compared(row, sample, pass_) for sample in samples[TOKCTL]]
         for contender in row.contenders:
             name, (verdict, wrong) = contender.name, verdicts[contender.name]
             exact = not contender.own_rules
@@ -81,13 +87,13 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
                 lines.append(nothing)
                 continue
             found = samples[name]
-            times = [_seconds(sample, pass_) for sample in found]
+            times = [_compared(row, sample, pass_) for sample in found]
             lines.append(
                 Line(
                     row,
                     name,
                     pass_,
-                    median(times),
+                    median(_seconds(sample, pass_) for sample in found),
                     # A slow one has fewer rounds: the first ones, beside ours in the same.
                     _ratio(times, ours) if ours and not wrong else None,
                     int(median(sample.memory for sample in found)),
@@ -120,6 +126,10 @@ def _ratio(times: Sequence[float], ours: Sequence[float]) -> tuple[float, float,
 
 def _seconds(sample: Sample, pass_: str) -> float:
     return sample.first if pass_ == "first" or not sample.again else median(sample.again)
+
+
+def _compared(row: Row, sample: Sample, pass_: str) -> float:
+    return (row.by_processor and _cpu(sample, pass_)) or _seconds(sample, pass_)
 
 
 def _cpu(sample: Sample, pass_: str) -> float:

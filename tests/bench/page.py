@@ -46,8 +46,10 @@ READING = """\
   library imports when it is first called is not counted. `first` is the first pass in a fresh
   process, the one that a shell pipeline sees; `again` the median of up to three more over
   the same text.
-- "CPU" is what all threads of a pass took of the processors together: of two threads that share
-  the work without loss it is that of one. Where others use the machine, it says more than time.
+- "CPU" is what all threads of a pass took of the processors together, "median" is by the clock. In
+  rows for one thread the ratio is that of the processors' times: they hardly change where
+  others use the machine, too. In rows for two threads and for whole processes it is that of the
+  clock's; two threads that share the work without loss take together what one takes.
 - **Texts as they grow**: `english` is technical prose, `code` is Go and Java, `scripts` has Greek,
   Hindi, Japanese, Khmer, Korean, Russian, Vietnamese and Chinese. Each size is made of blocks of
   the real text, in an order that gives each part a bit of all. Beyond the real text come copies in

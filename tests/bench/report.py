@@ -117,8 +117,7 @@ def show(measured: Sequence[Measured], console: Console) -> None:
 
 def worst_cell(worst: Worst) -> str:
     """What stands in the worst cell of a section."""
-    used = "" if worst.processors is None else f", {figure(worst.processors)}x of the processors"
-    of = f"{worst.peer} takes {figure(worst.ratio)}x our time{used}"
+    of = f"{worst.peer} takes {figure(worst.ratio)}x our time"
     return f"{of} ({worst.place}; the worst of {worst.cells} cells)"
 
 
@@ -131,13 +130,13 @@ def headline(measured: Sequence[Measured]) -> list[str]:
     lines = [
         f"**In its worst cell tokctl is {figure(first.ratio)} times as fast as the fastest peer "
         f"with the right result** ({first.peer}; {first.place}). Below 1 it is the slower one.\n",
-        "| section | cells | slower in | worst cell | peer | time, ours = 1 | CPU, ours = 1 |",
+        "| section | cells | slower in | worst cell | peer | time, ours = 1 | by the clock |",
         "|---|--:|--:|---|---|--:|--:|",
     ]
     for each in found:
-        used = "-" if each.processors is None else figure(each.processors)
+        times = f"{figure(each.ratio)} | {figure(each.clock)}"
         counted = f"{HEADINGS[each.section]} | {each.cells} | {each.slower}"
-        lines.append(f"| {counted} | {each.place} | {each.peer} | {figure(each.ratio)} | {used} |")
+        lines.append(f"| {counted} | {each.place} | {each.peer} | {times} |")
     return [*lines, ""]
 
 

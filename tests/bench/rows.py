@@ -77,6 +77,12 @@ class Row:
     score: bool = False
     at: int = 0
 
+    @property
+    def by_processor(self) -> bool:
+        """Whether the processors' time is compared: that of one thread is its time on a machine
+        of its own, which this one is not."""
+        return self.threads == 1 and self.section not in ("processes", "memory")
+
 
 @dataclass(frozen=True)
 class Sizes:

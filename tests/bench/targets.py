@@ -146,7 +146,7 @@ def typical(least: float, keys: Sequence[str], peer: str, pass_: str) -> Check:
 
 
 def own(
-    most: float, key: str, pass_: str = "first", what: str = "seconds", unit: float = 1
+    most: float, key: str, pass_: str = "first", what: str = "compared", unit: float = 1
 ) -> Check:
     """tokctl's own seconds or bytes are at most so many, printed in `unit`s."""
 
@@ -155,7 +155,7 @@ def own(
         value = getattr(ours, what) if ours and not ours.wrong else None
         if value is None:
             return None
-        name = "s" if what == "seconds" else "MB"
+        name = "MB" if what == "memory" else "s"
         return f"{figure(value / unit)} {name}", most / value
 
     return each(key, look, (pass_,))
@@ -222,8 +222,8 @@ def growth(most: float, keys: Sequence[str], pass_: str) -> Check:
                 ours = _ours([line for line in part.lines if line.pass_ == pass_])
                 kind, title = part.row.text.split("-")[0], part.row.title
                 times = found.setdefault((kind, title), {})
-                if ours and ours.seconds and not ours.wrong:
-                    times[part.row.at] = ours.seconds / part.size
+                if ours and ours.compared and not ours.wrong:
+                    times[part.row.at] = ours.compared / part.size
         findings = []
         for (kind, title), times in found.items():
             if GROWTH.keys() <= times.keys():
@@ -282,7 +282,7 @@ class Worst:
     """The cell where tokctl does worst beside the fastest peer with the right ids.
 
     cells: of how many; slower: in how many of these the peer is faster. place: its row, text and
-    pass. ratio: the peer's time, ours = 1; processors: the same for the processors' time.
+    pass. ratio: the peer's time, ours = 1; clock: the same by the clock on the wall.
     """
 
     section: str
@@ -291,7 +291,7 @@ class Worst:
     place: str
     peer: str
     ratio: float
-    processors: float | None
+    clock: float
 
 
 def worst_cells(measured: Sequence[Measured]) -> list[Worst]:
@@ -302,10 +302,10 @@ def worst_cells(measured: Sequence[Measured]) -> list[Worst]:
             lines = [line for line in part.lines if line.pass_ == pass_]
             if (seen := beside(lines, FASTEST, exact=True)) is None:
                 continue
-            both = _processors(lines, seen[1], TOKCTL)
             place = f"{part.row.title}, {part.row.text}, {pass_}"
-            used = both[0] / both[1] if both else None
-            cell = Worst(part.row.section, 1, int(seen[0] < 1), place, seen[1], seen[0], used)
+            times = {line.contender: line.seconds or 0.0 for line in lines}
+            clock = times[seen[1]] / times[TOKCTL]
+            cell = Worst(part.row.section, 1, int(seen[0] < 1), place, seen[1], seen[0], clock)
             found.setdefault(part.row.section, []).append(cell)
     worst = [
         replace(

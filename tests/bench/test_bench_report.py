@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,24 @@ def test_fewer_rounds_are_compared_with_ours_in_the_same() -> None:
     assert [line.ratio for line in lines[1:]] == [(7, 7, 7), (1.25, 0.5, 2)]
 
 
+def test_of_one_thread_the_processors_time_is_compared() -> None:
+    samples = {
+        rows.TOKCTL: [Sample(first=9, again=(8,), cpu=(1, 2), digests=("a",))],
+        "fast": [Sample(first=3, again=(4,), cpu=(3, 5), digests=("a",))],
+    }
+    alone = replace(BOOKS, passes=rows.BOTH)
+    for row, ratios in (
+        (alone, [3, 2.5]),
+        (replace(alone, threads=2), [3 / 9, 4 / 8]),
+        (replace(alone, section="processes"), [3 / 9, 4 / 8]),
+    ):
+        found = judge(replace(row, contenders=(row.contenders[0], row.contenders[2])), samples)
+        lines = [line for line in found if line.contender == "fast"]
+        assert [line.ratio and line.ratio[0] for line in lines] == ratios
+        assert [line.seconds for line in lines] == [3, 4]
+        assert [line.cpu for line in lines] == [3, 5]
+
+
 def test_overlap_is_the_jaccard_index() -> None:
     assert overlap(frozenset("abc"), frozenset("bcd")) == 0.5
     assert overlap(frozenset(), frozenset()) == 1
@@ -221,9 +240,9 @@ def test_processors_time_str_growth_and_speed() -> None:
             (targets.ABSENT, "")
         )
     check = targets.growth(1.2, ["key"], "again")
-    small = scaled(10**7, 1.0)
+    small = scaled(10**7, 9.0, 1.0)
     for seconds, reached in ((119.0, targets.REACHED), (121.0, targets.MISSED)):
-        assert verdict(check, small, scaled(10**9, seconds))[0] == reached
+        assert verdict(check, small, scaled(10**9, 9.0, seconds))[0] == reached
     assert verdict(check, small)[0] == targets.ABSENT
     assert verdict(check, small, scaled(10**9, 1, wrong=True))[0] == targets.ABSENT
     speed = targets.rate(100, "key")
@@ -235,12 +254,12 @@ def test_processors_time_str_growth_and_speed() -> None:
 def test_the_headline_is_the_worst_cell() -> None:
     found = [scaled(10, 0.5), scaled(20, 2.0), scaled(30, 1.0)]
     (worst,) = targets.worst_cells(found)
-    assert (worst.ratio, worst.peer, worst.processors) == (0.5, "gigatoken", 3.0)
+    assert (worst.ratio, worst.peer, worst.clock) == (0.5, "gigatoken", 0.5)
     assert (worst.cells, worst.slower) == (6, 2)
     assert worst.place == "r50k, scripts-20, first"
     page = markdown(found, {}, 1, "", "")
     assert "In its worst cell tokctl is 0.5 times as fast" in page
-    assert "| 6 | 2 | r50k, scripts-20, first | gigatoken | 0.5 | 3 |" in page
+    assert "| 6 | 2 | r50k, scripts-20, first | gigatoken | 0.5 | 0.5 |" in page
     # One that makes the result by other rules, or a wrong one, is no measure.
     assert targets.worst_cells([made(1, {"slow": 0.1, "gigatoken": None})]) == []
 
