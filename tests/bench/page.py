@@ -29,8 +29,7 @@ READING = """\
 - Every contender runs in a process of its own, one after the other in each round (A B C,
   A B C, …), so that no caches, threads or memory of one disturb another. All use as many
   threads as the row says, else one. "tokctl, 1 thread" in a row for two: its ratio is what the
-  second thread gains. What this machine could give it at most says the row "two processes, a text
-  each": the same work by processes that share nothing, beside one that does both texts.
+  second thread gains by the clock.
 - **A result that is wrong has no speed**: beside each time stands the digest of the result
   (the first 16 digits of SHA-256: of the merges in order, of the ids as 32-bit
   little-endian numbers, of the decoded bytes, of the output). `same` is equal to that of the

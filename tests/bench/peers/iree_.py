@@ -18,10 +18,5 @@ def _encode(tokenizer: Tokenizer, text: str, _: int) -> Any:
     return tokenizer.encode_to_array(text)
 
 
-def _encode_many(tokenizer: Tokenizer, texts: list[str], _: int) -> Any:
-    return tokenizer.encode_batch_to_array(texts)[0]
-
-
 load = loading(_loaded, _encode, array_outcome)
 encode_array = encoding(_loaded, _encode, array_outcome)
-encode_texts = encoding(_loaded, _encode_many, array_outcome, Job.read_chunks)

@@ -42,7 +42,7 @@ def some(task: str, names: str, hugging_face: str = "encode_list") -> tuple[Cont
 
 ALL = "tokctl gigatoken fastokens splintr tokie tiktoken hf"
 LIST = some("encode_list", ALL)
-TEXTS = some("encode_texts", f"{ALL} iree", "encode_texts")
+TEXTS = some("encode_texts", ALL, "encode_texts")
 #: tiktoken is left out: it reads no file like ours, and its reader of ranks takes no pattern.
 LOAD = some("load", "tokctl gigatoken fastokens splintr tokie hf kitoken iree", "load")
 SHORT = (
