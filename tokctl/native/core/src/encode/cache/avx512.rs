@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::short::{Bucket, COUNT};
+use super::short::{Bucket, ShortTable, COUNT};
 use super::INLINE;
 use crate::encode::lookup::KeyBatch;
 use crate::packed::{Key, Seeds, LONGEST};
@@ -162,43 +162,60 @@ fn fold(a: __m512i, b: __m512i) -> __m512i {
 #[inline]
 pub(super) fn append_first_hits(
     _: HasAvx512,
-    buckets: &[Bucket],
+    table: &ShortTable,
     keys: &[Key],
     hashes: &[u64],
     out: &mut Vec<u32>,
 ) -> usize {
     // SAFETY: a value of HasAvx512 is made only where all of these features were found.
-    unsafe { append(buckets, keys, hashes, out) }
+    unsafe { append(table, keys, hashes, out) }
 }
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt"
 )]
-fn append(buckets: &[Bucket], keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
+fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
     let length = out.len();
     let spare = out.spare_capacity_mut();
-    let room = spare.len() / INLINE;
+    let keys = &keys[..keys.len().min(spare.len() / INLINE)];
+    // What is left when each key has four ids.
+    let mut more_room = spare.len() - keys.len() * INLINE;
+    let buckets = table.buckets();
     let mask = buckets.len() - 1;
     let differs = _mm512_set4_epi64(-1, -1, !COUNT as i64, -1);
     let (mut found, mut filled) = (0, 0);
-    for (key, &hash) in keys.iter().zip(hashes).take(room) {
-        let bucket = std::ptr::from_ref(&buckets[hash as usize & mask]).cast::<u8>();
+    for (key, &hash) in keys.iter().zip(hashes) {
+        let both = &buckets[hash as usize & mask];
+        let bucket = std::ptr::from_ref(both).cast::<u8>();
         // SAFETY: a bucket is 64 bytes, and a key 16.
-        let (slots, key) = unsafe {
+        let (slots, wanted) = unsafe {
             (
                 _mm512_load_si512(bucket.cast()),
                 _mm_loadu_si128(std::ptr::from_ref(key).cast()),
             )
         };
-        let other = _mm512_xor_si512(slots, _mm512_broadcast_i32x4(key));
+        let other = _mm512_xor_si512(slots, _mm512_broadcast_i32x4(wanted));
         // Bits 0 and 1 are the halves of the first slot's key, 4 and 5 those of the second one's.
         let equal = u32::from(_mm512_testn_epi64_mask(other, differs));
         let equal = equal & equal.rotate_right(1) & 0x11;
         if equal == 0 {
-            break;
+            let Some(ids) = table.young_elsewhere(both, *key) else {
+                break;
+            };
+            if ids.len() > more_room {
+                break;
+            }
+            more_room -= ids.len();
+            for (to, &id) in spare[filled..].iter_mut().zip(ids) {
+                to.write(id);
+            }
+            filled += ids.len();
+            found += 1;
+            continue;
         }
         // SAFETY: the slot is one of the bucket's two, of 32 bytes each; `filled` is at most four
-        // times the number of keys that were found, so four ids have room in `spare`.
+        // times the number of keys that were found and what was taken of `more_room`, so four ids
+        // have room in `spare`.
         unsafe {
             let slot = bucket.add(2 * (equal & 0x10) as usize);
             let ids = _mm_load_si128(slot.add(16).cast());

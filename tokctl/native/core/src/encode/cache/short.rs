@@ -131,7 +131,7 @@ impl ShortTable {
     pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
         #[cfg(target_arch = "x86_64")]
         if let Level::Avx512(has) = Level::get() {
-            return avx512::append_first_hits(has, &self.buckets, keys, hashes, out);
+            return avx512::append_first_hits(has, self, keys, hashes, out);
         }
         let mut found = 0;
         // The slice itself, so that its length and its start stay in registers.
@@ -147,6 +147,20 @@ impl ShortTable {
         });
         append_inline(out, fours);
         found
+    }
+
+    /// The ids of a key in its first bucket, where they lie elsewhere and are young.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn young_elsewhere(&self, Bucket(slots): &Bucket, key: Key) -> Option<&[u32]> {
+        let high = key.high | ELSEWHERE;
+        let slot = slots
+            .iter()
+            .find(|slot| (slot.low, slot.high) == (key.low, high))?;
+        let [number, start, count, _] = slot.ids;
+        let is_young = number == self.elsewhere.number();
+        let place = Place { number, start };
+        (self.elsewhere.get(place, count as usize)).filter(|_| is_young)
     }
 
     /// The ids of a key, wherever they are. A key that is found outside its first bucket changes
