@@ -16,6 +16,7 @@ UNSAFE: dict[str, str] = {
     "python/src/work.rs": "the counter of steps, in builds made to count them",
     "core/src/pretokenize/masks/x86.rs": "AVX2 and AVX-512 instructions, once they are found",
     "core/src/pretokenize/masks/neon.rs": "NEON instructions, which AArch64 always has",
+    "core/src/pretokenize/masks/places.rs": "places that were written are read",
     "core/src/encode/cache/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/encode/cache/short.rs": "ids are written into a list's spare room",
     "core/src/large_pages.rs": "tells the system which pages to make large, and which hold nothing",

@@ -61,34 +61,49 @@ fn make(
                 _mm512_loadu_si512(ends.as_ptr().cast()),
             )
         };
-        let mut odd_ones = u8::MAX;
-        if last.is_some() && _mm512_cmpgt_epu64_mask(from, limit) == 0 {
-            let lengths = _mm512_sub_epi64(to, from);
-            let less = _mm512_sub_epi64(lengths, _mm512_set1_epi64(1));
-            odd_ones = _mm512_cmpge_epu64_mask(less, _mm512_set1_epi64(LONGEST as i64));
-            // SAFETY: all starts are at most `last`, from where 16 bytes lie in the text.
-            let windows = unsafe { windows(text, starts) };
-            let a = keys_of(windows.0, lengths, 0);
-            let b = keys_of(windows.1, lengths, 32);
-            let low = _mm512_permutex2var_epi64(a, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), b);
-            let high = _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), b);
-            let hash = fold(
-                _mm512_xor_si512(low, _mm512_set1_epi64(seeds.0[0] as i64)),
-                _mm512_xor_si512(high, _mm512_set1_epi64(seeds.0[1] as i64)),
-            );
-            // SAFETY: the stores are those of eight numbers of 64 bits, and of eight keys of 16
-            // bytes.
-            unsafe {
-                _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash);
-                _mm512_storeu_si512(keys.as_mut_ptr().cast(), a);
-                _mm512_storeu_si512(keys.as_mut_ptr().add(LANES / 2).cast(), b);
-            }
-            for &hash in hashes.iter() {
-                prefetch(&buckets[hash as usize & mask]);
-            }
-        }
         // What stands behind the last place is of no interest, nor of this text.
-        odd_ones &= u8::MAX >> LANES.saturating_sub(count - first);
+        let valid = u8::MAX >> LANES.saturating_sub(count - first);
+        let lengths = _mm512_maskz_sub_epi64(valid, to, from);
+        let less = _mm512_sub_epi64(lengths, _mm512_set1_epi64(1));
+        let mut odd_ones =
+            _mm512_mask_cmpge_epu64_mask(valid, less, _mm512_set1_epi64(LONGEST as i64));
+        let is_inside = _mm512_cmple_epu64_mask(from, limit) == u8::MAX;
+        let windows = match is_inside && valid == u8::MAX && last.is_some() {
+            true => windows(|lane| {
+                // SAFETY: all starts are at most `last`, from where 16 bytes lie in the text.
+                unsafe { _mm_loadu_si128(text.as_ptr().add(starts[lane]).cast()) }
+            }),
+            false => {
+                let mut counts = [0_u64; LANES];
+                // SAFETY: the store is that of eight numbers of 64 bits.
+                unsafe { _mm512_storeu_si512(counts.as_mut_ptr().cast(), lengths) };
+                windows(|lane| {
+                    let count = counts[lane].min(WINDOW as u64) as u32;
+                    let inside = _bzhi_u32((1 << LONGEST) - 1, count) as u16;
+                    let start = text.as_ptr().wrapping_add(starts[lane]).cast();
+                    // SAFETY: as many bytes are read as the pre-token has, at most, and none
+                    // where the lane is not valid.
+                    unsafe { _mm_maskz_loadu_epi8(inside, start) }
+                })
+            }
+        };
+        let a = keys_of(windows.0, lengths, 0);
+        let b = keys_of(windows.1, lengths, 32);
+        let low = _mm512_permutex2var_epi64(a, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), b);
+        let high = _mm512_permutex2var_epi64(a, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), b);
+        let hash = fold(
+            _mm512_xor_si512(low, _mm512_set1_epi64(seeds.0[0] as i64)),
+            _mm512_xor_si512(high, _mm512_set1_epi64(seeds.0[1] as i64)),
+        );
+        // SAFETY: the stores are those of eight numbers of 64 bits, and of eight keys of 16 bytes.
+        unsafe {
+            _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash);
+            _mm512_storeu_si512(keys.as_mut_ptr().cast(), a);
+            _mm512_storeu_si512(keys.as_mut_ptr().add(LANES / 2).cast(), b);
+        }
+        for &hash in hashes.iter() {
+            prefetch(&buckets[hash as usize & mask]);
+        }
         while odd_ones != 0 {
             let lane = odd_ones.trailing_zeros() as usize;
             (keys[lane], hashes[lane]) = odd(starts[lane], ends[lane]);
@@ -97,15 +112,10 @@ fn make(
     }
 }
 
-/// The windows that start at eight places, four and four.
-///
-/// # Safety
-/// 16 bytes of the text lie behind each.
+/// Eight windows, four and four.
 #[target_feature(enable = "avx512f,avx2")]
 #[inline]
-unsafe fn windows(text: &[u8], starts: &[usize; LANES]) -> (__m512i, __m512i) {
-    // SAFETY: see above.
-    let one = |lane: usize| unsafe { _mm_loadu_si128(text.as_ptr().add(starts[lane]).cast()) };
+fn windows(one: impl Fn(usize) -> __m128i) -> (__m512i, __m512i) {
     let two = |lane| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(one(lane)), one(lane + 1));
     let four = |lane| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(two(lane)), two(lane + 2));
     (four(0), four(4))

@@ -1,5 +1,7 @@
 //! 64 bytes, on which one operation is done at once.
 
+use std::mem::MaybeUninit;
+
 use super::AsciiClasses;
 
 /// 64 bytes in registers.
@@ -18,19 +20,19 @@ pub trait Lanes: Copy {
     /// Bit `BIT` of each byte, the first byte's lowest.
     fn mask<const BIT: i32>(self) -> u64;
 
-    /// Writes the places of a mask's bits, the lowest one's first, each with `base` added. What
-    /// comes behind them in `out` is of no interest.
+    /// Writes the places of a mask's bits, the lowest one's first, each with `base` added, to the
+    /// start of `out`. What comes behind them there is of no interest.
     ///
     /// Eight at a time, as many as there are or not: to stop at the last one would be mispredicted
     /// for nearly every mask.
     #[inline(always)]
-    fn write_places(mut mask: u64, base: u16, out: &mut [u16; 64]) {
+    fn write_places(mut mask: u64, base: u16, out: &mut [MaybeUninit<u16>; 64]) {
         for eight in out.as_chunks_mut::<8>().0 {
             if mask == 0 {
                 break;
             }
             for place in eight {
-                *place = base.wrapping_add(mask.trailing_zeros() as u16);
+                place.write(base.wrapping_add(mask.trailing_zeros() as u16));
                 mask &= mask.wrapping_sub(1);
             }
         }

@@ -24,6 +24,7 @@ mod level;
 mod neon;
 mod o200k;
 mod parts;
+mod places;
 #[cfg(test)]
 mod tests;
 mod wide;
@@ -45,6 +46,7 @@ use super::PreTokenSink;
 use crate::unicode::SPACE;
 use block::Blocks;
 use lanes::Lanes;
+use places::Places;
 
 /// Blocks between two look-ups of what the processor can do.
 const BATCH: usize = 16;
@@ -124,34 +126,6 @@ struct BatchPlaces {
     ends: Places,
 }
 
-/// Places in a batch, in order.
-struct Places {
-    places: [u16; 64 * (BATCH + 1)],
-    count: usize,
-}
-
-impl Places {
-    const NONE: Places = Places {
-        places: [0; 64 * (BATCH + 1)],
-        count: 0,
-    };
-
-    /// Adds the bits of a mask, whose first one has the place `base`.
-    #[inline(always)]
-    fn add<L: Lanes>(&mut self, base: usize, mask: u64) {
-        if let Some(free) = self.places[self.count..].first_chunk_mut() {
-            L::write_places(mask, base as u16, free);
-        }
-        self.count += mask.count_ones() as usize;
-    }
-
-    /// Gives out all.
-    fn take(&mut self) -> &[u16] {
-        let count = std::mem::take(&mut self.count);
-        &self.places[..count]
-    }
-}
-
 /// Gives `sink` every pre-token of a pattern.
 #[inline]
 pub fn split<P: MaskPattern>(pattern: P, text: &[u8], sink: impl PreTokenSink) {
@@ -175,8 +149,8 @@ fn split_at_level<P: MaskPattern>(
         kept: Carry::default(),
     };
     let mut places = BatchPlaces {
-        starts: Places::NONE,
-        ends: Places::NONE,
+        starts: Places::none(),
+        ends: Places::none(),
     };
     let mut base = 0;
     // The start of the pre-token whose end has not been found yet.

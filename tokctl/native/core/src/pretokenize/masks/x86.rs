@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::{lanes::Lanes, AsciiClasses, BatchPlaces, MaskPattern, Scan};
 
@@ -160,7 +161,7 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn write_places(mask: u64, base: u16, out: &mut [u16; 64]) {
+    fn write_places(mask: u64, base: u16, out: &mut [MaybeUninit<u16>; 64]) {
         // SAFETY: this is called inside `avx512`, below, alone, whose caller has proof of the
         // instructions. Both stores lie within the 64 places of 16 bits and need no alignment.
         unsafe {
