@@ -227,7 +227,7 @@ def test_closed_streams(models: Models, closed: int, code: int, message: str) ->
 def test_broken_memory_is_an_error(monkeypatch: pytest.MonkeyPatch, models: Models) -> None:
     from tests.cli.run import tokctl
 
-    def hungry(_: object) -> None:
+    def hungry(*_: object, **_options: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(Tokenizer, "load", hungry)
