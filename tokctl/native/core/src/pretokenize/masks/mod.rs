@@ -62,8 +62,8 @@ pub trait MaskPattern: Copy {
     /// Is white space dropped?
     const DROPS: bool = false;
 
-    /// Where pre-tokens start in `view.block`, and the white space between them. Bits behind the end of the text are ignored,
-    /// and that at its start as well.
+    /// Where pre-tokens start in `view.block`, and the white space between them. Bits behind the
+    /// end of the text are ignored, and that at its start as well.
     fn starts(&mut self, view: &View) -> u64;
 }
 

@@ -37,6 +37,6 @@ impl Places {
     pub fn take(&mut self) -> &[u16] {
         let places = &self.places[..std::mem::take(&mut self.count)];
         // SAFETY: `count` grows by as many places as `write_places` has written behind it.
-        unsafe { places.assume_init_ref() }
+        unsafe { &*(std::ptr::from_ref(places) as *const [u16]) }
     }
 }
