@@ -276,7 +276,7 @@ class Encoder:
         texts: Iterable[bytes],
         threads: int,
         matchers: Matchers | None,
-        form: str,
+        form: str | TokenNames,
         last_id: int | None = None,
     ) -> tuple[bytes, bytes, int | None]: ...
     def packed(
@@ -347,7 +347,7 @@ class IdWriter:
         matchers: Matchers | None,
         *,
         cuts: str,
-        form: str,
+        form: str | TokenNames,
         threads: int,
         last_id: int | None = None,
     ) -> IdWriter: ...
@@ -357,6 +357,12 @@ class IdWriter:
     def ends(self) -> bytes: ...
     @property
     def waiting(self) -> int: ...
+
+@final
+class TokenNames:
+    """What tokens are called, as a form of output has it."""
+
+    def __new__(cls, names: Sequence[bytes], json: bool) -> TokenNames: ...
 
 @final
 class IdCollector:

@@ -21,7 +21,7 @@ from tokctl.idfiles import SHARDED
 if TYPE_CHECKING:
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.idfiles.dtypes import Dtype
-    from tokctl.idfiles.writer import Target
+    from tokctl.idfiles.writer import Encoder, Target
     from tokctl.sources import Reading, Source
     from tokctl.tokenizer import Tokenizer
 
@@ -413,10 +413,11 @@ def _write_files(
     check_target(target)
     if rows.options.pads_to_longest:
         texts = padded_to_longest(rows, texts)
-    by_rows = bool(rows.options) or plan.form == "jsonl"
-    native = NativeEncoder(rows.documents, dtype.width, rows.end_id)
+    encoder: Encoder = RowEncoder(rows)
+    if rows.is_native:
+        encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, rows.names)
     with Bars(world) as progress:
-        stream = ChunkStream(texts, RowEncoder(rows) if by_rows else native, progress)
+        stream = ChunkStream(texts, encoder, progress)
         if plan.size is not None:
             _write_shards(world, stream, target)
         elif output is None or output == "-":

@@ -13,8 +13,10 @@ from tokctl.cli import streams
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.sources import Document, Records
+from tokctl.values import cached_property
 
 if TYPE_CHECKING:
+    from tokctl._native import TokenNames
     from tokctl.idfiles.chunks import Chunk, ResumePoint
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -160,8 +162,26 @@ class RowWriter:
 
     @property
     def is_native(self) -> bool:
-        """Are ids written by the native encoder itself?"""
-        return self._writes_ids and not self.options
+        """Is everything written by the native encoder itself?"""
+        if self.options or self.offsets or self.byte_offsets or self.full:
+            return False
+        # There, what has no id has no name.
+        return self.form == "jsonl" or self._writes_ids or self._has_all_names
+
+    @property
+    def _has_all_names(self) -> bool:
+        """Does `tokens` name nothing but tokens?"""
+        return self.form == "tokens" and not self.tokenizer.must_have_ids
+
+    @cached_property
+    def names(self) -> TokenNames | None:
+        """What tokens are called in this form; None where ids alone are written."""
+        from tokctl._native import TokenNames
+
+        if self._writes_ids:
+            return None
+        write = streams.json_line if self.form == "jsonl" else _name
+        return TokenNames(list(map(write, self.tokenizer.tokens)), self.form == "jsonl")
 
     @property
     def _writes_ids(self) -> bool:
@@ -172,7 +192,7 @@ class RowWriter:
         unless it is the last line of a text without one."""
         documents = self.documents
         if self.is_native:
-            for data, *_ in documents.encode(source, "decimal", end_id=self.end_id):
+            for data, *_ in documents.encode(source, self.names or "decimal", end_id=self.end_id):
                 yield data
             if isinstance(source, Document) and not documents.lines:
                 yield b"\n"
@@ -201,6 +221,8 @@ class RowWriter:
                 self._ids_row(self._finished(ids, text, name, number, texts.unit))
                 for text, ids, number in zip(texts.texts, batch, numbers, strict=True)
             ]
+        if self.form == "tokens" and not options and (named := self._named(texts)):
+            return named
         make = self._rows if options.sample is None else self._sampled
         return [
             row
@@ -225,6 +247,18 @@ class RowWriter:
         if options.padding and options.padding.length is not None:
             ids = options.padding.pad_ids(ids, options.padding.length)
         return ids
+
+    def _named(self, texts: TextBatch) -> list[Row] | None:
+        """The rows of texts, each the names of tokens; None where something in them has no id."""
+        documents, encoder = self.documents, self.tokenizer.encoder
+        data, packed, lacking = encoder.rows(
+            texts.texts, documents.threads, documents.matcher, self.names or "decimal", self.end_id
+        )
+        if lacking is not None:
+            return None
+        ends = array("q", packed)
+        counts = [end - start for start, end in zip((0, *ends), ends, strict=False)]
+        return list(zip(data.split(b"\n")[:-1], counts, strict=True))
 
     def _rows(self, text: bytes, name: str, number: int, unit: str | None) -> list[Row]:
         options = self.options
@@ -308,13 +342,13 @@ def packed(ids: Iterable[int], width: int) -> bytes:
 
 def _names(tokens: Iterable[str]) -> bytes:
     """Tokens as the vocabulary spells them, a space between."""
-    return " ".join(map(_unbroken, tokens)).encode()
+    return b" ".join(map(_name, tokens))
 
 
-def _unbroken(token: str) -> str:
+def _name(token: str) -> bytes:
     """The token with white space escaped: a space stands between tokens only."""
     if token.isprintable() and " " not in token:
-        return token
+        return token.encode()
     return "".join(
         "\\x20"
         if char == " "
@@ -322,7 +356,7 @@ def _unbroken(token: str) -> str:
         if char.isspace()
         else char
         for char in token
-    )
+    ).encode()
 
 
 def _surfaces(row: Encoding, text: bytes) -> bytes:

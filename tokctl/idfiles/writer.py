@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -34,6 +36,7 @@ from tokctl.sources import Document, Records, Source
 from tokctl.tokenizer.documents import DocumentEncoder, Progress, TrackedSources, end_id
 
 if TYPE_CHECKING:
+    from tokctl._native import TokenNames
     from tokctl.sources import Reading
     from tokctl.tokenizer import Special, Tokenizer
 
@@ -251,14 +254,22 @@ class Encoder(Protocol):
 
 
 class NativeEncoder:
-    """Makes chunks of packed ids; each document of the source is one of them."""
+    """Makes chunks of packed ids, or lines of JSON, of the documents of a source."""
 
-    def __init__(self, documents: DocumentEncoder, width: int, end_id: int | None = None) -> None:
+    def __init__(
+        self,
+        documents: DocumentEncoder,
+        width: int,
+        end_id: int | None = None,
+        names: TokenNames | None = None,
+    ) -> None:
         """`width` is the number of bytes of an id, 2 or 4, which every id must fit; `end_id`
-        stands behind the ids of each document (None: nothing does)."""
+        stands behind the ids of each document (None: nothing does). With `names`, which are
+        those of JSON, each document is a line."""
         self.documents = documents
-        self.width = width
+        self.width = width if names is None else 0
         self.end_id = end_id
+        self._form = names or str(8 * width)
 
     def chunks(
         self, source: Document | Records, start: ResumePoint = SOURCE_START
@@ -271,7 +282,7 @@ class NativeEncoder:
         is_text = isinstance(source, Document)
         found = self.documents.encode(
             source,
-            str(8 * self.width),
+            self._form,
             end_id=self.end_id,
             skipped=start.text if is_text else start.records,
         )
@@ -281,9 +292,16 @@ class NativeEncoder:
                 resume = ResumePoint(records=position, documents=position)
             elif self.documents.lines:
                 resume = ResumePoint(position, documents=documents)
-            else:
+            elif self.width:
                 resume = ResumePoint(position, ids=ids)
-            yield Chunk(data, count, ends, self.width, resume=resume)
+            else:
+                resume = start
+            if self.width:
+                yield Chunk(data, count, ends, self.width, resume=resume)
+            elif data:
+                lines = data if data.endswith(b"\n") else data + b"\n"
+                byte_ends = array("q", (found.end() for found in re.finditer(b"\n", lines)))
+                yield Chunk(lines, count, ends, 0, byte_ends, resume=resume)
             documents += len(ends)
             ids += count
 

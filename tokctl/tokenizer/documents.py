@@ -42,7 +42,7 @@ from tokctl.tokenizer.encoding import no_id_error
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
-    from tokctl._native import IdArray, Matchers
+    from tokctl._native import IdArray, Matchers, TokenNames
     from tokctl.tokenizer import Special, Tokenizer
 
 T = TypeVar("T")
@@ -200,13 +200,19 @@ class DocumentEncoder:
     # -- to ids as they are written ------------------------------------------------------
 
     def encode(
-        self, source: Document | Records, form: str, *, end_id: int | None = None, skipped: int = 0
+        self,
+        source: Document | Records,
+        form: str | TokenNames,
+        *,
+        end_id: int | None = None,
+        skipped: int = 0,
     ) -> Iterator[Encoded]:
         """The ids of a source as it is read.
 
         Args:
             form: `decimal`: digits, a space between, each line or record on a line of its own;
-                `16` or `32`: little-endian numbers of so many bits.
+                `16` or `32`: little-endian numbers of so many bits; or names of tokens, on lines,
+                too.
             end_id: stands behind the ids of each text; None: nothing does.
             skipped: the position (of `Encoded`) to begin from.
 
@@ -223,11 +229,10 @@ class DocumentEncoder:
             yield some
 
     def _encode_document(
-        self, document: Document, form: str, end_id: int | None, skipped: int
+        self, document: Document, form: str | TokenNames, end_id: int | None, skipped: int
     ) -> Iterator[Encoded]:
         feed = DocumentFeed(self, document.name, form, end_id)
         position = given = skipped
-        some = False  # Is an id of the document written?
         for block in feed.rest(self.blocks(document), skipped):
             if feed.waits:
                 feed.feed(block)
@@ -236,21 +241,14 @@ class DocumentEncoder:
             for start in range(0, len(block), part):
                 end = min(start + part, len(block))
                 data, count = feed.feed(block, start, end)
-                some = some or count > 0
                 yield Encoded(data, count, feed.ends(), position)
                 given += end - start
                 position = given - feed.held_back
         data, count = feed.finish()
-        if self.lines:
-            yield Encoded(data, count, feed.ends(), position)
-            return
-        if end_id is not None:
-            data += _spelled(end_id, form, first=not (some or count))
-            count += 1
-        yield Encoded(data, count, (count,), position)
+        yield Encoded(data, count, feed.ends() if self.lines else (count,), position)
 
     def _encode_records(
-        self, source: Records, form: str, end_id: int | None, skipped: int
+        self, source: Records, form: str | TokenNames, end_id: int | None, skipped: int
     ) -> Iterator[Encoded]:
         rows = self.tokenizer.encoder.rows
         for before, batch in self.batches(source, skipped):
@@ -346,10 +344,14 @@ class DocumentFeed:
     """
 
     def __init__(
-        self, encoder: DocumentEncoder, name: str, form: str, end_id: int | None = None
+        self,
+        encoder: DocumentEncoder,
+        name: str,
+        form: str | TokenNames,
+        end_id: int | None = None,
     ) -> None:
-        """`end_id` stands behind each line; a document that is one text has it put there by
-        `DocumentEncoder.encode`. With the form `counted`, nothing is written."""
+        """`end_id` stands behind each line, or behind a document that is one text. With the form
+        `counted`, nothing is written."""
         cuts = encoder.cuts
         self.waits = cuts == "nowhere"
         self._encoder = encoder
@@ -363,7 +365,7 @@ class DocumentFeed:
             cuts=cuts,
             form=form,
             threads=encoder.threads,
-            last_id=end_id if cuts == "lines" else None,
+            last_id=end_id,
         )
 
     def feed(self, block: bytes, start: int = 0, end: int | None = None) -> tuple[bytes, int]:
@@ -411,13 +413,6 @@ class DocumentFeed:
             line, text = lacking
             raise self._encoder.no_id(text, self._name, self._lines + 1 + line)
         return data, count
-
-
-def _spelled(id_: int, form: str, *, first: bool) -> bytes:
-    """An id behind others of its text, as a form has it."""
-    if form == "decimal":
-        return b"%d" % id_ if first else b" %d" % id_
-    return id_.to_bytes(int(form) // 8, "little")
 
 
 def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:

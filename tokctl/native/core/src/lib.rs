@@ -22,6 +22,7 @@ pub mod pattern;
 mod prefetch;
 pub mod pretokenize;
 mod random;
+mod text_table;
 pub mod train;
 pub mod unicode;
 

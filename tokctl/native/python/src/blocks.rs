@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
-use tokctl_core::encode::{BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, Sink};
+use tokctl_core::encode::{self, BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, Sink};
 
 use crate::encoder::{Encoder, Matchers};
 use crate::errors::{detached, invalid};
@@ -73,20 +74,19 @@ pub struct IdWriter {
 
 #[pymethods]
 impl IdWriter {
-    /// `cuts`: `lines`, `pieces` or `nowhere`. `form`: `decimal`, `16` and `32` (bits), or
-    /// `counted`. `last_id` is put behind each line.
+    /// `cuts`: `lines`, `pieces` or `nowhere`. `last_id` is put behind each line, or the text.
     #[new]
     #[pyo3(signature = (encoder, matchers, *, cuts, form, threads, last_id=None))]
     fn new(
         encoder: Py<Encoder>,
         matchers: Option<Py<Matchers>>,
         cuts: &str,
-        form: &str,
+        form: FormGiven,
         threads: usize,
         last_id: Option<u32>,
     ) -> PyResult<Self> {
         let cuts = cuts_named(cuts)?;
-        let form = form_named(form)?;
+        let form = form.form()?;
         Ok(IdWriter {
             source: BlockSource::new(encoder, matchers, cuts, threads),
             sink: ByteSink::new(form, cuts == Cuts::Lines, last_id),
@@ -124,14 +124,38 @@ impl IdWriter {
     }
 }
 
-/// `decimal`, `16` and `32` (bits), or `counted`.
-pub fn form_named(form: &str) -> PyResult<Form> {
-    match form {
-        "decimal" => Ok(Form::Decimal),
-        "16" => Ok(Form::Packed16),
-        "32" => Ok(Form::Packed32),
-        "counted" => Ok(Form::Counted),
-        _ => Err(invalid(format!("ids can't be written as {form}"))),
+/// See `tokctl_core::encode::TokenNames`.
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct TokenNames(Arc<encode::TokenNames>);
+
+#[pymethods]
+impl TokenNames {
+    /// `names` by id, as they are written; with `json` as strings of JSON.
+    #[new]
+    fn new(py: Python<'_>, names: Vec<PyBackedBytes>, json: bool) -> Self {
+        py.detach(|| TokenNames(Arc::new(encode::TokenNames::new(names, json))))
+    }
+}
+
+/// How ids are written: `decimal`, `16` and `32` (bits), `counted`, or by names.
+#[derive(FromPyObject)]
+pub enum FormGiven<'py> {
+    Named(PyRef<'py, TokenNames>),
+    Numbers(PyBackedStr),
+}
+
+impl FormGiven<'_> {
+    pub fn form(&self) -> PyResult<Form> {
+        match self {
+            FormGiven::Named(names) => Ok(Form::Named(Arc::clone(&names.0))),
+            FormGiven::Numbers(name) => match &**name {
+                "decimal" => Ok(Form::Decimal),
+                "16" => Ok(Form::Packed16),
+                "32" => Ok(Form::Packed32),
+                "counted" => Ok(Form::Counted),
+                name => Err(invalid(format!("ids can't be written as {name}"))),
+            },
+        }
     }
 }
 

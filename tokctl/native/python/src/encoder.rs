@@ -13,7 +13,7 @@ use tokctl_core::model::{Marker, Units, NO_ID};
 use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
-use crate::blocks::form_named;
+use crate::blocks::FormGiven;
 use crate::errors::{detached, invalid, no_id, to_python};
 use crate::ids::{check_width, offsets, pack, pack_u64, IdArray, IntCache};
 use crate::pretokenizers::Ranges;
@@ -168,8 +168,8 @@ impl Encoder {
         Ok((ids, offsets))
     }
 
-    /// Documents as they are written (`form` as in `IdWriter`; in decimal, each is a line), with
-    /// `last_id` behind each; how many ids stand before the end of each document, as 64-bit
+    /// Documents as they are written (`form` as in `IdWriter`; in decimal and by name, each is a
+    /// line), with `last_id` behind each; how many ids stand before the end of each document, as 64-bit
     /// numbers in the processor's order; and which is the first with a character that has no id.
     #[pyo3(signature = (texts, threads, matchers, form, last_id=None))]
     fn rows<'py>(
@@ -177,10 +177,10 @@ impl Encoder {
         texts: &Bound<'py, PyAny>,
         threads: usize,
         matchers: Option<&Matchers>,
-        form: &str,
+        form: FormGiven,
         last_id: Option<u32>,
     ) -> PyResult<WrittenRows<'py>> {
-        let form = form_named(form)?;
+        let form = form.form()?;
         let py = texts.py();
         let flat = self.flat_of(texts, threads, matchers, None, false)?;
         let mut sink = ByteSink::new(form, false, last_id);

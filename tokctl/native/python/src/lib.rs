@@ -41,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
     module.add_class::<blocks::IdWriter>()?;
+    module.add_class::<blocks::TokenNames>()?;
     module.add_class::<blocks::IdCollector>()?;
     module.add_class::<ids::IdArray>()?;
     module.add_function(wrap_pyfunction!(ids::ids_from_bytes, module)?)?;

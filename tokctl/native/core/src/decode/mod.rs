@@ -13,25 +13,24 @@ mod lines;
 mod literal;
 mod steps;
 mod stream;
-mod table;
 
+pub use crate::text_table::OutputByte;
 pub use steps::DecoderStep;
 pub use stream::Stream;
-pub use table::OutputByte;
 
 use crate::error::{Error, Result};
+use crate::text_table::TextTable;
 use chain::StepChain;
 use steps::{Scope, StepPart};
-use table::DecodeTable;
 
 /// Turns ids into bytes.
 pub struct Decoder {
     parts: Vec<StepPart>,
     /// So many parts at the start have been applied to `texts` already.
     applied: usize,
-    texts: DecodeTable,
+    texts: TextTable,
     /// What each token becomes between two others, if that depends on nothing else.
-    inner: Option<DecodeTable>,
+    inner: Option<TextTable>,
     /// Is that what the last token becomes, too?
     same_at_end: bool,
     /// Which tokens are no byte tokens.
@@ -51,7 +50,7 @@ impl Decoder {
         let mut decoder = Decoder {
             parts,
             applied,
-            texts: DecodeTable::default(),
+            texts: TextTable::default(),
             inner: None,
             same_at_end: false,
             plain: Vec::new(),
@@ -69,9 +68,9 @@ impl Decoder {
     }
 
     /// Every token after the parts that look at nothing else.
-    fn apply(&self, tokens: &[Vec<u8>]) -> Result<DecodeTable> {
+    fn apply(&self, tokens: &[Vec<u8>]) -> Result<TextTable> {
         let mut chain = chain(&self.parts[..self.applied]);
-        let mut texts = DecodeTable::default();
+        let mut texts = TextTable::default();
         let mut text = Vec::new();
         for token in tokens {
             chain.flow(&mut text).token(token)?;
@@ -92,9 +91,9 @@ impl Decoder {
     }
 
     /// All tokens one after the other, cut where it is known that another token begins.
-    fn between_others(&self) -> Result<DecodeTable> {
+    fn between_others(&self) -> Result<TextTable> {
         let mut chain = chain(&self.parts[self.applied..]);
-        let mut texts = DecodeTable::default();
+        let mut texts = TextTable::default();
         // What comes before decides as little as what comes after, once there is something.
         let mut text = Vec::new();
         chain.flow(&mut text).token(b"")?;
@@ -166,7 +165,7 @@ impl Decoder {
         &self,
         ids: &[u32],
         skip_special: bool,
-        inner: &DecodeTable,
+        inner: &TextTable,
         chain: &mut StepChain,
         out: &mut Vec<u8>,
     ) -> Result<()> {

@@ -25,7 +25,9 @@ pub use cache::{BufferPool, CacheMemory, CacheStats, Ids};
 pub use encoder::Encoder;
 pub use matching::{AddedToken, AddedTokens, LongestMatch, Matchers, Unknown, Words};
 pub use merging::{MergeOrder, Merging};
-pub use output::{BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, MissingId, Sink};
+pub use output::{
+    BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, MissingId, Sink, TokenNames,
+};
 pub use parallel::{RaggedIds, CHUNK};
 pub use segmenter::{Learned, Segment, Segmentation, Segmenter, SegmenterOptions};
 pub use tokens::{PreTokens, Token};

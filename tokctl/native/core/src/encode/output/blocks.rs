@@ -98,7 +98,7 @@ impl BlockEncoder {
         if last {
             self.lines = 0;
             if missing.is_none() {
-                sink.end_text();
+                sink.end_text()?;
             }
         }
         Ok(missing)

@@ -1,5 +1,9 @@
-//! Where ids go: text in decimal, packed numbers, arrays.
+//! Where ids go: text in decimal, packed numbers, names of tokens, arrays.
 
+use std::sync::Arc;
+
+use super::decimal::{decimal, MAX_DIGITS};
+use super::names::TokenNames;
 use crate::encode::lookup::LINE_END;
 use crate::encode::RaggedIds;
 use crate::error::{Error, Result};
@@ -19,7 +23,7 @@ pub trait Sink: Clone + Send + Sync {
     fn append(&mut self, share: Self);
 
     /// The text ends here, and another one may begin.
-    fn end_text(&mut self);
+    fn end_text(&mut self) -> Result<()>;
 }
 
 /// What became of ids.
@@ -116,15 +120,16 @@ impl Sink for IdSink {
         self.ends.extend(share.ends.iter().map(|end| before + end));
     }
 
-    fn end_text(&mut self) {
+    fn end_text(&mut self) -> Result<()> {
         if !self.lines {
             self.end_document();
         }
+        Ok(())
     }
 }
 
 /// How ids are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Form {
     /// In decimal, a space between; a line feed where a line ends.
     Decimal,
@@ -134,32 +139,38 @@ pub enum Form {
     Packed32,
     /// Not at all: they are only counted.
     Counted,
+    /// As names of tokens; a line feed where a line ends.
+    Named(Arc<TokenNames>),
 }
 
 /// Ids as bytes.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ByteSink {
     form: Form,
     lines: bool,
-    /// Stands behind the ids of each line, or document.
     last_id: Option<u32>,
     /// Has an id been written that the next one follows?
     joined: bool,
+    /// The ids of a text that becomes one object of JSON.
+    collected: Vec<u32>,
     pub bytes: Vec<u8>,
     /// How many ids are in `bytes`, those of `last_id` among them.
     pub tokens: u64,
-    /// Of lines and documents in a packed form: how many ids stand before the end of each.
+    /// Of documents, and of lines in packed forms and by name: how many ids stand before the end
+    /// of each.
     pub ends: Vec<u64>,
 }
 
 impl ByteSink {
-    /// With `lines`, each line of a text is a document of its own.
+    /// With `lines`, each line of a text is a document of its own; `last_id` stands behind the ids
+    /// of each document.
     pub fn new(form: Form, lines: bool, last_id: Option<u32>) -> Self {
         ByteSink {
             form,
             lines,
             last_id,
             joined: false,
+            collected: Vec::new(),
             bytes: Vec::new(),
             tokens: 0,
             ends: Vec::new(),
@@ -173,8 +184,8 @@ impl ByteSink {
         self.ends.clear();
     }
 
-    /// Appends whole documents; in decimal, each is a line. Returns the first one with a character
-    /// that has no id; then nothing is appended.
+    /// Appends whole documents; where lines have line feeds, each is a line. Returns the first one
+    /// with a character that has no id; then nothing is appended.
     pub fn push_documents(&mut self, documents: &RaggedIds) -> Result<Option<usize>> {
         if let Some(number) = documents.first_with(NO_ID) {
             return Ok(Some(number));
@@ -183,6 +194,7 @@ impl ByteSink {
             Form::Packed16 => 2,
             Form::Packed32 => 4,
             Form::Decimal => 5,
+            Form::Named(_) => 8,
             Form::Counted => 0,
         };
         let ids = documents.ids.len() + documents.ends.len();
@@ -190,28 +202,46 @@ impl ByteSink {
         self.ends.reserve(documents.ends.len());
         for ids in documents.texts() {
             self.push_document(ids)?;
-            if self.form == Form::Decimal {
+            if self.has_line_feeds() {
                 self.bytes.push(b'\n');
             }
         }
         Ok(None)
     }
 
+    /// Does a line feed stand where a line ends?
+    fn has_line_feeds(&self) -> bool {
+        matches!(self.form, Form::Decimal | Form::Named(_))
+    }
+
     /// Appends one document, without a line feed.
     fn push_document(&mut self, ids: &[u32]) -> Result<()> {
         self.joined = false;
         self.write(ids)?;
+        self.end_document()?;
+        self.ends.push(self.tokens);
+        Ok(())
+    }
+
+    /// Appends what stands behind the ids of a document.
+    fn end_document(&mut self) -> Result<()> {
         if let Some(id) = self.last_id {
             self.write(&[id])?;
         }
-        self.ends.push(self.tokens);
+        if let Form::Named(names) = &self.form {
+            if names.is_json() {
+                names.append_object(&self.collected, &mut self.bytes)?;
+                self.tokens += self.collected.len() as u64;
+                self.collected.clear();
+            }
+        }
         Ok(())
     }
 
     /// Appends ids. In decimal, a space stands before each that is the first neither of a line nor
     /// of the text.
     fn write(&mut self, ids: &[u32]) -> Result<Pushed> {
-        if self.form == Form::Decimal {
+        if let Form::Decimal = self.form {
             return Ok(self.write_decimal(ids));
         }
         let highest = ids.iter().fold(0, |all, &id| all | id);
@@ -239,7 +269,21 @@ impl ByteSink {
                     to.copy_from_slice(&id.to_le_bytes());
                 }
             }
-            Form::Decimal | Form::Counted => {}
+            Form::Named(ref names) if names.is_json() => {
+                // They count when they are written.
+                self.collected.extend_from_slice(ids);
+                return Ok(Pushed::All);
+            }
+            Form::Named(ref names) if !ids.is_empty() => {
+                if self.joined {
+                    bytes.push(b' ');
+                }
+                names.append(ids, bytes)?;
+                // The space behind the last one.
+                bytes.pop();
+                self.joined = true;
+            }
+            Form::Named(_) | Form::Decimal | Form::Counted => {}
         }
         let ends = match self.form {
             Form::Counted => ids.iter().filter(|&&id| id == LINE_END).count(),
@@ -282,23 +326,30 @@ impl ByteSink {
 
 impl Sink for ByteSink {
     fn for_share(&self) -> Self {
-        let mut sink = ByteSink::new(self.form, self.lines, self.last_id);
+        let mut sink = ByteSink::new(self.form.clone(), self.lines, self.last_id);
         // A share of lines begins with a line; others go on from the share before.
         sink.joined = !self.lines;
         sink
     }
 
     fn push(&mut self, ids: &mut Vec<u32>, share: &[u8]) -> Result<Pushed> {
-        let packed = matches!(self.form, Form::Packed16 | Form::Packed32);
-        if !self.lines || !packed && self.last_id.is_none() {
+        let line_by_line = !matches!(self.form, Form::Decimal | Form::Counted);
+        if !self.lines || !line_by_line && self.last_id.is_none() {
             return self.write(ids);
         }
         if ids.contains(&NO_ID) {
             return Ok(missing_id(ids));
         }
-        if packed {
+        if line_by_line {
+            let has_line_feeds = self.has_line_feeds();
             for line in lines(ids, share) {
                 self.push_document(line)?;
+                if has_line_feeds {
+                    self.bytes.push(b'\n');
+                }
+            }
+            if has_line_feeds && !share.ends_with(b"\n") {
+                self.bytes.pop();
             }
             return Ok(Pushed::All);
         }
@@ -318,16 +369,21 @@ impl Sink for ByteSink {
         let ends = share.ends.iter().map(|end| self.tokens + end);
         self.ends.extend(ends);
         self.tokens += share.tokens;
+        self.collected.extend_from_slice(&share.collected);
         if let [first, ..] = share.bytes[..] {
-            let is_first = self.form == Form::Decimal && !self.joined && first == b' ';
+            let is_first = self.has_line_feeds() && !self.lines && !self.joined && first == b' ';
             self.bytes
                 .extend_from_slice(&share.bytes[usize::from(is_first)..]);
             self.joined = share.joined;
         }
     }
 
-    fn end_text(&mut self) {
+    fn end_text(&mut self) -> Result<()> {
+        if !self.lines {
+            self.end_document()?;
+        }
         self.joined = false;
+        Ok(())
     }
 }
 
@@ -347,53 +403,6 @@ fn missing_id(ids: &[u32]) -> Pushed {
 
 /// Ids that are written between two checks of the room in the output.
 const AT_ONCE: usize = 256;
-
-/// The most bytes that [`decimal`] writes.
-const MAX_DIGITS: usize = 10;
-
-/// Numbers below this have their digits looked up.
-const LOOKED_UP: u32 = 1_000_000;
-
-/// The digits of the numbers of three digits, the first one in the lowest byte.
-static THREE: [u32; 1000] = three();
-
-const fn three() -> [u32; 1000] {
-    let mut digits = [0; 1000];
-    let mut number = 0;
-    while number < 1000 {
-        let (first, second, third) = (number / 100, number / 10 % 10, number % 10);
-        digits[number] = (first | second << 8 | third << 16) as u32;
-        number += 1;
-    }
-    digits
-}
-
-/// Writes `number` in decimal at the start of `to`, which has at least [`MAX_DIGITS`] bytes, and
-/// returns how many digits it has. What stands behind them is overwritten.
-///
-/// The six digits of nearly every id stand side by side in one machine word, from where the
-/// leading zeros are shifted out: no branch depends on how many digits there are.
-#[inline(always)]
-fn decimal(number: u32, to: &mut [u8]) -> usize {
-    if number >= LOOKED_UP {
-        return decimal_of_many(number, to);
-    }
-    let (high, low) = (number / 1000, number % 1000);
-    let digits = u64::from(THREE[high as usize]) | u64::from(THREE[low as usize]) << 24;
-    // The last digit stays where all are zeros.
-    let zeros = (digits | 1 << 40).trailing_zeros() / 8;
-    let text = (digits | 0x3030_3030_3030) >> (8 * zeros);
-    to[..8].copy_from_slice(&text.to_le_bytes());
-    6 - zeros as usize
-}
-
-#[cold]
-fn decimal_of_many(number: u32, to: &mut [u8]) -> usize {
-    let mut buffer = itoa::Buffer::new();
-    let text = buffer.format(number).as_bytes();
-    to[..text.len()].copy_from_slice(text);
-    text.len()
-}
 
 #[cfg(test)]
 mod tests {
@@ -447,23 +456,6 @@ mod tests {
         );
     }
 
-    #[test]
-    fn numbers_are_written_as_the_standard_library_writes_them() {
-        let decimal = |number: u32| {
-            let mut text = [b'x'; MAX_DIGITS];
-            let length = decimal(number, &mut text);
-            String::from_utf8(text[..length].to_vec()).unwrap()
-        };
-        let ends = (0..10).map(|power| 10u32.pow(power));
-        let around = ends.flat_map(|end| [end - 1, end, end + 1]);
-        let spread = (0..200_000u32).map(|step| step.wrapping_mul(2_654_435_761));
-        // Every number of four digits in both halves.
-        let halves = (0..10_000).flat_map(|four| [four, 10_000 * four, 10_001 * four]);
-        for number in around.chain(spread).chain(halves).chain([u32::MAX]) {
-            assert_eq!(decimal(number), number.to_string());
-        }
-    }
-
     fn ragged(texts: &[&[u32]]) -> RaggedIds {
         let mut ragged = RaggedIds::default();
         for text in texts {
@@ -493,6 +485,42 @@ mod tests {
     }
 
     #[test]
+    fn names_go_on_from_share_to_share() {
+        let sink = |json, lines| {
+            let quoted = ["\"a\"", "\"b\""];
+            let plain = ["a", "b"];
+            let names = TokenNames::new(if json { quoted } else { plain }, json);
+            ByteSink::new(Form::Named(Arc::new(names)), lines, Some(1))
+        };
+        let mut of_text = sink(false, false);
+        for ids in [&[][..], &[0], &[0, 1]] {
+            let mut share = of_text.for_share();
+            assert_eq!(share.push(&mut ids.to_vec(), b""), Ok(Pushed::All));
+            of_text.append(share);
+        }
+        of_text.end_text().unwrap();
+        assert_eq!((&of_text.bytes[..], of_text.tokens), (&b"a a b b"[..], 4));
+        let mut of_text = sink(true, false);
+        for ids in [&[][..], &[0]] {
+            let mut share = of_text.for_share();
+            assert_eq!(share.push(&mut ids.to_vec(), b""), Ok(Pushed::All));
+            of_text.append(share);
+        }
+        // An object is written, and counted, when all of it is there.
+        assert_eq!((of_text.bytes.len(), of_text.tokens), (0, 0));
+        of_text.end_text().unwrap();
+        let object = br#"{"ids":[0,1],"tokens":["a","b"]}"#;
+        assert_eq!((&of_text.bytes[..], of_text.tokens), (&object[..], 2));
+        let mut of_lines = sink(false, true);
+        let mut ids = vec![0, LINE_END, LINE_END, 0];
+        assert_eq!(of_lines.push(&mut ids, b"a\n\na"), Ok(Pushed::All));
+        assert_eq!(of_lines.bytes, b"a b\nb\na b");
+        assert_eq!(of_lines.ends, [2, 3, 5]);
+        let missing = of_lines.push(&mut vec![0, LINE_END, NO_ID], b"a\nx");
+        assert_eq!(missing, Ok(Pushed::MissingId(1)));
+    }
+
+    #[test]
     fn the_first_document_without_an_id_is_named() {
         let documents = ragged(&[&[1], &[], &[2, NO_ID], &[NO_ID]]);
         let mut sink = ByteSink::new(Form::Decimal, false, None);
@@ -501,14 +529,14 @@ mod tests {
 
     #[test]
     fn lines_are_documents_with_or_without_a_last_line_feed() {
-        let lines = |ids: &[u32], share: &[u8], form, last_id| {
-            let mut sink = ByteSink::new(form, true, last_id);
+        let lines = |ids: &[u32], share: &[u8], form: Form, last_id| {
+            let mut sink = ByteSink::new(form.clone(), true, last_id);
             sink.tokens = 10;
             let (result, sink) = pushed(ids, share, sink);
             assert_eq!(result, Ok(Pushed::All));
             let mut array = IdSink::new(true, last_id);
             assert_eq!(array.push(&mut ids.to_vec(), share), Ok(Pushed::All));
-            if form == Form::Packed16 {
+            if matches!(form, Form::Packed16) {
                 let array = array.take();
                 let ends: Vec<u64> = array.ends.iter().map(|&end| 10 + end as u64).collect();
                 let bytes: Vec<u8> = array.ids.iter().flat_map(|&id| [id as u8, 0]).collect();

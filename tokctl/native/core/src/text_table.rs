@@ -1,4 +1,5 @@
-//! What each token becomes, laid out so that copying it costs one load and one store.
+//! Texts by number, as of tokens by their ids, laid out so that copying one costs one load and one
+//! store.
 
 use std::mem::MaybeUninit;
 
@@ -14,7 +15,7 @@ const SOME: usize = 1024;
 const TOGETHER: usize = 4;
 /// Room for them: a power of two above all places where one may start, and an entry; so the
 /// compiler sees that each lies within.
-const WINDOW: usize = 64 + WIDTH;
+pub const WINDOW: usize = 64 + WIDTH;
 /// In the place of a length: the text stands apart. No other length has all of these bits.
 const APART: u8 = u8::MAX;
 
@@ -28,7 +29,7 @@ struct TokenEntry([u8; WIDTH]);
 
 /// Texts by number.
 #[derive(Default)]
-pub struct DecodeTable {
+pub struct TextTable {
     entries: Vec<TokenEntry>,
     /// Their last bytes once more, closer together: for callers that need nothing else.
     lengths: Vec<u8>,
@@ -72,7 +73,7 @@ impl TokenEntry {
     }
 }
 
-impl DecodeTable {
+impl TextTable {
     pub fn push(&mut self, text: &[u8]) {
         let mut entry = [0; WIDTH];
         if text.len() <= LENGTH {
@@ -209,8 +210,8 @@ impl DecodeTable {
 mod tests {
     use super::*;
 
-    fn table(texts: &[&[u8]]) -> DecodeTable {
-        let mut table = DecodeTable::default();
+    fn table(texts: &[&[u8]]) -> TextTable {
+        let mut table = TextTable::default();
         texts.iter().for_each(|text| table.push(text));
         table
     }

@@ -1,0 +1,93 @@
+//! Tokens by their names: words with a space between, or objects of JSON.
+
+use super::decimal::{decimal, MAX_DIGITS};
+use crate::error::Result;
+use crate::text_table::{TextTable, WINDOW};
+
+/// How each token is called, with what stands behind it where another one follows.
+pub struct TokenNames {
+    names: TextTable,
+    /// Are they strings of JSON?
+    json: bool,
+}
+
+impl TokenNames {
+    /// `names` by id, as they are written: with `json` in quotes, else without spaces.
+    pub fn new<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>, json: bool) -> Self {
+        let separator = if json { b',' } else { b' ' };
+        let mut table = TextTable::default();
+        let mut followed = Vec::new();
+        for name in names {
+            followed.clear();
+            followed.extend_from_slice(name.as_ref());
+            followed.push(separator);
+            table.push(&followed);
+        }
+        TokenNames { names: table, json }
+    }
+
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Appends the names of tokens, of which there are some, and what separates them from others.
+    pub fn append(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+        let size = self.names.size(ids, |_| false)?;
+        let first = out.len();
+        // With room behind the last name, all are copied in the fast way.
+        out.resize(first + size + WINDOW, 0);
+        self.names.fill(ids, |_| false, &mut out[first..]);
+        out.truncate(first + size);
+        Ok(())
+    }
+
+    /// Appends `{"ids":[…],"tokens":[…]}`.
+    pub fn append_object(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(b"{\"ids\":[");
+        let mut at = out.len();
+        out.resize(at + (MAX_DIGITS + 1) * ids.len(), 0);
+        for &id in ids {
+            at += decimal(id, &mut out[at..at + MAX_DIGITS]);
+            out[at] = b',';
+            at += 1;
+        }
+        out.truncate(at - usize::from(!ids.is_empty()));
+        out.extend_from_slice(b"],\"tokens\":[");
+        self.append(ids, out)?;
+        if !ids.is_empty() {
+            out.pop();
+        }
+        out.extend_from_slice(b"]}");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(names: &TokenNames, ids: &[u32]) -> String {
+        let mut out = b"before ".to_vec();
+        names.append_object(ids, &mut out).unwrap();
+        String::from_utf8(out.split_off(7)).unwrap()
+    }
+
+    #[test]
+    fn objects_have_ids_and_names() {
+        let names = TokenNames::new(["\"a\"", "\"\\n\"", "\"longer than 16 bytes\""], true);
+        assert_eq!(object(&names, &[]), r#"{"ids":[],"tokens":[]}"#);
+        assert_eq!(object(&names, &[1]), r#"{"ids":[1],"tokens":["\n"]}"#);
+        let expected =
+            r#"{"ids":[2,0,2],"tokens":["longer than 16 bytes","a","longer than 16 bytes"]}"#;
+        assert_eq!(object(&names, &[2, 0, 2]), expected);
+        assert!(names.append_object(&[3], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn words_are_followed_by_spaces() {
+        let names = TokenNames::new(["a", "", "bc"], false);
+        let mut out = b"x".to_vec();
+        names.append(&[0, 1, 2], &mut out).unwrap();
+        assert_eq!(out, b"xa  bc ");
+    }
+}
