@@ -102,6 +102,12 @@ impl Key {
         })
     }
 
+    /// The key of no text: there are no zeros behind its one byte.
+    pub const NONE: Self = Key {
+        low: u64::MAX,
+        high: 1 << LENGTH_AT,
+    };
+
     /// In place of a key: where a longer pre-token (or an empty one) is in its text.
     #[inline]
     pub fn of_place(start: usize, length: usize) -> Self {

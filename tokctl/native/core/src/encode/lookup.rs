@@ -187,18 +187,16 @@ impl Drop for GatheredPlaces<'_, '_> {
     }
 }
 
-/// In place of a key where a line ends. It is not that of a free slot in the cache.
-const LINE_END_KEY: Key = Key {
-    low: u64::MAX,
-    high: 0,
-};
+/// In place of a key where a line ends. The cache holds it like any other, with [`LINE_END`] for
+/// its id, so that the loop over hits is not left at each line.
+const LINE_END_KEY: Key = Key::NONE;
 
 /// The key of a pre-token that [`Key::in_window`] has none for, and its hash.
 #[inline(never)]
 fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
     let length = end - start;
     if length == 0 {
-        return (LINE_END_KEY, 0);
+        return (LINE_END_KEY, hasher.hash(LINE_END_KEY));
     }
     if (1..=LONGEST).contains(&length) {
         let key = Key::of_range(text, start, end);
@@ -340,10 +338,6 @@ impl<'b> PreTokenLookup<'b> {
     fn append_missed(&mut self, key: Key, hash: u64) -> Result<()> {
         match key.place() {
             None => self.append_key(key, hash),
-            Some(_) if key == LINE_END_KEY => {
-                self.out.push(LINE_END);
-                Ok(())
-            }
             Some(place) => {
                 let text = self.text;
                 let word = &text[place];
@@ -387,6 +381,11 @@ impl<'b> PreTokenLookup<'b> {
     fn append_key(&mut self, key: Key, hash: u64) -> Result<()> {
         if let Some(ids) = self.cache.ids_of_key(key, hash) {
             self.out.extend_from_slice(ids);
+            return Ok(());
+        }
+        if key == LINE_END_KEY {
+            self.out.push(LINE_END);
+            self.cache.insert_key(key, hash, &[LINE_END]);
             return Ok(());
         }
         let (text, length) = key.text();

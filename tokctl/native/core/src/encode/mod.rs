@@ -3,7 +3,8 @@
 //! [`encoder`] takes a text through its steps; [`lookup`] and [`sentences`] turn pre-tokens and
 //! words into ids with the help of [`cache`]. A kind of model is one arm of [`Segmenter`]:
 //! [`merging`] (BPE), the longest match and whole words in [`matching`], and [`unigram`].
-//! [`parallel`] does the same on several threads, [`output`] for texts that come block by block.
+//! [`parallel`] does the same on several threads, [`side_by_side`] for many short texts, [`output`]
+//! for texts that come block by block.
 
 mod borders;
 mod cache;
@@ -15,6 +16,7 @@ mod output;
 mod parallel;
 mod segmenter;
 mod sentences;
+mod side_by_side;
 mod tokens;
 mod unigram;
 mod word_starts;

@@ -201,11 +201,7 @@ impl Encoder {
         if (call.interrupt)() {
             return Err(Error::Interrupted);
         }
-        for text in texts {
-            self.ids_with(text.as_ref(), call, ids)?;
-            ends.push(ids.len());
-        }
-        Ok(())
+        self.ids_of_each(texts, call, ids, ends)
     }
 }
 
