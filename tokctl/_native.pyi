@@ -209,8 +209,8 @@ class Matchers:
 @final
 class IdArray:
     """A read-only array of ids: what `Tokenizer.encode_array` gives. It has the buffer
-    protocol (format `I`, one dimension); slices are arrays, too. Equal to an array or a list
-    of the same ids."""
+    protocol (format `I`, or `H` of 16 bits; one dimension); slices are arrays, too. Equal to an
+    array or a list of the same ids."""
 
     def __new__(cls, ids: Iterable[int]) -> IdArray: ...
     def tolist(self) -> list[int]: ...
@@ -224,7 +224,7 @@ class IdArray:
     def __copy__(self) -> IdArray: ...
     def __deepcopy__(self, _memo: Any) -> IdArray: ...
 
-def ids_from_bytes(data: bytes) -> IdArray: ...
+def ids_from_bytes(data: bytes, bits: int = 32) -> IdArray: ...
 
 @final
 class Encoder:
@@ -254,6 +254,7 @@ class Encoder:
         otherwise: _Otherwise | None = None,
         strict: bool = False,
         chunk: int = ...,
+        bits: int = 32,
     ) -> IdArray: ...
     def batch(
         self,
@@ -270,6 +271,7 @@ class Encoder:
         matchers: Matchers | None,
         otherwise: _Otherwise | None = None,
         strict: bool = False,
+        bits: int = 32,
     ) -> tuple[IdArray, bytes]: ...
     def rows(
         self,
@@ -279,9 +281,6 @@ class Encoder:
         form: str | TokenNames,
         last_id: int | None = None,
     ) -> tuple[bytes, bytes, int | None]: ...
-    def packed(
-        self, text: str | bytes, width: int, matchers: Matchers | None
-    ) -> tuple[bytes, int]: ...
     def tokens(
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[list[int], list[int], list[int], list[int | None]]: ...
@@ -376,6 +375,7 @@ class IdCollector:
         cuts: str,
         threads: int,
         separator: int | None = None,
+        bits: int = 32,
     ) -> IdCollector: ...
     def feed(self, block: bytes, last: bool = False) -> tuple[int, bytes] | None: ...
     def add(self, texts: Iterable[bytes]) -> None: ...

@@ -29,6 +29,8 @@ def rows(tokenizer: Tokenizer, sources: Any, **options: Any) -> list[list[int]]:
     assert (offsets[0], offsets[-1], offsets.typecode) == (0, len(ids), "q")
     whole = [ids[start:end].tolist() for start, end in pairwise(offsets)]
     assert [one.tolist() for one in tokenizer.encode_file_iter(sources, **options)] == whole
+    if not isinstance(sources, Iterator):
+        assert tokenizer.encode_file(sources, dtype="uint16", **options) == (ids, offsets)
     return whole
 
 

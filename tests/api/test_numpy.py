@@ -161,14 +161,15 @@ def tracked() -> Tokenizer:
     return byte_level()
 
 
-def test_a_pickled_array_is_four_bytes_for_an_id() -> None:
-    ids = byte_level().encode_array("hello there " * 1000)
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_pickled_array_is_its_numbers(bits: int) -> None:
+    ids = byte_level().encode_array("hello there " * 1000, dtype=f"uint{bits}")
     data = pickle.dumps(ids)
-    assert len(data) < 4 * len(ids) + 100
+    assert len(data) < bits // 8 * len(ids) + 100
     again = pickle.loads(data)
     assert again == ids and type(again) is _native.IdArray and pickle.dumps(again) == data
-    with pytest.raises(ValueError, match="four bytes"):
-        _native.ids_from_bytes(b"abc")
+    with pytest.raises(ValueError, match=f"{bits // 8} bytes"):
+        _native.ids_from_bytes(b"abc", bits)
 
 
 def test_torch_reads_where_ids_stand() -> None:

@@ -10,6 +10,7 @@ import gc
 import pickle
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,8 +21,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exact.ids_in_and_out import WORDS, byte_level, characters, outcome
-from tokctl import TokctlError, Tokenizer, _native, preset
+from tokctl import TokctlError, Tokenizer, _native, default_recipe, preset
 from tokctl.tokenizer.encoding import Encoding
+
+
+def narrow(ids: list[int]) -> _native.IdArray:
+    """An array of ids of 16 bits."""
+    return _native.ids_from_bytes(array.array("H", ids).tobytes(), 16)
+
 
 #: What makes other objects of a list of ids that fit them.
 KINDS: dict[str, Callable[[list[int]], Any]] = {
@@ -30,6 +37,8 @@ KINDS: dict[str, Callable[[list[int]], Any]] = {
     "iterator": iter,
     "generator": lambda ids: (id_ for id_ in ids),
     "our array": _native.IdArray,
+    "our array of 16 bits": lambda ids: narrow(ids),
+    "slice of our array of 16 bits": lambda ids: narrow([0, *ids, 0])[1:-1],
     "slice of our array": lambda ids: _native.IdArray([0, *ids, 0])[1:-1],
     "array of int": lambda ids: array.array("i", ids),
     "array of unsigned short": lambda ids: array.array("H", ids),
@@ -162,21 +171,27 @@ def test_a_list_that_grows_while_it_is_read_is_harmless() -> None:
     assert isinstance(byte_level().decode_bytes(ids), bytes)
 
 
-@given(st.lists(st.binary(max_size=60), max_size=20), st.integers(1, 3))
-def test_encoding_gives_the_same_ids_in_every_shape(texts: list[bytes], threads: int) -> None:
+@given(
+    st.lists(st.binary(max_size=60), max_size=20),
+    st.integers(1, 3),
+    st.sampled_from(["uint16", "uint32"]),
+)
+def test_encoding_gives_the_same_ids_in_every_shape(
+    texts: list[bytes], threads: int, dtype: str
+) -> None:
     tokenizer = byte_level()
     batch = tokenizer.encode_ids(texts, threads=threads)
     assert batch == [tokenizer.encode(text).ids for text in texts]
     assert batch == [tokenizer.encode_ids(text) for text in texts]
-    arrays = [tokenizer.encode_array(text, threads=threads) for text in texts]
+    arrays = [tokenizer.encode_array(text, threads=threads, dtype=dtype) for text in texts]
     assert [array.tolist() for array in arrays] == batch
     assert [list(array) for array in arrays] == batch
     assert [tokenizer.decode_bytes(array) for array in arrays] == texts
-    ids, offsets = tokenizer.encode_array(texts, threads=threads)
+    assert {memoryview(array).format for array in arrays} <= {"H" if dtype == "uint16" else "I"}
+    ids, offsets = tokenizer.encode_array(texts, threads=threads, dtype=dtype)
+    assert memoryview(ids).itemsize == (2 if dtype == "uint16" else 4)
     assert (offsets.typecode, offsets[0], offsets[-1]) == ("q", 0, len(ids))
     assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == batch
-    packed = [tokenizer.encoder.packed(text, 4, None) for text in texts]
-    assert packed == [(array.array("I", ids).tobytes(), len(ids)) for ids in batch]
 
 
 def flat_ids(tokenizer: Tokenizer, texts: list[str]) -> list[int]:
@@ -295,9 +310,39 @@ def test_an_empty_array() -> None:
     assert byte_level().decode_bytes(ids) == b"" and byte_level().decode(ids) == ""
 
 
-@given(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.data())
-def test_an_array_is_a_sequence(ids: list[int], data: st.DataObject) -> None:
-    made = _native.IdArray(ids)
+def test_ids_of_16_bits_are_asked_for_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = byte_level()
+    texts = ["the", "", "hello there"]
+    found = list(tokenizer.encode_iter_array(texts, batch_size=2, dtype="uint16"))
+    assert [memoryview(ids).format for ids, _ in found] == ["H", "H"]
+    assert found == list(tokenizer.encode_iter_array(texts, batch_size=2))
+    lacking = replace(default_recipe("wordpiece"), unk_token=None, special_tokens=())
+    model = Tokenizer.train_on_counts({"the": 9}, recipe=lacking, vocab_size=9)
+    for threads in (1, 2):
+        with pytest.raises(TokctlError, match="character of text 1 is not in"):
+            model.encode_array(["the", "x" * 9], threads=threads, dtype="uint16")
+        with pytest.raises(TokctlError, match="character of text 0 is not in"):
+            model.encode_array("x the " * 100_000, threads=threads, dtype="uint16")
+    with pytest.raises(TokctlError, match="dtype can't be 'int64'"):
+        tokenizer.encode_array("the", dtype="int64")
+    monkeypatch.setattr(Tokenizer, "vocab_size", 65_536)
+    assert memoryview(tokenizer.encode_array("the", dtype="uint16")).itemsize == 2
+    monkeypatch.setattr(Tokenizer, "vocab_size", 65_537)
+    for work in (tokenizer.encode_array, tokenizer.encode_iter_array, tokenizer.encode_file):
+        with pytest.raises(TokctlError, match="they go up to 65,536, and uint16 to 65,535"):
+            work(["the"], dtype="uint16")
+
+
+@given(
+    st.tuples(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.just(_native.IdArray))
+    | st.tuples(st.lists(st.integers(0, 2**16 - 1), max_size=20), st.just(narrow)),
+    st.data(),
+)
+def test_an_array_is_a_sequence(
+    array: tuple[list[int], Callable[[list[int]], _native.IdArray]], data: st.DataObject
+) -> None:
+    ids, make = array
+    made = make(ids)
     assert len(made) == len(ids) and list(made) == made.tolist() == ids
     assert made == ids and made == _native.IdArray(ids) and made != [*ids, 0] and made != "ids"
     assert list(reversed(made)) == ids[::-1]

@@ -207,7 +207,11 @@ def encode(
     texts = sources.open(world, files)
     plan.check_apart(world, texts)
     documents = DocumentEncoder(
-        tokenizer, lines=plan.lines, special=allowed, errors=errors, threads=min(threads, sys.maxsize)
+        tokenizer,
+        lines=plan.lines,
+        special=allowed,
+        errors=errors,
+        threads=min(threads, sys.maxsize),
     )
     rows = RowWriter(
         documents,

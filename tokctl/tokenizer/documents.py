@@ -262,14 +262,15 @@ class DocumentEncoder:
 
     # -- to arrays -----------------------------------------------------------------------
 
-    def collector(self, end_id: int | None) -> IdCollector:
-        """Something empty to collect ids in."""
+    def collector(self, end_id: int | None, bits: int = 32) -> IdCollector:
+        """Something empty to collect ids in, as numbers of 16 or 32 bits."""
         return IdCollector(
             self.tokenizer.encoder,
             self.matcher,
             cuts="lines" if self.lines else "pieces",
             threads=self.threads,
             separator=end_id,
+            bits=bits,
         )
 
     def collect(
@@ -425,10 +426,10 @@ def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
 
 
 def arrays(
-    encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None
+    encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> tuple[IdArray, array[int]]:
     """The ids of all documents end to end, and where those of each begin."""
-    collector = encoder.collector(end_id)
+    collector = encoder.collector(end_id, bits)
     with closing(encoder.collect(collector, sources, ahead=True)) as steps:
         for _ in steps:
             pass
@@ -437,10 +438,10 @@ def arrays(
 
 
 def each(
-    encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None
+    encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> Generator[IdArray, None, None]:
     """The ids of one document after the other."""
-    collector = encoder.collector(end_id)
+    collector = encoder.collector(end_id, bits)
     with closing(encoder.collect(collector, sources)) as steps:
         for _ in steps:
             if not collector.documents():

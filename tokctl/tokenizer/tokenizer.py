@@ -512,11 +512,21 @@ class Tokenizer:
 
     @overload
     def encode_array(  # type: ignore[overload-overlap]
-        self, text: str | bytes, *, threads: int = 1, special: Special = "none"
+        self,
+        text: str | bytes,
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        dtype: str = "uint32",
     ) -> IdArray: ...
     @overload
     def encode_array(
-        self, text: Iterable[str | bytes], *, threads: int = 1, special: Special = "none"
+        self,
+        text: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        special: Special = "none",
+        dtype: str = "uint32",
     ) -> tuple[IdArray, array[int]]: ...
     def encode_array(
         self,
@@ -524,9 +534,10 @@ class Tokenizer:
         *,
         threads: int = 1,
         special: Special = "none",
+        dtype: str = "uint32",
     ) -> IdArray | tuple[IdArray, array[int]]:
-        """The ids as an array of 32-bit numbers, without a Python object for each; of many texts
-        end to end, together with where those of each text begin.
+        """The ids as an array of numbers, without a Python object for each; of many texts end to
+        end, together with where those of each text begin.
 
         The ids of text `i` of many are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit
         numbers, one more than there are texts, as in Arrow's lists. All arrays have the buffer
@@ -535,24 +546,40 @@ class Tokenizer:
 
         Args:
             text: one text, or many, as those of `encode_ids`.
+            dtype: of the numbers: `uint32`, or `uint16`, which takes half the memory.
 
         Raises:
-            TokctlError: as `encode_ids`.
+            TokctlError: as `encode_ids`; uint16 can't hold every id of this model.
         """
+        bits = self._bits(dtype)
         matcher = self.special_matcher(special)
         try:
             if isinstance(text, (str, bytes)):
                 check_threads(threads)
-                return self.encoder.array(text, threads, matcher, self.as_bytes, self.must_have_ids)
+                return self.encoder.array(
+                    text, threads, matcher, self.as_bytes, self.must_have_ids, bits=bits
+                )
             texts = _batch(text, threads)
             ids, offsets = self.encoder.batch_array(
-                texts, threads, matcher, self.as_bytes, self.must_have_ids
+                texts, threads, matcher, self.as_bytes, self.must_have_ids, bits
             )
         except _native.CoreError as error:
             raise native_error(error) from None
         from array import array
 
         return ids, array("q", offsets)
+
+    def _bits(self, dtype: str) -> int:
+        """How many bits a number of this type has, which has to hold every id of the model."""
+        if dtype not in ("uint16", "uint32"):
+            raise TokctlError(f"dtype can't be {dtype!r}", "it is uint16 or uint32")
+        if dtype == "uint16" and self.vocab_size > 1 << 16:
+            raise TokctlError(
+                "uint16 can't hold every id of this model: they go up to "
+                f"{self.vocab_size - 1:,}, and uint16 to 65,535",
+                "take uint32",
+            )
+        return int(dtype.removeprefix("uint"))
 
     # -- texts as they come, and files, to ids ---------------------------------------------
 
@@ -611,19 +638,20 @@ class Tokenizer:
         batch_size: int | None = None,
         threads: int = 1,
         special: Special = "none",
+        dtype: str = "uint32",
     ) -> Iterator[tuple[IdArray, array[int]]]:
         """The same without a Python object for each id: `(ids, offsets)` of some texts at a time,
-        as `encode_array` has them. The arguments are those of `encode_iter`."""
+        as `encode_array` has them. The arguments are those of `encode_iter`, and its `dtype`."""
         from array import array
 
         from tokctl.tokenizer import iterables
 
         texts = _batch(texts, threads)
         most = iterables.most_ahead(batch_size, threads)
-        matcher = self.special_matcher(special)
+        matcher, bits = self.special_matcher(special), self._bits(dtype)
 
         def encode(some: list[str | bytes]) -> tuple[IdArray, array[int]]:
-            options = threads, matcher, self.as_bytes, self.must_have_ids
+            options = threads, matcher, self.as_bytes, self.must_have_ids, bits
             ids, offsets = self.encoder.batch_array(some, *options)
             return ids, array("q", offsets)
 
@@ -639,6 +667,7 @@ class Tokenizer:
         threads: int = 1,
         special: Special = "none",
         errors: str = "strict",
+        dtype: str = "uint32",
     ) -> tuple[IdArray, array[int]]:
         """The ids of all documents of files end to end, and where those of each begin.
 
@@ -656,6 +685,7 @@ class Tokenizer:
             threads: share the work out.
             special: special tokens that the texts may spell.
             errors: `strict` or `replace`, for text that is not UTF-8 (character models).
+            dtype: of the ids: `uint32`, or `uint16`, as `encode_array` has it.
 
         Raises:
             TokctlError: what can't be read; a character without an id, with file and line.
@@ -663,9 +693,9 @@ class Tokenizer:
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
 
-        encoder = self._documents(threads, special, lines, errors)
+        encoder, bits = self._documents(threads, special, lines, errors), self._bits(dtype)
         end_id = None if eos is None else documents.end_id(self, eos)
-        return documents.arrays(encoder, opened(sources, reading or AUTO), end_id)
+        return documents.arrays(encoder, opened(sources, reading or AUTO), end_id, bits)
 
     def encode_file_iter(
         self,
@@ -677,6 +707,7 @@ class Tokenizer:
         threads: int = 1,
         special: Special = "none",
         errors: str = "strict",
+        dtype: str = "uint32",
     ) -> Generator[IdArray, None, None]:
         """The ids of one document of files after the other, in an array each. The arguments are
         those of `encode_file`; of any number of documents, memory holds some megabytes, or one.
@@ -686,9 +717,9 @@ class Tokenizer:
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
 
-        encoder = self._documents(threads, special, lines, errors)
+        encoder, bits = self._documents(threads, special, lines, errors), self._bits(dtype)
         end_id = None if eos is None else documents.end_id(self, eos)
-        return documents.each(encoder, opened(sources, reading or AUTO), end_id)
+        return documents.each(encoder, opened(sources, reading or AUTO), end_id, bits)
 
     def _documents(
         self, threads: int, special: Special, lines: bool, errors: str

@@ -22,6 +22,8 @@ pub enum Error {
         column: u64,
         word: String,
     },
+    /// A character of the text of this number has no id, and those of its form are all ids.
+    NoId(usize),
     /// A vocabulary, merge list or option that contradicts itself.
     Invalid(String),
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Error {
                 f,
                 "a vocabulary of {requested} is too small: the alphabet and the special tokens need {least}"
             ),
+            Error::NoId(text) => write!(f, "a character of text {text} has no id"),
             Error::TooLarge(what) | Error::Invalid(what) => write!(f, "{what}"),
             Error::IdOutside { line, column, id } => {
                 write!(f, "line {line}, column {column}: id {id} is outside the vocabulary")

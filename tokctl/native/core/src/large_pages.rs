@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 /// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
 /// bytes gave `ids`: what is not used in the end is never touched.
 #[cold]
-pub(crate) fn reserve_projected(
-    out: &mut Vec<u32>,
+pub(crate) fn reserve_projected<N>(
+    out: &mut Vec<N>,
     next: usize,
     (done, rest): (usize, usize),
     ids: usize,

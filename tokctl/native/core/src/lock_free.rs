@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread;
 
 /// A place for one value.
-pub(crate) struct Slot<T> {
+pub struct Slot<T> {
     /// Null, or what `Box::into_raw` gave; the thread that swaps it out owns it.
     place: AtomicPtr<T>,
     /// As safe to send and to share as the value.

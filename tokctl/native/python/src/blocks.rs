@@ -8,8 +8,8 @@ use pyo3::types::PyBytes;
 use tokctl_core::encode::{self, BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, Sink};
 
 use crate::encoder::{Encoder, Matchers};
-use crate::errors::{detached, invalid};
-use crate::ids::{offsets, pack_u64, IdArray};
+use crate::errors::{detached, invalid, to_python};
+use crate::ids::{offsets, pack_u64, IdArray, IdBits};
 
 /// The first text with a character that has no id: the line that it starts in, from 0, and its
 /// bytes.
@@ -172,52 +172,85 @@ pub fn cuts_named(name: &str) -> PyResult<Cuts> {
 #[pyclass(module = "tokctl._native")]
 pub struct IdCollector {
     source: BlockSource,
-    sink: IdSink,
+    sink: Collected,
+}
+
+/// Numbers of 16 or 32 bits.
+enum Collected {
+    Narrow(IdSink<u16>),
+    Wide(IdSink<u32>),
 }
 
 #[pymethods]
 impl IdCollector {
     /// `cuts`: `lines` or `pieces`; `separator` is put behind each document.
     #[new]
-    #[pyo3(signature = (encoder, matchers, *, cuts, threads, separator=None))]
+    #[pyo3(signature = (encoder, matchers, *, cuts, threads, separator=None, bits=IdBits::Wide))]
     fn new(
         encoder: Py<Encoder>,
         matchers: Option<Py<Matchers>>,
         cuts: &str,
         threads: usize,
         separator: Option<u32>,
+        bits: IdBits,
     ) -> PyResult<Self> {
         let cuts = cuts_named(cuts)?;
+        let lines = cuts == Cuts::Lines;
         Ok(IdCollector {
             source: BlockSource::new(encoder, matchers, cuts, threads),
-            sink: IdSink::new(cuts == Cuts::Lines, separator),
+            sink: match bits {
+                IdBits::Narrow => Collected::Narrow(IdSink::new(lines, separator)),
+                IdBits::Wide => Collected::Wide(IdSink::new(lines, separator)),
+            },
         })
     }
 
     /// Takes the next block of a text; with `last` the text ends there.
     #[pyo3(signature = (block, last=false))]
     fn feed<'py>(&mut self, py: Python<'py>, block: &[u8], last: bool) -> PyResult<MissingId<'py>> {
-        self.source.feed(py, block, last, &mut self.sink)
+        match &mut self.sink {
+            Collected::Narrow(sink) => self.source.feed(py, block, last, sink),
+            Collected::Wide(sink) => self.source.feed(py, block, last, sink),
+        }
     }
 
     /// Takes whole documents.
     fn add(&mut self, texts: &Bound<'_, PyAny>) -> PyResult<()> {
         let source = &self.source;
         let matchers = source.matchers.as_ref().map(Py::get);
-        let flat = (source.encoder.get()).flat_of(texts, source.threads, matchers, None, true)?;
-        self.sink.add(flat);
-        Ok(())
+        let (encoder, threads) = (source.encoder.get(), source.threads);
+        match &mut self.sink {
+            Collected::Narrow(sink) => {
+                sink.add(encoder.flat_of(texts, threads, matchers, None, true)?)
+            }
+            Collected::Wide(sink) => {
+                sink.add(encoder.flat_of(texts, threads, matchers, None, true)?)
+            }
+        }
+        .map_err(to_python)
     }
 
     /// Documents that have ended, and whose ids were not taken.
     fn documents(&self) -> usize {
-        self.sink.documents()
+        match &self.sink {
+            Collected::Narrow(sink) => sink.documents(),
+            Collected::Wide(sink) => sink.documents(),
+        }
     }
 
     /// Their ids, and where those of each begin, as `Encoder.batch_array` has them.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
-        let flat = self.sink.take();
-        let numbers = Arc::clone(&self.source.encoder.get().ints);
-        Ok((IdArray::of(flat.ids, numbers), offsets(py, &flat.ends)?))
+        let ints = Arc::clone(&self.source.encoder.get().ints);
+        let (ids, ends) = match &mut self.sink {
+            Collected::Narrow(sink) => {
+                let flat = sink.take();
+                (IdArray::of(flat.ids, ints), flat.ends)
+            }
+            Collected::Wide(sink) => {
+                let flat = sink.take();
+                (IdArray::of(flat.ids, ints), flat.ends)
+            }
+        };
+        Ok((ids, offsets(py, &ends)?))
     }
 }

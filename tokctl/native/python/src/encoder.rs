@@ -6,16 +6,16 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{
-    self, AddedToken, ByteSink, Ids, Learned, Precision, RaggedIds, Rng, Segment, Segmentation,
-    Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
+    self, AddedToken, ByteSink, IdNumber, Ids, Learned, Precision, RaggedIds, Rng, Segment,
+    Segmentation, Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
 };
 use tokctl_core::model::{Marker, Units, NO_ID};
 use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
 use crate::blocks::FormGiven;
-use crate::errors::{detached, invalid, no_id, to_python};
-use crate::ids::{check_width, offsets, pack, pack_u64, IdArray, IntCache};
+use crate::errors::{detached, invalid, to_python};
+use crate::ids::{offsets, pack_u64, IdArray, IdBits, IntCache};
 use crate::pretokenizers::Ranges;
 use crate::texts::Reader;
 use crate::{normalizers, pretokenizers};
@@ -118,12 +118,14 @@ impl Encoder {
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.ids_of(text, (1, CHUNK), matchers, otherwise, strict)?;
+        let ids = self.ids_of::<u32>(text, (1, CHUNK), matchers, otherwise, strict)?;
         self.ints.list(text.py(), &ids)
     }
 
-    /// The ids as an array. The threads take chunks of `chunk` bytes, which tests choose.
-    #[pyo3(signature = (text, threads, matchers=None, otherwise=None, strict=false, chunk=CHUNK))]
+    /// The ids as an array of numbers of 16 or 32 `bits`. The threads take chunks of `chunk` bytes,
+    /// which tests choose.
+    #[pyo3(signature = (text, threads, matchers=None, otherwise=None, strict=false, chunk=CHUNK, bits=IdBits::Wide))]
+    #[allow(clippy::too_many_arguments)]
     fn array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -132,9 +134,19 @@ impl Encoder {
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
         chunk: usize,
+        bits: IdBits,
     ) -> PyResult<IdArray> {
-        let ids = self.ids_of(text, (threads, chunk), matchers, otherwise, strict)?;
-        Ok(IdArray::of(ids.trimmed(), Arc::clone(&self.ints)))
+        let (how, ints) = ((threads, chunk), Arc::clone(&self.ints));
+        Ok(match bits {
+            IdBits::Narrow => {
+                let ids = self.ids_of::<u16>(text, how, matchers, otherwise, strict)?;
+                IdArray::of(ids.trimmed(), ints)
+            }
+            IdBits::Wide => {
+                let ids = self.ids_of::<u32>(text, how, matchers, otherwise, strict)?;
+                IdArray::of(ids.trimmed(), ints)
+            }
+        })
     }
 
     /// Ids of many texts; the threads share them out.
@@ -153,7 +165,7 @@ impl Encoder {
 
     /// The same as one array, and where the ids of each text begin, and the last ones end: 64-bit
     /// numbers in the processor's order.
-    #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false))]
+    #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false, bits=IdBits::Wide))]
     fn batch_array<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -161,11 +173,20 @@ impl Encoder {
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'py, PyAny>>,
         strict: bool,
+        bits: IdBits,
     ) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
-        let RaggedIds { ids, ends } = self.flat_of(texts, threads, matchers, otherwise, strict)?;
-        let offsets = offsets(texts.py(), &ends)?;
-        let ids = IdArray::of(ids.trimmed(), Arc::clone(&self.ints));
-        Ok((ids, offsets))
+        let ints = Arc::clone(&self.ints);
+        let (ids, ends) = match bits {
+            IdBits::Narrow => {
+                let flat = self.flat_of::<u16>(texts, threads, matchers, otherwise, strict)?;
+                (IdArray::of(flat.ids.trimmed(), ints), flat.ends)
+            }
+            IdBits::Wide => {
+                let flat = self.flat_of::<u32>(texts, threads, matchers, otherwise, strict)?;
+                (IdArray::of(flat.ids.trimmed(), ints), flat.ends)
+            }
+        };
+        Ok((ids, offsets(texts.py(), &ends)?))
     }
 
     /// Documents as they are written (`form` as in `IdWriter`; in decimal and by name, each is a
@@ -189,22 +210,6 @@ impl Encoder {
             .map_err(to_python)?;
         let ends = pack_u64(py, sink.ends.len(), sink.ends.iter().copied())?;
         Ok((PyBytes::new(py, &sink.bytes), ends, missing))
-    }
-
-    /// Ids as little-endian numbers of `width` bytes (2 or 4), and how many there are.
-    fn packed<'py>(
-        &self,
-        text: &Bound<'py, PyAny>,
-        width: usize,
-        matchers: Option<&Matchers>,
-    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let ids = self.ids_of(text, (1, CHUNK), matchers, None, false)?;
-        check_width(&ids, width).map_err(to_python)?;
-        let packed = PyBytes::new_with(text.py(), ids.len() * width, |out| {
-            pack(&ids, width, out);
-            Ok(())
-        })?;
-        Ok((packed, ids.len()))
     }
 
     #[pyo3(signature = (text, matchers=None))]
@@ -369,47 +374,44 @@ impl Encoder {
         }
     }
 
-    fn ids_of<'py>(
+    fn ids_of<N: IdNumber>(
         &self,
-        text: &Bound<'py, PyAny>,
+        text: &Bound<'_, PyAny>,
         how: (usize, usize),
         matchers: Option<&Matchers>,
-        otherwise: Option<&Bound<'py, PyAny>>,
+        otherwise: Option<&Bound<'_, PyAny>>,
         strict: bool,
-    ) -> PyResult<Ids> {
+    ) -> PyResult<Ids<N>> {
         let read = self.reader(otherwise).read(text)?;
         let matchers = matchers.map(|matchers| &matchers.0);
-        let ids = detached(text.py(), |interrupt| {
+        detached(text.py(), |interrupt| {
             let text = read.as_ref();
-            let mut ids = Ids::new(self.inner.buffers(), text.len());
+            let mut ids = Ids::<N>::new(self.inner.buffers(), text.len());
             (self.inner).ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
-            Ok(ids)
-        })?;
-        match strict && ids.contains(&NO_ID) {
-            true => Err(no_id(0)),
-            false => Ok(ids),
-        }
+            match strict && ids.iter().any(|&id| id.into() == NO_ID) {
+                true => Err(Error::NoId(0)),
+                false => Ok(ids),
+            }
+        })
     }
 
-    pub(crate) fn flat_of(
+    pub(crate) fn flat_of<N: IdNumber>(
         &self,
         texts: &Bound<'_, PyAny>,
         threads: usize,
         matchers: Option<&Matchers>,
         otherwise: Option<&Bound<'_, PyAny>>,
         strict: bool,
-    ) -> PyResult<RaggedIds> {
+    ) -> PyResult<RaggedIds<N>> {
         let read = self.reader(otherwise).read_all(texts)?;
         let matchers = matchers.map(|matchers| &matchers.0);
-        let (flat, lacking) = detached(texts.py(), |interrupt| {
+        detached(texts.py(), |interrupt| {
             let flat = self.inner.batch(&read, threads, matchers, interrupt)?;
-            let lacking = strict.then(|| flat.first_with(NO_ID)).flatten();
-            Ok((flat, lacking))
-        })?;
-        match lacking {
-            Some(text) => Err(no_id(text)),
-            None => Ok(flat),
-        }
+            match strict.then(|| flat.first_with(NO_ID)).flatten() {
+                Some(text) => Err(Error::NoId(text)),
+                None => Ok(flat),
+            }
+        })
     }
 
     fn unigram(&self) -> PyResult<&Unigram> {

@@ -29,6 +29,7 @@ pub fn to_python(error: Error) -> PyErr {
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),
         Error::IdOutside { line, column, id } => ("id-outside", (line, column, id.into())),
         Error::NotAnId { line, column, .. } => ("not-an-id", (line, column, 0)),
+        Error::NoId(text) => ("no-id", (text as u64, 0, 0)),
         Error::Invalid(_) => ("invalid", (0, 0, 0)),
     };
     CoreError::new_err((message, kind, details))
@@ -36,12 +37,6 @@ pub fn to_python(error: Error) -> PyErr {
 
 pub fn invalid(message: String) -> PyErr {
     to_python(Error::Invalid(message))
-}
-
-/// A character of the text of this number has no id.
-pub fn no_id(text: usize) -> PyErr {
-    let message = format!("a character of text {text} has no id");
-    CoreError::new_err((message, "no-id", (text as u64, 0u64, 0u64)))
 }
 
 /// Runs `work` without the GIL. The closure passed to it returns true once a Python signal handler

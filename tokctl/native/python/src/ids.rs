@@ -1,8 +1,8 @@
-//! Ids between Python and the core: as one array of 32-bit numbers whose buffer others read, from
-//! lists and arrays of Python, to lists of ints, and as packed numbers.
+//! Ids between Python and the core: as one array of numbers whose buffer others read, from lists and
+//! arrays of Python, and to lists of ints.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::{c_int, c_ulong, c_void, CStr};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -11,37 +11,105 @@ use pyo3::exceptions::{PyBufferError, PyIndexError, PyOverflowError, PyValueErro
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyIterator, PyList, PySlice};
 use pyo3::{ffi, IntoPyObjectExt};
-use tokctl_core::encode::{Ids, RaggedIds};
-use tokctl_core::model::NO_ID;
-use tokctl_core::Error;
+use tokctl_core::encode::{IdNumber, Ids, RaggedIds};
+
+use crate::errors::invalid;
 
 /// How many ids `repr` shows.
 const SHOWN: usize = 10;
 
+/// How many bits each number of an array has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdBits {
+    Narrow,
+    Wide,
+}
+
+impl FromPyObject<'_, '_> for IdBits {
+    type Error = PyErr;
+
+    fn extract(bits: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match bits.extract()? {
+            16 => Ok(IdBits::Narrow),
+            32 => Ok(IdBits::Wide),
+            bits => Err(invalid(format!("ids can't have {bits} bits"))),
+        }
+    }
+}
+
+/// A function, and what it is called with.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, isize));
+
+fn wide<N: IdNumber>(id: &N) -> u32 {
+    (*id).into()
+}
+
 /// A read-only array of ids with Python's buffer protocol.
 #[pyclass(module = "tokctl._native", frozen, sequence)]
 pub struct IdArray {
-    ids: Ids,
+    ids: Numbers,
     ints: Arc<IntCache>,
     /// For views: number of ids, and bytes from one to the next.
     shape: ffi::Py_ssize_t,
     stride: ffi::Py_ssize_t,
 }
 
+/// What an array holds.
+pub enum Numbers {
+    Narrow(Ids<u16>),
+    Wide(Ids<u32>),
+}
+
+impl From<Ids<u16>> for Numbers {
+    fn from(ids: Ids<u16>) -> Self {
+        Numbers::Narrow(ids)
+    }
+}
+
+impl From<Ids<u32>> for Numbers {
+    fn from(ids: Ids<u32>) -> Self {
+        Numbers::Wide(ids)
+    }
+}
+
+/// The same done with the numbers of an array, whichever they are.
+macro_rules! with_numbers {
+    ($array:expr, $ids:ident => $done:expr) => {
+        match &$array.ids {
+            Numbers::Narrow($ids) => $done,
+            Numbers::Wide($ids) => $done,
+        }
+    };
+}
+
 impl IdArray {
-    pub fn of(ids: impl Into<Ids>, ints: Arc<IntCache>) -> Self {
-        let ids = ids.into();
+    pub fn of<N: IdNumber>(ids: Ids<N>, ints: Arc<IntCache>) -> Self
+    where
+        Numbers: From<Ids<N>>,
+    {
         IdArray {
             // No vector has more than isize::MAX bytes.
             shape: ids.len() as ffi::Py_ssize_t,
-            stride: size_of::<u32>() as ffi::Py_ssize_t,
-            ids,
+            stride: size_of::<N>() as ffi::Py_ssize_t,
+            ids: ids.into(),
             ints,
         }
     }
 
-    pub fn ids(&self) -> &[u32] {
-        &self.ids
+    /// The ids, if each has 32 bits.
+    fn wide(&self) -> Option<&[u32]> {
+        match &self.ids {
+            Numbers::Narrow(_) => None,
+            Numbers::Wide(ids) => Some(ids),
+        }
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        with_numbers!(self, ids => Box::new(ids.iter().map(wide)))
+    }
+
+    fn get(&self, place: usize) -> Option<u32> {
+        with_numbers!(self, ids => ids.get(place).map(wide))
     }
 }
 
@@ -49,32 +117,36 @@ impl IdArray {
 impl IdArray {
     #[new]
     fn new(ids: IdSlice) -> Self {
-        IdArray::of(ids.into_vec(), Arc::default())
+        IdArray::of(Ids::from(ids.into_vec()), Arc::default())
     }
 
     /// A list of the ids.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.ints.list(py, &self.ids)
+        with_numbers!(self, ids => self.ints.list(py, ids))
     }
 
     fn __len__(&self) -> usize {
-        self.ids.len()
+        self.shape as usize
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
         if let Ok(slice) = index.cast::<PySlice>() {
             let range = slice.indices(self.shape)?;
-            let place = |number: usize| (range.start + number as isize * range.step) as usize;
-            let ids = (0..range.slicelength).map(|number| self.ids[place(number)]);
-            return IdArray::of(ids.collect::<Vec<_>>(), Arc::clone(&self.ints))
-                .into_bound_py_any(py);
+            let places = (0..range.slicelength)
+                .map(|number| (range.start + number as isize * range.step) as usize);
+            let ints = Arc::clone(&self.ints);
+            return with_numbers!(self, ids => {
+                let ids: Vec<_> = places.map(|place| ids[place]).collect();
+                IdArray::of(Ids::from(ids), ints)
+            })
+            .into_bound_py_any(py);
         }
         let index: isize = index.extract()?;
         let place = if index < 0 { index + self.shape } else { index };
         let id = usize::try_from(place)
             .ok()
-            .and_then(|place| self.ids.get(place));
+            .and_then(|place| self.get(place));
         let id = id.ok_or_else(|| PyIndexError::new_err("there is no such id in the array"))?;
         id.into_bound_py_any(py)
     }
@@ -85,7 +157,11 @@ impl IdArray {
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         if let Ok(other) = other.cast::<IdArray>() {
-            return Ok(Some(self.ids() == other.get().ids()));
+            return Ok(Some(match (&self.ids, &other.get().ids) {
+                (Numbers::Narrow(ids), Numbers::Narrow(others)) => ids[..] == others[..],
+                (Numbers::Wide(ids), Numbers::Wide(others)) => ids[..] == others[..],
+                _ => self.iter().eq(other.get().iter()),
+            }));
         }
         match other.cast::<PyList>() {
             Ok(other) => self.tolist(other.py())?.eq(other).map(Some),
@@ -94,26 +170,27 @@ impl IdArray {
     }
 
     fn __repr__(&self) -> String {
-        let shown: Vec<String> = self.ids.iter().take(SHOWN).map(u32::to_string).collect();
-        let more = if self.ids.len() > SHOWN { ", …" } else { "" };
+        let shown: Vec<String> = self.iter().take(SHOWN).map(|id| id.to_string()).collect();
+        let more = if self.__len__() > SHOWN { ", …" } else { "" };
         format!(
             "<IdArray of {}: [{}{more}]>",
-            self.ids.len(),
+            self.__len__(),
             shown.join(", ")
         )
     }
 
-    /// Pickles hold four bytes for an id, in the same order on every machine.
+    /// Pickles hold the numbers as they are, in the same order of bytes on every machine.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = PyBytes::new_with(py, size_of_val(self.ids()), |out| {
-            pack(&self.ids, size_of::<u32>(), out);
+    ) -> PyResult<Pickled<'py>> {
+        let bytes = (self.shape * self.stride) as usize;
+        let bytes = PyBytes::new_with(py, bytes, |out| {
+            with_numbers!(self, ids => pack(ids, out));
             Ok(())
         })?;
         let make = py.import("tokctl._native")?.getattr("ids_from_bytes")?;
-        Ok((make, (bytes,)))
+        Ok((make, (bytes, 8 * self.stride)))
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -124,7 +201,7 @@ impl IdArray {
         slf
     }
 
-    /// A view of the ids, as `array.array` gives one: format `I`, one dimension, read-only.
+    /// A view of the ids, as `array.array` gives one: format `I` or `H`, one dimension, read-only.
     ///
     /// # Safety
     /// `view` is null, or points to memory for a `Py_buffer`: Python's promise.
@@ -148,13 +225,15 @@ impl IdArray {
             false => ptr::null_mut(),
         };
         let filled = ffi::Py_buffer {
-            buf: array.ids.as_ptr().cast_mut().cast::<c_void>(),
+            buf: with_numbers!(array, ids => ids.as_ptr().cast_mut().cast::<c_void>()),
             len: array.shape * array.stride,
             itemsize: array.stride,
             readonly: 1,
             ndim: 1,
             format: match wants(ffi::PyBUF_FORMAT) {
-                true => c"I".as_ptr().cast_mut(),
+                true => with_numbers!(array, ids => format_of(ids))
+                    .as_ptr()
+                    .cast_mut(),
                 false => ptr::null_mut(),
             },
             shape: requested(wants(ffi::PyBUF_ND), &array.shape),
@@ -171,19 +250,53 @@ impl IdArray {
     }
 }
 
-/// The array of ids that are little-endian numbers of 32 bits.
-#[pyfunction]
-pub fn ids_from_bytes(data: &[u8]) -> PyResult<IdArray> {
-    let (ids, rest) = data.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(PyValueError::new_err("ids are four bytes each"));
+/// What Python calls such numbers.
+fn format_of<N>(_: &Ids<N>) -> &'static CStr
+where
+    N: IdNumber,
+{
+    match size_of::<N>() {
+        2 => c"H",
+        _ => c"I",
     }
-    let ids: Vec<u32> = ids.iter().copied().map(u32::from_le_bytes).collect();
-    Ok(IdArray::of(ids, Arc::default()))
+}
+
+/// The array of ids that are little-endian numbers of 16 or 32 `bits`.
+#[pyfunction]
+#[pyo3(signature = (data, bits=IdBits::Wide))]
+pub fn ids_from_bytes(data: &[u8], bits: IdBits) -> PyResult<IdArray> {
+    match bits {
+        IdBits::Narrow => of_bytes(data, u16::from_le_bytes),
+        IdBits::Wide => of_bytes(data, u32::from_le_bytes),
+    }
+}
+
+fn of_bytes<N: IdNumber, const WIDTH: usize>(
+    data: &[u8],
+    number: impl Fn([u8; WIDTH]) -> N,
+) -> PyResult<IdArray>
+where
+    Numbers: From<Ids<N>>,
+{
+    let (numbers, rest) = data.as_chunks();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err(format!("ids are {WIDTH} bytes each")));
+    }
+    let ids: Vec<N> = numbers.iter().copied().map(number).collect();
+    Ok(IdArray::of(Ids::from(ids), Arc::default()))
+}
+
+/// The numbers with the lowest byte of each first.
+fn pack<N: IdNumber>(ids: &[N], out: &mut [u8]) {
+    let width = size_of::<N>();
+    for (id, out) in ids.iter().zip(out.chunks_exact_mut(width)) {
+        out.copy_from_slice(&wide(id).to_le_bytes()[..width]);
+    }
 }
 
 /// Ids to work on without the GIL.
 pub enum IdSlice {
+    /// An array of numbers of 32 bits.
     Array(Py<IdArray>),
     Copied(Vec<u32>),
 }
@@ -191,14 +304,14 @@ pub enum IdSlice {
 impl IdSlice {
     pub fn as_slice(&self) -> &[u32] {
         match self {
-            IdSlice::Array(array) => array.get().ids(),
+            IdSlice::Array(array) => array.get().wide().unwrap_or_default(),
             IdSlice::Copied(ids) => ids,
         }
     }
 
     pub fn into_vec(self) -> Vec<u32> {
         match self {
-            IdSlice::Array(array) => array.get().ids().to_vec(),
+            IdSlice::Array(_) => self.as_slice().to_vec(),
             IdSlice::Copied(ids) => ids,
         }
     }
@@ -304,7 +417,8 @@ impl<'py> FromPyObject<'_, 'py> for IdBlocks {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if given.cast::<IdArray>().is_err() {
+        let array = given.cast::<IdArray>();
+        if !array.is_ok_and(|array| array.get().wide().is_some()) {
             let buffer = PyUntypedBuffer::get(&given).ok();
             if let Some(row) = buffer
                 .filter(PyUntypedBuffer::is_c_contiguous)
@@ -324,7 +438,10 @@ impl<'py> FromPyObject<'_, 'py> for IdSlice {
     /// everything else as `list(…)` has it.
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = given.cast::<IdArray>() {
-            return Ok(IdSlice::Array(array.to_owned().unbind()));
+            return Ok(match &array.get().ids {
+                Numbers::Narrow(ids) => IdSlice::Copied(ids.iter().map(wide).collect()),
+                Numbers::Wide(_) => IdSlice::Array(array.to_owned().unbind()),
+            });
         }
         if let Ok(list) = given.cast_exact::<PyList>() {
             return of_list(&list).map(IdSlice::Copied);
@@ -428,7 +545,11 @@ pub struct IntCache(Mutex<Table>);
 type Table = Vec<Option<Py<PyInt>>>;
 
 impl IntCache {
-    pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+    pub fn list<'py, N: IdNumber>(
+        &self,
+        py: Python<'py>,
+        ids: &[N],
+    ) -> PyResult<Bound<'py, PyList>> {
         self.with_table(|table| list(py, ids, table))
     }
 
@@ -456,10 +577,14 @@ impl IntCache {
     }
 }
 
-fn list<'py>(py: Python<'py>, ids: &[u32], table: &mut Table) -> PyResult<Bound<'py, PyList>> {
+fn list<'py, N: IdNumber>(
+    py: Python<'py>,
+    ids: &[N],
+    table: &mut Table,
+) -> PyResult<Bound<'py, PyList>> {
     PyList::new(
         py,
-        ids.iter().map(|&id| match table.get(id as usize) {
+        ids.iter().map(wide).map(|id| match table.get(id as usize) {
             Some(Some(number)) => number.bind(py).clone(),
             _ => made(py, id, table),
         }),
@@ -498,33 +623,6 @@ impl Drop for PausedGc<'_> {
         if self.was_on {
             // SAFETY: the thread is attached still: `_py` can't outlive that.
             unsafe { ffi::PyGC_Enable() };
-        }
-    }
-}
-
-/// Checks that ids can be written as numbers of `width` bytes.
-pub fn check_width(ids: &[u32], width: usize) -> Result<(), Error> {
-    if !matches!(width, 2 | 4) {
-        return Err(Error::Invalid(format!("ids can't be {width} bytes wide")));
-    }
-    if ids.contains(&NO_ID) {
-        return Err(Error::Invalid("a character of the text has no id".into()));
-    }
-    match ids.iter().find(|&&id| width == 2 && id > u16::MAX.into()) {
-        Some(id) => Err(Error::TooLarge(format!("id {id} does not fit 16 bits"))),
-        None => Ok(()),
-    }
-}
-
-/// Writes ids that were checked as little-endian numbers of `width` bytes.
-pub fn pack(ids: &[u32], width: usize, out: &mut [u8]) {
-    if width == 4 {
-        for (&id, to) in ids.iter().zip(out.chunks_exact_mut(4)) {
-            to.copy_from_slice(&id.to_le_bytes());
-        }
-    } else {
-        for (&id, to) in ids.iter().zip(out.chunks_exact_mut(2)) {
-            to.copy_from_slice(&(id as u16).to_le_bytes());
         }
     }
 }

@@ -23,7 +23,7 @@ mod word_starts;
 
 pub use crate::random::Rng;
 pub use borders::Borders;
-pub use cache::{BufferPool, CacheMemory, CacheStats, Ids};
+pub use cache::{BufferPool, CacheMemory, CacheStats, IdNumber, Ids};
 pub use encoder::Encoder;
 pub use matching::{AddedToken, AddedTokens, LongestMatch, Matchers, Unknown, Words};
 pub use merging::{MergeOrder, Merging};

@@ -7,35 +7,92 @@ use std::sync::Arc;
 use crate::large_pages;
 use crate::lock_free::{Pool, Slot};
 
-/// A vector with room for more ids is not kept; 2 GB.
+/// A vector with room for more ids is not kept; 2 GB of 32 bits each.
 const MAX_IDS: usize = 1 << 29;
 
-/// The memory of a vector with room for more ids is the system's while it is not in use; 64 MB.
+/// The memory of a vector with room for more ids is the system's while it is not in use; 64 MB of
+/// 32 bits each.
 const MAX_HELD: usize = 1 << 24;
 
 /// With room for at least so many, a vector is a long one.
 const LONG: usize = 1 << 16;
 
+/// What an id is stored as: a number of 32 bits, or of 16.
+pub trait IdNumber: Copy + Into<u32> + Send + Sync + 'static {
+    /// Appends ids, up to the first that does not fit, whose place is the error.
+    fn append(ids: &[u32], out: &mut Vec<Self>) -> Result<(), usize>;
+
+    /// The vector itself, if what encodes can write to it.
+    fn as_encoded(out: &mut Vec<Self>) -> Option<&mut Vec<u32>>;
+
+    /// Where a long vector is kept.
+    fn kept(buffers: &BufferPool) -> &Slot<Vec<Self>>;
+}
+
+impl IdNumber for u32 {
+    fn append(ids: &[u32], out: &mut Vec<u32>) -> Result<(), usize> {
+        out.extend_from_slice(ids);
+        Ok(())
+    }
+
+    fn as_encoded(out: &mut Vec<u32>) -> Option<&mut Vec<u32>> {
+        Some(out)
+    }
+
+    fn kept(buffers: &BufferPool) -> &Slot<Vec<u32>> {
+        &buffers.long
+    }
+}
+
+impl IdNumber for u16 {
+    fn append(ids: &[u32], out: &mut Vec<u16>) -> Result<(), usize> {
+        let first = out.len();
+        out.extend(ids.iter().map(|&id| id as u16));
+        let fits = |&id: &u32| id <= u16::MAX.into();
+        // First of all: no jump depends on a single one.
+        if ids.iter().fold(true, |all, id| all & fits(id)) {
+            return Ok(());
+        }
+        let place = ids.iter().take_while(|id| fits(id)).count();
+        out.truncate(first + place);
+        Err(place)
+    }
+
+    fn as_encoded(_: &mut Vec<u16>) -> Option<&mut Vec<u32>> {
+        None
+    }
+
+    fn kept(buffers: &BufferPool) -> &Slot<Vec<u16>> {
+        &buffers.long_16
+    }
+}
+
 /// The ids of a text, in memory that goes back to where it came from.
-#[derive(Debug, Default)]
-pub struct Ids {
-    ids: Vec<u32>,
+#[derive(Debug)]
+pub struct Ids<N: IdNumber = u32> {
+    ids: Vec<N>,
     from: Option<Arc<BufferPool>>,
 }
 
-impl Ids {
+impl<N: IdNumber> Default for Ids<N> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<N: IdNumber> Ids<N> {
     /// None yet, of a text of so many bytes.
     pub fn new(buffers: &Arc<BufferPool>, bytes: usize) -> Self {
         Ids {
             ids: match bytes < LONG {
                 true => Vec::new(),
-                false => buffers.long.take().map(|ids| *ids).unwrap_or_default(),
+                false => N::kept(buffers).take().map(|ids| *ids).unwrap_or_default(),
             },
             from: Some(Arc::clone(buffers)),
         }
     }
 
-    pub fn as_mut_vec(&mut self) -> &mut Vec<u32> {
+    pub fn as_mut_vec(&mut self) -> &mut Vec<N> {
         &mut self.ids
     }
 
@@ -55,21 +112,21 @@ impl Ids {
     }
 }
 
-impl From<Vec<u32>> for Ids {
-    fn from(ids: Vec<u32>) -> Self {
+impl<N: IdNumber> From<Vec<N>> for Ids<N> {
+    fn from(ids: Vec<N>) -> Self {
         Ids { ids, from: None }
     }
 }
 
-impl Deref for Ids {
-    type Target = [u32];
+impl<N: IdNumber> Deref for Ids<N> {
+    type Target = [N];
 
-    fn deref(&self) -> &[u32] {
+    fn deref(&self) -> &[N] {
         &self.ids
     }
 }
 
-impl Drop for Ids {
+impl<N: IdNumber> Drop for Ids<N> {
     fn drop(&mut self) {
         if let Some(buffers) = self.from.take() {
             buffers.put_long(std::mem::take(&mut self.ids));
@@ -82,12 +139,13 @@ impl Drop for Ids {
 pub struct BufferPool {
     /// Of a whole text.
     long: Slot<Vec<u32>>,
+    long_16: Slot<Vec<u16>>,
     /// Of chunks.
     short: Pool<Vec<u32>>,
 }
 
 impl BufferPool {
-    fn put_long(&self, mut ids: Vec<u32>) {
+    fn put_long<N: IdNumber>(&self, mut ids: Vec<N>) {
         let room = ids.capacity();
         if !(LONG..=MAX_IDS).contains(&room) {
             return;
@@ -96,12 +154,13 @@ impl BufferPool {
         if room > MAX_HELD {
             large_pages::free_lazily(ids.spare_capacity_mut());
         }
-        let longer = match self.long.take() {
+        let kept = N::kept(self);
+        let longer = match kept.take() {
             Some(kept) if kept.capacity() >= room => kept,
             _ => Box::new(ids),
         };
         // Where another thread's has come meanwhile, that one stays.
-        drop(self.long.put(longer));
+        drop(kept.put(longer));
     }
 
     /// An empty vector for the ids of a chunk.
@@ -122,11 +181,16 @@ impl BufferPool {
     pub fn bytes(&self) -> usize {
         let mut room = 0;
         self.short.each(|ids| room += ids.capacity());
-        if let Some(ids) = self.long.take() {
-            room += ids.capacity();
-            drop(self.long.put(ids));
-        }
-        room * size_of::<u32>()
+        room * size_of::<u32>() + self.long_bytes::<u32>() + self.long_bytes::<u16>()
+    }
+
+    fn long_bytes<N: IdNumber>(&self) -> usize {
+        let Some(ids) = N::kept(self).take() else {
+            return 0;
+        };
+        let bytes = ids.capacity() * size_of::<N>();
+        drop(N::kept(self).put(ids));
+        bytes
     }
 }
 
@@ -137,6 +201,11 @@ mod tests {
 
     #[test]
     fn a_long_vector_comes_back_and_a_short_text_does_not_get_it() {
+        comes_back::<u32>();
+        comes_back::<u16>();
+    }
+
+    fn comes_back<N: IdNumber>() {
         let buffers = Arc::<BufferPool>::default();
         for (room, kept) in [
             (LONG - 1, 0),
@@ -144,17 +213,17 @@ mod tests {
             (2 * LONG, 2 * LONG),
             (LONG, 2 * LONG),
         ] {
-            let mut ids = Ids::new(&buffers, 0);
+            let mut ids = Ids::<N>::new(&buffers, 0);
             ids.as_mut_vec().reserve_exact(room);
-            ids.as_mut_vec().push(7);
+            N::append(&[7], ids.as_mut_vec()).unwrap();
             drop(ids);
-            assert_eq!(buffers.bytes(), 4 * kept);
+            assert_eq!(buffers.bytes(), size_of::<N>() * kept);
         }
-        assert_eq!(Ids::new(&buffers, LONG - 1).ids.capacity(), 0);
-        let again = Ids::new(&buffers, LONG);
+        assert_eq!(Ids::<N>::new(&buffers, LONG - 1).ids.capacity(), 0);
+        let again = Ids::<N>::new(&buffers, LONG);
         assert_eq!((again.len(), again.ids.capacity()), (0, 2 * LONG));
-        assert_eq!(Ids::new(&buffers, LONG).ids.capacity(), 0);
-        drop(Ids::from(vec![7; 3 * LONG]));
+        assert_eq!(Ids::<N>::new(&buffers, LONG).ids.capacity(), 0);
+        drop(Ids::from(Vec::<N>::with_capacity(3 * LONG)));
         assert_eq!(buffers.bytes(), 0);
     }
 
@@ -172,6 +241,15 @@ mod tests {
             let ids = ids.trimmed();
             assert_eq!((ids.len(), ids.ids.capacity()), (count, kept));
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_appended() {
+        let mut ids = vec![9u16];
+        assert_eq!(u16::append(&[1, 65_535], &mut ids), Ok(()));
+        assert_eq!(u16::append(&[2, 65_536, 3], &mut ids), Err(1));
+        assert_eq!(u16::append(&[u32::MAX], &mut ids), Err(0));
+        assert_eq!(ids, [9, 1, 65_535, 2]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::packed::{Key, Seeds};
 use crate::prefetch::prefetch;
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
-pub use buffers::{BufferPool, Ids};
+pub use buffers::{BufferPool, IdNumber, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::decimal::{decimal, MAX_DIGITS};
 use super::names::TokenNames;
 use crate::encode::lookup::LINE_END;
-use crate::encode::RaggedIds;
+use crate::encode::parallel::does_not_fit;
+use crate::encode::{IdNumber, RaggedIds};
 use crate::error::{Error, Result};
 use crate::model::NO_ID;
 
@@ -36,17 +37,17 @@ pub enum Pushed {
 
 /// Ids as an array, document by document.
 #[derive(Debug, Clone)]
-pub struct IdSink {
+pub struct IdSink<N> {
     /// Is each line a document?
     lines: bool,
     /// Stands behind the ids of each document.
     separator: Option<u32>,
-    ids: Vec<u32>,
+    ids: Vec<N>,
     /// For each document that has ended: where its ids do.
     ends: Vec<usize>,
 }
 
-impl IdSink {
+impl<N: IdNumber> IdSink<N> {
     pub fn new(lines: bool, separator: Option<u32>) -> Self {
         IdSink {
             lines,
@@ -57,7 +58,7 @@ impl IdSink {
     }
 
     /// Takes documents that were encoded already.
-    pub fn add(&mut self, mut documents: RaggedIds) {
+    pub fn add(&mut self, mut documents: RaggedIds<N>) -> Result<()> {
         if self.ids.capacity() == 0 && self.ends.is_empty() && documents.ends.len() == 1 {
             // A long text's ids stay where they are.
             self.ids = std::mem::take(documents.ids.as_mut_vec());
@@ -65,13 +66,21 @@ impl IdSink {
         }
         for ids in documents.texts() {
             self.ids.extend_from_slice(ids);
-            self.end_document();
+            self.end_document()?;
         }
+        Ok(())
     }
 
-    fn end_document(&mut self) {
-        self.ids.extend(self.separator);
+    fn end_document(&mut self) -> Result<()> {
+        if let Some(id) = self.separator {
+            self.append_ids(&[id])?;
+        }
         self.ends.push(self.ids.len());
+        Ok(())
+    }
+
+    fn append_ids(&mut self, ids: &[u32]) -> Result<()> {
+        N::append(ids, &mut self.ids).map_err(|place| does_not_fit(ids[place], self.ends.len()))
     }
 
     /// Documents that have ended.
@@ -80,7 +89,7 @@ impl IdSink {
     }
 
     /// The ids of the documents that have ended, and where those of each do.
-    pub fn take(&mut self) -> RaggedIds {
+    pub fn take(&mut self) -> RaggedIds<N> {
         let ends = std::mem::take(&mut self.ends);
         let rest = self.ids.split_off(ends.last().copied().unwrap_or_default());
         let mut ids = std::mem::replace(&mut self.ids, rest);
@@ -94,7 +103,7 @@ impl IdSink {
     }
 }
 
-impl Sink for IdSink {
+impl<N: IdNumber> Sink for IdSink<N> {
     fn for_share(&self) -> Self {
         IdSink::new(self.lines, self.separator)
     }
@@ -105,11 +114,11 @@ impl Sink for IdSink {
         }
         if self.lines {
             for line in lines(ids, share) {
-                self.ids.extend_from_slice(line);
-                self.end_document();
+                self.append_ids(line)?;
+                self.end_document()?;
             }
         } else {
-            self.ids.extend_from_slice(ids);
+            self.append_ids(ids)?;
         }
         Ok(Pushed::All)
     }
@@ -122,7 +131,7 @@ impl Sink for IdSink {
 
     fn end_text(&mut self) -> Result<()> {
         if !self.lines {
-            self.end_document();
+            self.end_document()?;
         }
         Ok(())
     }
@@ -534,7 +543,7 @@ mod tests {
             sink.tokens = 10;
             let (result, sink) = pushed(ids, share, sink);
             assert_eq!(result, Ok(Pushed::All));
-            let mut array = IdSink::new(true, last_id);
+            let mut array = IdSink::<u32>::new(true, last_id);
             assert_eq!(array.push(&mut ids.to_vec(), share), Ok(Pushed::All));
             if matches!(form, Form::Packed16) {
                 let array = array.take();

@@ -1,27 +1,28 @@
 //! Many texts at once on several threads; their ids end to end.
 
 use crate::encode::encoder::{Call, CallState};
-use crate::encode::{Encoder, Ids, Matchers};
+use crate::encode::{Encoder, IdNumber, Ids, Matchers};
 use crate::error::{Error, Result};
 use crate::jobs::{groups, Interrupt, Jobs, Worker};
 use crate::large_pages::reserve_projected;
 use crate::lock_free::PoolGuard;
+use crate::model::NO_ID;
 
 /// Bytes of short texts that are one job, so that no thread is woken for nothing.
 const GROUP: usize = 64 * 1024;
 
 /// The ids of texts side by side.
 #[derive(Debug, Default)]
-pub struct RaggedIds {
+pub struct RaggedIds<N: IdNumber = u32> {
     /// All ids, text by text.
-    pub ids: Ids,
+    pub ids: Ids<N>,
     /// For each text: where its ids end.
     pub ends: Vec<usize>,
 }
 
-impl RaggedIds {
+impl<N: IdNumber> RaggedIds<N> {
     /// The ids of each text.
-    pub fn texts(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn texts(&self) -> impl Iterator<Item = &[N]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let text = &self.ids[start..end];
@@ -32,20 +33,31 @@ impl RaggedIds {
 
     /// The first text with this id.
     pub fn first_with(&self, id: u32) -> Option<usize> {
-        let place = self.ids.iter().position(|&one| one == id)?;
+        let place = self.ids.iter().position(|&one| one.into() == id)?;
         Some(self.ends.partition_point(|&end| end <= place))
+    }
+
+    /// Appends the ids of further texts, and where they end among these.
+    fn append(&mut self, ids: &[u32], ends: &[usize]) -> Result<()> {
+        let before = self.ids.len();
+        N::append(ids, self.ids.as_mut_vec()).map_err(|place| {
+            let text = self.ends.len() + ends.partition_point(|&end| end <= place);
+            does_not_fit(ids[place], text)
+        })?;
+        self.ends.extend(ends.iter().map(|end| before + end));
+        Ok(())
     }
 }
 
 /// The ids of the texts so far.
-struct BatchOutput {
-    flat: RaggedIds,
+struct BatchOutput<N: IdNumber> {
+    flat: RaggedIds<N>,
     /// Bytes of the texts whose ids are there, and of the others.
     done: usize,
     rest: usize,
 }
 
-impl BatchOutput {
+impl<N: IdNumber> BatchOutput<N> {
     /// Room for the ids of the next texts, of so many bytes.
     fn reserve(&mut self, bytes: usize) {
         let out = self.flat.ids.as_mut_vec();
@@ -63,13 +75,13 @@ impl BatchOutput {
 
 impl Encoder {
     /// The ids of each text, in the order of the texts.
-    pub fn batch<T: AsRef<[u8]> + Sync>(
+    pub fn batch<N: IdNumber, T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
         threads: usize,
         matchers: Option<&Matchers>,
         interrupt: Interrupt,
-    ) -> Result<RaggedIds> {
+    ) -> Result<RaggedIds<N>> {
         let length = |text: &T| text.as_ref().len();
         let total: usize = texts.iter().map(length).sum();
         // One that would keep a thread busy when the others have ended is shared out by itself.
@@ -85,9 +97,14 @@ impl Encoder {
         let mut rest = texts;
         while let Some(first) = rest.first() {
             if threads > 1 && length(first) > large {
-                let out = output.flat.ids.as_mut_vec();
-                self.ids_threaded(first.as_ref(), threads, matchers, out, interrupt)?;
-                output.flat.ends.push(out.len());
+                let RaggedIds { ids, ends } = &mut output.flat;
+                let (text, out) = (first.as_ref(), ids.as_mut_vec());
+                self.ids_threaded(text, threads, matchers, out, interrupt)
+                    .map_err(|error| match error {
+                        Error::NoId(_) => Error::NoId(ends.len()),
+                        error => error,
+                    })?;
+                ends.push(out.len());
                 output.advance(length(first));
                 rest = &rest[1..];
                 continue;
@@ -140,11 +157,11 @@ impl Encoder {
         Ok(made.concat())
     }
 
-    fn fill<T: AsRef<[u8]>>(
+    fn fill<N: IdNumber, T: AsRef<[u8]>>(
         &self,
         groups: &[&[T]],
         matchers: Option<&Matchers>,
-        output: &mut BatchOutput,
+        output: &mut BatchOutput<N>,
         interrupt: Interrupt,
     ) -> Result<()> {
         let mut state = self.call_state();
@@ -153,18 +170,26 @@ impl Encoder {
             let bytes = bytes(texts);
             output.reserve(bytes);
             let RaggedIds { ids, ends } = &mut output.flat;
-            self.group_ids(texts, call, ids.as_mut_vec(), ends)?;
+            match N::as_encoded(ids.as_mut_vec()) {
+                Some(ids) => self.group_ids(texts, call, ids, ends)?,
+                None => {
+                    let (mut ids, mut ends) = (self.buffers().take_chunk(), Vec::new());
+                    self.group_ids(texts, call, &mut ids, &mut ends)?;
+                    output.flat.append(&ids, &ends)?;
+                    self.buffers().put_chunk(ids);
+                }
+            }
             output.advance(bytes);
         }
         Ok(())
     }
 
-    fn fill_by_threads<T: AsRef<[u8]> + Sync>(
+    fn fill_by_threads<N: IdNumber, T: AsRef<[u8]> + Sync>(
         &self,
         groups: &[&[T]],
         threads: usize,
         matchers: Option<&Matchers>,
-        output: &mut BatchOutput,
+        output: &mut BatchOutput<N>,
         interrupt: Interrupt,
     ) -> Result<()> {
         let jobs = Jobs {
@@ -179,10 +204,7 @@ impl Encoder {
         };
         let take = |_: &mut Worker<_>, (ids, ends, bytes): (Vec<u32>, Vec<usize>, usize)| {
             output.reserve(bytes);
-            let flat = &mut output.flat;
-            let before = flat.ids.len();
-            flat.ids.as_mut_vec().extend_from_slice(&ids);
-            flat.ends.extend(ends.iter().map(|end| before + end));
+            output.flat.append(&ids, &ends)?;
             output.advance(bytes);
             self.buffers().put_chunk(ids);
             Ok(())
@@ -202,6 +224,14 @@ impl Encoder {
             return Err(Error::Interrupted);
         }
         self.ids_of_each(texts, call, ids, ends)
+    }
+}
+
+/// Why an id of a text is not stored.
+pub(in crate::encode) fn does_not_fit(id: u32, text: usize) -> Error {
+    match id {
+        NO_ID => Error::NoId(text),
+        id => Error::TooLarge(format!("id {id} does not fit 16 bits")),
     }
 }
 

@@ -4,6 +4,7 @@ mod batch;
 mod one_text;
 mod tokens;
 
+pub(super) use batch::does_not_fit;
 pub use batch::RaggedIds;
 pub use one_text::CHUNK;
 pub(crate) use tokens::TextPart;

@@ -7,8 +7,9 @@
 
 use std::borrow::Cow;
 
+use super::does_not_fit;
 use crate::encode::encoder::{each_span, Call, CallState};
-use crate::encode::{Encoder, Matchers};
+use crate::encode::{Encoder, IdNumber, Matchers};
 use crate::error::Result;
 use crate::jobs::{groups, Interrupt, Jobs, Worker};
 use crate::large_pages::reserve_projected;
@@ -67,29 +68,39 @@ struct Ends {
 
 impl Encoder {
     /// As [`Self::ids`], on up to so many threads.
-    pub fn ids_threaded(
+    pub fn ids_threaded<N: IdNumber>(
         &self,
         text: &[u8],
         threads: usize,
         matchers: Option<&Matchers>,
-        out: &mut Vec<u32>,
+        out: &mut Vec<N>,
         interrupt: Interrupt,
     ) -> Result<()> {
         self.ids_in_chunks(text, (threads, CHUNK), matchers, out, interrupt)
     }
 
     /// As [`Self::ids_threaded`], in chunks of about so many bytes.
-    pub fn ids_in_chunks(
+    pub fn ids_in_chunks<N: IdNumber>(
         &self,
         text: &[u8],
         (threads, chunk): (usize, usize),
         matchers: Option<&Matchers>,
-        out: &mut Vec<u32>,
+        out: &mut Vec<N>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        // Unknown words side by side that are one could be on two threads.
-        if threads < 2 || text.len() < 2 * chunk || self.fused().is_some() {
-            return self.ids(text, matchers, out, interrupt);
+        // Unknown words side by side that are one could be in two chunks.
+        let whole = text.len() < 2 * chunk || self.fused().is_some();
+        if whole || threads < 2 {
+            if let Some(out) = N::as_encoded(out) {
+                return self.ids(text, matchers, out, interrupt);
+            }
+        }
+        if whole {
+            let mut ids = self.buffers.take_chunk();
+            self.ids(text, matchers, &mut ids, interrupt)?;
+            append(&ids, out)?;
+            self.buffers.put_chunk(ids);
+            return Ok(());
         }
         let stretches = self.stretches(text, matchers)?;
         let mut pieces = Vec::new();
@@ -269,11 +280,16 @@ impl Encoder {
     }
 
     /// All ids in order; and those of what lies between parts.
-    fn join(&self, made: Vec<EncodedPiece>, call: &mut Call, joined: &mut Joiner) -> Result<()> {
+    fn join<N: IdNumber>(
+        &self,
+        made: Vec<EncodedPiece>,
+        call: &mut Call,
+        joined: &mut Joiner<N>,
+    ) -> Result<()> {
         for made in made {
             let (raw, ends) = match made {
                 EncodedPiece::Ids(ids) => {
-                    joined.out.extend_from_slice(&ids);
+                    append(&ids, joined.out)?;
                     self.buffers.put_chunk(ids);
                     continue;
                 }
@@ -291,13 +307,16 @@ impl Encoder {
             waiting.extend_from_slice(&ends.head);
             if ends.middle.is_some() || raw.edges.end {
                 if !waiting.is_empty() {
-                    self.normalized_ids(waiting, raw.at_start && !*split, call, out)?;
+                    let mut ids = self.buffers.take_chunk();
+                    self.normalized_ids(waiting, raw.at_start && !*split, call, &mut ids)?;
+                    append(&ids, out)?;
+                    self.buffers.put_chunk(ids);
                     *split = true;
                 }
                 waiting.clear();
             }
             if let Some((ids, tail)) = ends.middle {
-                out.extend_from_slice(&ids);
+                append(&ids, out)?;
                 *waiting = tail;
                 *split = true;
             }
@@ -307,8 +326,8 @@ impl Encoder {
 }
 
 /// All ids up to some part.
-struct Joiner<'o> {
-    out: &'o mut Vec<u32>,
+struct Joiner<'o, N> {
+    out: &'o mut Vec<N>,
     /// How many were there before.
     first: usize,
     /// Normalized text from the last cut on.
@@ -317,7 +336,7 @@ struct Joiner<'o> {
     split: bool,
 }
 
-impl Joiner<'_> {
+impl<N> Joiner<'_, N> {
     fn reserve(&mut self, made: &[EncodedPiece], bytes: (usize, usize)) {
         let next = made.iter().map(EncodedPiece::ids).sum();
         if self.out.capacity() - self.out.len() < next {
@@ -325,6 +344,11 @@ impl Joiner<'_> {
             reserve_projected(self.out, next, bytes, ids);
         }
     }
+}
+
+/// Appends ids of the only text.
+fn append<N: IdNumber>(ids: &[u32], out: &mut Vec<N>) -> Result<()> {
+    N::append(ids, out).map_err(|place| does_not_fit(ids[place], 0))
 }
 
 impl EncodedPiece<'_> {

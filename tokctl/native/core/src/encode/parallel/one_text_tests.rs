@@ -1,7 +1,7 @@
 //! Chunks of every size give the ids of the whole, and so do threads.
 
 use super::*;
-use crate::encode::{AddedToken, Merging, Segmenter};
+use crate::encode::{AddedToken, Merging, RaggedIds, Segmenter};
 use crate::model::{Alphabet, Merges, Prepend};
 use crate::normalize::{Chain, Normalizer};
 use crate::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner, Split, Step};
@@ -107,6 +107,23 @@ pub(crate) fn matchers(raw: bool, normalized: bool) -> Matchers {
     .unwrap()
 }
 
+/// The ids as numbers of 16 bits.
+fn narrow_ids(
+    encoder: &Encoder,
+    text: &[u8],
+    how: (usize, usize),
+    matchers: Option<&Matchers>,
+) -> crate::error::Result<Vec<u16>> {
+    let mut ids = Vec::new();
+    encoder.ids_in_chunks(text, how, matchers, &mut ids, &|| false)?;
+    Ok(ids)
+}
+
+fn narrowed(ids: &[u32]) -> crate::error::Result<Vec<u16>> {
+    let id = |&id: &u32| id.try_into().map_err(|_| crate::Error::NoId(0));
+    ids.iter().map(id).collect()
+}
+
 #[test]
 fn chunks_of_any_size_give_the_ids_of_the_whole() {
     let mut parted = 0;
@@ -131,6 +148,9 @@ fn chunks_of_any_size_give_the_ids_of_the_whole() {
                             .ids_in_chunks(text, how, matchers.as_ref(), &mut ids, &|| false)
                             .unwrap();
                         assert_eq!(ids, whole, "{chunk} {}", text.escape_ascii());
+                        let how = (chunk % 3, chunk);
+                        let narrow = narrow_ids(&encoder, text, how, matchers.as_ref());
+                        assert_eq!(narrow, narrowed(&whole[1..]));
                     }
                     let mut pieces = Vec::new();
                     encoder
@@ -153,18 +173,20 @@ fn many_threads_give_the_ids_of_one() {
     let mut whole = Vec::new();
     encoder.ids(&text, None, &mut whole, &|| false).unwrap();
     for threads in [0, 1, 2, 5] {
-        let mut ids = Vec::new();
+        let mut ids: Vec<u32> = Vec::new();
         encoder
             .ids_threaded(&text, threads, None, &mut ids, &|| false)
             .unwrap();
         assert_eq!(ids, whole);
+        let narrow = narrow_ids(&encoder, &text, (threads, CHUNK), None);
+        assert_eq!(narrow, narrowed(&whole));
         let texts = [
             text.clone(),
             b"a".to_vec(),
             Vec::new(),
             text[..300_000].to_vec(),
         ];
-        let all = encoder.batch(&texts, threads, None, &|| false).unwrap();
+        let all: RaggedIds = encoder.batch(&texts, threads, None, &|| false).unwrap();
         let all: Vec<&[u32]> = all.texts().collect();
         for (found, text) in all.iter().zip(&texts) {
             let mut ids = Vec::new();
@@ -172,10 +194,15 @@ fn many_threads_give_the_ids_of_one() {
             assert_eq!(*found, ids);
         }
         assert_eq!(all.len(), texts.len());
+        let narrow: RaggedIds<u16> = encoder.batch(&texts, threads, None, &|| false).unwrap();
+        for (found, ids) in narrow.texts().zip(&all) {
+            assert_eq!(Ok(found.to_vec()), narrowed(ids));
+        }
+        assert_eq!(narrow.ends.len(), all.len());
     }
     // The cache stays within its bounds, and is the same one again.
     let stats = encoder.cache_stats();
     assert!(stats.entries > 10_000 && stats.bytes > stats.entries * 16);
-    let stopped = encoder.ids_threaded(&text, 2, None, &mut Vec::new(), &|| true);
+    let stopped = encoder.ids_threaded::<u32>(&text, 2, None, &mut Vec::new(), &|| true);
     assert_eq!(stopped, Err(crate::Error::Interrupted));
 }
