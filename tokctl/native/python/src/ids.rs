@@ -180,10 +180,7 @@ impl IdArray {
     }
 
     /// Pickles hold the numbers as they are, in the same order of bytes on every machine.
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
         let bytes = (self.shape * self.stride) as usize;
         let bytes = PyBytes::new_with(py, bytes, |out| {
             with_numbers!(self, ids => pack(ids, out));

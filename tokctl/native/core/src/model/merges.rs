@@ -210,10 +210,11 @@ impl Merges {
         self.prefetchable
     }
 
-    /// Prefetches the cache line of a pair's rank, for [`Self::rank_at`].
+    /// Prefetches the cache line of a pair's rank, for [`Self::rank_at`]: see
+    /// [`PairRanks::prefetch`].
     #[inline(always)]
-    pub(crate) fn prefetch(&self, left: u32, right: u32) -> PairSlot {
-        self.first.prefetch(left, right)
+    pub(crate) fn prefetch(&self, left: u32, right: u32, both: bool) -> PairSlot {
+        self.first.prefetch(left, right, both)
     }
 
     /// The rank of the pair whose slot [`Self::prefetch`] returned; as [`Self::rank`].

@@ -1,6 +1,7 @@
 //! From a pair of symbols to its rank.
 
 use std::hash::BuildHasher;
+use std::hint::select_unpredictable;
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
@@ -12,6 +13,7 @@ use crate::prefetch::prefetch;
 const ID_BITS: u32 = 21;
 const RANK_BITS: u32 = 22;
 
+/// The greatest slot.
 const EMPTY: u64 = u64::MAX;
 
 /// Pairs of larger ids do not fit.
@@ -51,7 +53,8 @@ impl PairSlot {
 /// jump depends on which of the two it is, or whether it is one at all.
 #[derive(Debug, Clone)]
 pub(super) struct PairRanks {
-    /// Open addressing; a power of two, in buckets that are filled from their start.
+    /// Open addressing; a power of two, in buckets that are filled from their start. The greater
+    /// slot of a bucket stands first if a pair that had no room in it lies behind it.
     slots: Vec<u64>,
     entries: usize,
     /// Random, so that no model can be made of colliding pairs.
@@ -109,8 +112,7 @@ impl PairRanks {
         if wanted > self.slots.len() {
             let old = std::mem::replace(&mut self.slots, vec![EMPTY; wanted]);
             for slot in old.into_iter().filter(|&slot| slot != EMPTY) {
-                let at = self.place(slot >> RANK_BITS);
-                self.slots[at] = slot;
+                self.put(slot);
             }
         }
     }
@@ -122,14 +124,19 @@ impl PairRanks {
         fold(pair ^ self.seeds[0], self.seeds[1]) as usize & mask
     }
 
-    /// The slot that a new pair would have.
-    fn place(&self, pair: u64) -> usize {
-        let mut at = self.bucket(pair);
+    /// Puts in a pair that is not there.
+    fn put(&mut self, slot: u64) {
+        let mut at = self.bucket(slot >> RANK_BITS);
         // One slot in two is empty at least.
-        while self.slots[at] != EMPTY {
-            at = (at + 1) & (self.slots.len() - 1);
+        loop {
+            let (first, second) = (self.slots[at], self.slots[at + 1]);
+            if second == EMPTY {
+                (self.slots[at], self.slots[at + 1]) = (first.min(slot), first.max(slot));
+                return;
+            }
+            (self.slots[at], self.slots[at + 1]) = (first.max(second), first.min(second));
+            at = (at + BUCKET) & (self.slots.len() - 1);
         }
-        at
     }
 
     /// The rank of a pair that is in its bucket, or behind it.
@@ -139,20 +146,20 @@ impl PairRanks {
         let mask = self.slots.len() - 1;
         let (first, second) = (self.slots[at & mask], self.slots[(at | 1) & mask]);
         let found = rank(first, pair).min(rank(second, pair));
-        if found == NO_RANK && second != EMPTY {
+        if found == NO_RANK && first > second {
             return self.rank_behind(pair, at);
         }
         found
     }
 
-    /// The same where its bucket is full of others.
+    /// The same where others lie behind its bucket.
     #[cold]
     fn rank_behind(&self, pair: u64, mut at: usize) -> u32 {
         loop {
             at = (at + BUCKET) & (self.slots.len() - 1);
             let (first, second) = (self.slots[at], self.slots[at + 1]);
             let found = rank(first, pair).min(rank(second, pair));
-            if found != NO_RANK || second == EMPTY {
+            if found != NO_RANK || first <= second {
                 return found;
             }
         }
@@ -163,15 +170,13 @@ impl PairRanks {
         self.large.is_empty()
     }
 
-    /// Where the rank of a pair is looked up; its cache line is prefetched. Either may be
-    /// [`NO_SYMBOL`]; neither more.
+    /// Where the rank of a pair is looked up; its cache line is prefetched. Neither id may be more
+    /// than [`NO_SYMBOL`]. If not `both` are there, it is the slot of no pair.
     #[inline(always)]
-    pub fn prefetch(&self, left: u32, right: u32) -> PairSlot {
-        // All pairs with NO_SYMBOL are one, whose line is always cached. Without a branch, which
-        // would be mispredicted.
-        let both = u64::from(left == NO_SYMBOL || right == NO_SYMBOL).wrapping_sub(1);
+    pub fn prefetch(&self, left: u32, right: u32, both: bool) -> PairSlot {
+        // Of no pair the line is always cached. Without a branch, which would be mispredicted.
         let none = PairSlot::NOWHERE.pair;
-        let pair = none ^ (pair(left, right) ^ none) & both;
+        let pair = select_unpredictable(both, pair(left, right), none);
         let at = self.bucket(pair);
         prefetch(&self.slots[at & (self.slots.len() - 1)]);
         PairSlot {
@@ -232,8 +237,7 @@ impl PairRanks {
             Some(pair) if rank < 1 << RANK_BITS => {
                 self.entries += 1;
                 self.reserve(self.entries);
-                let at = self.place(pair);
-                self.slots[at] = pair << RANK_BITS | u64::from(rank);
+                self.put(pair << RANK_BITS | u64::from(rank));
             }
             _ => {
                 self.large.insert((left, right), rank);

@@ -188,20 +188,19 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         // What is read where there is nobody does not matter.
         let behind = behind.without_least();
         let next = self.ids[behind.least() % N];
-        let next = if behind.is_empty() { NO_SYMBOL } else { next };
         let ahead = self.there.before(at);
         let before = ahead.greatest() % N;
         let last = self.ids[before];
         // With nothing before it, what is written there is of a pair that has no rank.
-        let (before, last) = match ahead.is_empty() {
-            true => (right, NO_SYMBOL),
-            false => (before, last),
-        };
+        let before = if ahead.is_empty() { right } else { before };
         for place in [before, at, right] {
             self.candidates[place] = NEVER;
         }
         (self.at, self.before) = (at, before);
-        self.pairs = [merges.prefetch(last, id), merges.prefetch(id, next)];
+        self.pairs = [
+            merges.prefetch(last, id, !ahead.is_empty()),
+            merges.prefetch(id, next, !behind.is_empty()),
+        ];
         true
     }
 
