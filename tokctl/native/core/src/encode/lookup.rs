@@ -14,7 +14,7 @@ use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
 use crate::packed::{Key, LONGEST};
-use crate::pretokenize::{Metaspace, PreTokenSink};
+use crate::pretokenize::{Metaspace, PreTokenSink, TextsSink};
 use crate::Interrupt;
 
 /// Stands among the ids where a line ends; no token has such an id.
@@ -136,12 +136,6 @@ impl GatheredPlaces<'_, '_> {
             self.count = 0;
         }
     }
-
-    /// [`LINE_END`] comes next.
-    pub fn end_line(&mut self) {
-        // As an empty pre-token, of which there is no other.
-        self.push(0, 0);
-    }
 }
 
 impl PreTokenSink for GatheredPlaces<'_, '_> {
@@ -178,6 +172,15 @@ impl PreTokenSink for GatheredPlaces<'_, '_> {
             }
         }
         start
+    }
+}
+
+impl TextsSink for GatheredPlaces<'_, '_> {
+    /// [`LINE_END`] comes next.
+    #[inline]
+    fn end_text(&mut self) {
+        // As an empty pre-token, of which there is no other.
+        self.push(0, 0);
     }
 }
 

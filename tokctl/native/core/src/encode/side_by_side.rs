@@ -1,15 +1,15 @@
 //! Short texts that are looked up together: the lines of a block, the documents of a batch.
 //!
-//! A line has a few dozen pre-tokens. A batch of look-ups goes on from text to text, so that it is
+//! A line has a dozen pre-tokens. A batch of look-ups goes on from text to text, so that it is
 //! full, and the cache misses of many texts overlap.
 
 use std::ops::Range;
 
 use super::encoder::Call;
-use super::lookup::{GatheredPlaces, PreTokenLookup, LINE_END};
+use super::lookup::{PreTokenLookup, LINE_END};
 use super::{Encoder, Matchers};
 use crate::error::Result;
-use crate::pretokenize::PreTokenSink;
+use crate::pretokenize::TAB;
 
 /// Bytes of texts that are copied to lie side by side, at most: in all, and of each on average.
 /// Longer ones fill batches of their own.
@@ -20,16 +20,22 @@ impl Encoder {
     /// Appends the ids of every line of `block`; behind those of a line, [`LINE_END`] stands for
     /// its line feed.
     pub(crate) fn line_ids(&self, block: &[u8], call: &mut Call, out: &mut Vec<u32>) -> Result<()> {
-        if self.takes_texts_together(call.matchers) {
-            return self.ids_together(block, lines(block), call, out);
-        }
-        for (line, ended) in lines(block) {
-            self.ids_with(&block[line], call, out)?;
-            if ended {
-                out.push(LINE_END);
+        if !self.takes_texts_together(call.matchers) {
+            for line in lines(block) {
+                self.ids_with(&block[line.clone()], call, out)?;
+                if line.end < block.len() {
+                    out.push(LINE_END);
+                }
             }
+            return Ok(());
         }
-        Ok(())
+        let ends: Vec<usize> = memchr::memchr_iter(b'\n', block).collect();
+        if !self.pre_tokenizer.splits_texts_as_one() {
+            return self.ids_together(block, &ends, call, out);
+        }
+        let mut text = block.to_vec();
+        ends.iter().for_each(|&end| text[end] = TAB);
+        self.ids_together(&text, &ends, call, out)
     }
 
     /// Appends the ids of each text, and where they end.
@@ -40,7 +46,7 @@ impl Encoder {
         out: &mut Vec<u32>,
         ends: &mut Vec<usize>,
     ) -> Result<()> {
-        let bytes: usize = texts.iter().map(|text| text.as_ref().len()).sum();
+        let bytes = texts.iter().map(|text| text.as_ref().len()).sum::<usize>() + texts.len();
         let short = bytes <= COPIED && bytes < SHORT * texts.len();
         if texts.len() < 2 || !short || !self.takes_texts_together(call.matchers) {
             for text in texts {
@@ -49,44 +55,33 @@ impl Encoder {
             }
             return Ok(());
         }
-        let mut joined = Vec::with_capacity(bytes);
-        texts
-            .iter()
-            .for_each(|text| joined.extend_from_slice(text.as_ref()));
-        let mut start = 0;
-        let places = texts.iter().map(|text| {
-            let end = start + text.as_ref().len();
-            (std::mem::replace(&mut start, end)..end, true)
-        });
+        let (mut joined, mut places) = (Vec::with_capacity(bytes), Vec::with_capacity(texts.len()));
+        for text in texts {
+            joined.extend_from_slice(text.as_ref());
+            places.push(joined.len());
+            joined.push(TAB);
+        }
         let first = out.len();
-        self.ids_together(&joined, places, call, out)?;
+        self.ids_together(&joined, &places, call, out)?;
         take_ends(out, first, ends);
         Ok(())
     }
 
-    /// Appends the ids of parts of a text, each a text of its own, and [`LINE_END`] behind those
-    /// that have ended.
+    /// Appends the ids of parts of a text, each a text of its own. A part ends at each of `ends`,
+    /// where [`LINE_END`] comes behind its ids, and the next one starts one byte behind it; there
+    /// is a tab between where texts are split as one. What stands behind the last end is a part,
+    /// too.
     fn ids_together(
         &self,
         text: &[u8],
-        mut parts: impl Iterator<Item = (Range<usize>, bool)>,
+        ends: &[usize],
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
         let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
         let mut places = lookup.places();
-        let result = parts.try_for_each(|(part, ended)| {
-            let places_of_part = PartPlaces {
-                places: &mut places,
-                start: part.start,
-            };
-            self.pre_tokenizer.split(&text[part], places_of_part)?;
-            if ended {
-                places.end_line();
-            }
-            Ok(())
-        });
+        let result = self.pre_tokenizer.split_each(text, ends, &mut places);
         drop(places);
         result.and(lookup.finish())
     }
@@ -101,35 +96,15 @@ impl Encoder {
     }
 }
 
-/// Takes the places of a part of a text as places of the whole.
-struct PartPlaces<'p, 'l, 'b> {
-    places: &'p mut GatheredPlaces<'l, 'b>,
-    /// Where the part starts.
-    start: usize,
-}
-
-impl PreTokenSink for PartPlaces<'_, '_, '_> {
-    #[inline(always)]
-    fn take(&mut self, start: usize, end: usize) {
-        self.places.take(self.start + start, self.start + end);
-    }
-
-    #[inline(always)]
-    fn take_adjoining(&mut self, base: usize, start: usize, ends: &[u16]) -> usize {
-        let (base, start) = (self.start + base, self.start + start);
-        self.places.take_adjoining(base, start, ends) - self.start
-    }
-}
-
-/// Each line without its line feed, and whether it has one.
-fn lines(block: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> + '_ {
+/// Each line without its line feed, if it has one.
+fn lines(block: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = block.get(start..).filter(|rest| !rest.is_empty())?;
-        let end = memchr::memchr(b'\n', rest);
-        let line = start..start + end.unwrap_or(rest.len());
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = start..start + length;
         start = line.end + 1;
-        Some((line, end.is_some()))
+        Some(line)
     })
 }
 
@@ -153,11 +128,7 @@ mod tests {
     fn lines_are_ranges_without_their_line_feeds() {
         let found = |text: &[u8]| lines(text).collect::<Vec<_>>();
         assert_eq!(found(b""), []);
-        assert_eq!(
-            found(b"a\n\nbc"),
-            [(0..1, true), (2..2, true), (3..5, false)]
-        );
-        assert_eq!(found(b"\n"), [(0..0, true)]);
+        assert_eq!(found(b"a\n\nbc"), [0..1, 2..2, 3..5]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod scalar;
 mod scanner;
 mod sequence;
 mod split;
+mod together;
 
 pub use behaviour::Behaviour;
 pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut};
@@ -29,3 +30,4 @@ pub use rewrite::Rewrite;
 pub use scanner::{PreTokenSink, Scanner};
 pub use sequence::{PreTokenizer, Splits, Step};
 pub use split::{Needle, Split};
+pub use together::{TextsSink, TAB};

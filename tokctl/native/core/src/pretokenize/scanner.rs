@@ -94,6 +94,16 @@ impl Scanner {
         })
     }
 
+    /// May texts be split as one, with a tab between them, and cut before and behind each tab?
+    ///
+    /// Nothing is dropped, and for these patterns a tab is white space and no more: what stands
+    /// before it is split as at the end of a text, and what stands behind it as at the start. But
+    /// white space with a line feed in it that does not end with one needs the end itself.
+    pub fn splits_texts_as_one(&self) -> bool {
+        use Scanner::{Cl100k, Gpt2, Llama3, O200k, Qwen2};
+        matches!(self, Gpt2 | Cl100k | Llama3 | Qwen2 | O200k)
+    }
+
     /// Gives `sink` the start and the end of every pre-token, in order; none is empty.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
         let classes = Classes::get();

@@ -83,6 +83,14 @@ impl PreTokenizer {
         }
     }
 
+    /// See [`Scanner::splits_texts_as_one`].
+    pub fn splits_texts_as_one(&self) -> bool {
+        match &self.steps[..] {
+            [step] => step.rewrite.is_none() && step.scanner.splits_texts_as_one(),
+            _ => false,
+        }
+    }
+
     /// The pre-tokens of any pre-tokenizer. `at_start`: does `text` stand where its
     /// document starts?
     pub fn run<'t>(&self, text: &'t [u8], at_start: bool) -> Result<Splits<'t>> {

@@ -1,0 +1,285 @@
+//! Texts side by side: split as one where the pattern allows it. A scanner that starts anew at each
+//! line does blocks of 64 bytes for what is left of a few.
+
+#[cfg(doc)]
+use super::Scanner;
+use super::{PreTokenSink, PreTokenizer};
+use crate::error::Result;
+
+/// Stands between texts that are split as one.
+pub const TAB: u8 = b'\t';
+
+/// Takes the pre-tokens of one text after the other.
+pub trait TextsSink: PreTokenSink {
+    /// All pre-tokens of a text have come.
+    fn end_text(&mut self);
+}
+
+impl PreTokenizer {
+    /// Gives `sink` the pre-tokens of parts of a text, each a text of its own. A part ends at each
+    /// of `ends`, which `sink` is told, and the next one starts one byte behind it: a tab, where
+    /// [`Scanner::splits_texts_as_one`]. What stands behind the last end is a part, too.
+    pub fn split_each(&self, text: &[u8], ends: &[usize], sink: &mut impl TextsSink) -> Result<()> {
+        let as_one = self.splits_texts_as_one();
+        // The part that is looked at, and those before it that are scanned with it.
+        let (mut start, mut offset, mut first) = (0, 0, 0);
+        for (number, &end) in ends.iter().enumerate() {
+            let is_last = number + 1 == ends.len();
+            if !as_one || is_last || !ends_like_any(&text[start..end]) {
+                let places = PartPlaces {
+                    sink: &mut *sink,
+                    offset,
+                    ends: &ends[first..number],
+                };
+                self.split(&text[offset..end], places)?;
+                sink.end_text();
+                (offset, first) = (end + 1, number + 1);
+            }
+            start = end + 1;
+        }
+        let rest = PartPlaces {
+            sink,
+            offset,
+            ends: &[],
+        };
+        self.split(&text[offset..], rest)
+    }
+}
+
+/// May another text follow, with a tab between?
+fn ends_like_any(text: &[u8]) -> bool {
+    let is_space = match text {
+        [] | [.., b'\n' | b'\r'] => false,
+        [.., 0xC2, 0x85 | 0xA0] | [.., 0xE1, 0x9A, 0x80] | [.., 0xE3, 0x80, 0x80] => true,
+        [.., 0xE2, 0x80 | 0x81, _] => true,
+        [.., last] => *last <= b' ',
+    };
+    if !is_space {
+        return true;
+    }
+    // Of what may be white space.
+    let mut last = text
+        .iter()
+        .rev()
+        .take_while(|&&byte| byte <= b' ' || byte >= 0x80);
+    !last.any(|&byte| byte == b'\n' || byte == b'\r')
+}
+
+/// Takes the places of parts that lie side by side, scanned as one or alone.
+struct PartPlaces<'p, S> {
+    sink: &'p mut S,
+    /// Where what is scanned starts in the text.
+    offset: usize,
+    /// Where the next parts end, as places of the text, but for the last one.
+    ends: &'p [usize],
+}
+
+impl<S: TextsSink> PreTokenSink for PartPlaces<'_, S> {
+    #[inline(always)]
+    fn take(&mut self, start: usize, end: usize) {
+        let (mut start, end) = (self.offset + start, self.offset + end);
+        while let [part_end, rest @ ..] = self.ends {
+            if *part_end >= end {
+                break;
+            }
+            if start < *part_end {
+                self.sink.take(start, *part_end);
+            }
+            self.sink.end_text();
+            start = part_end + 1;
+            self.ends = rest;
+        }
+        if start < end {
+            self.sink.take(start, end);
+        }
+    }
+
+    #[inline(always)]
+    fn take_adjoining(&mut self, base: usize, start: usize, ends: &[u16]) -> usize {
+        let (base, mut start) = (self.offset + base, self.offset + start);
+        let mut rest = ends;
+        while let ([part_end, more @ ..], Some(&last)) = (self.ends, rest.last()) {
+            if *part_end >= base + usize::from(last) {
+                break;
+            }
+            // Less than a place among `ends`, or behind it, where `start` is.
+            let bound = part_end.saturating_sub(base) as u16;
+            let (inside, others) = rest.split_at(count_below(rest, bound));
+            start = self.sink.take_adjoining(base, start, inside);
+            if start < *part_end {
+                self.sink.take(start, *part_end);
+            }
+            self.sink.end_text();
+            start = part_end + 1;
+            self.ends = more;
+            // Those at the tab and behind it, and what another part took.
+            let passed = others
+                .iter()
+                .take_while(|&&end| base + usize::from(end) <= start);
+            rest = &others[passed.count()..];
+        }
+        start = self.sink.take_adjoining(base, start, rest);
+        start - self.offset
+    }
+}
+
+/// How many numbers, which rise, are below a bound.
+#[inline(always)]
+fn count_below(numbers: &[u16], bound: u16) -> usize {
+    let (chunks, rest) = numbers.as_chunks::<16>();
+    let below = |some: &[u16]| {
+        some.iter()
+            .map(|&number| u16::from(number < bound))
+            .sum::<u16>()
+    };
+    let mut count = 0;
+    for chunk in chunks {
+        let some = below(chunk);
+        count += usize::from(some);
+        if some < 16 {
+            return count;
+        }
+    }
+    count + usize::from(below(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pretokenize::{Scanner, Step};
+    use crate::random::random_below;
+
+    #[derive(Default)]
+    struct Ranges(Vec<Option<(usize, usize)>>);
+
+    impl PreTokenSink for Ranges {
+        fn take(&mut self, start: usize, end: usize) {
+            self.0.push(Some((start, end)));
+        }
+    }
+
+    impl TextsSink for Ranges {
+        fn end_text(&mut self) {
+            self.0.push(None);
+        }
+    }
+
+    /// White space of all kinds before anything else: the ends of texts turn on it.
+    const PIECES: [&[u8]; 40] = [
+        b" ",
+        b" ",
+        b"  ",
+        b"\t",
+        b"\n",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\x0B",
+        b"\x1C",
+        b"\xC2\x85",
+        b"\xC2\xA0",
+        b"\xE1\x9A\x80",
+        b"\xE2\x80\xA8",
+        b"\xE2\x81\x9F",
+        b"\xE3\x80\x80",
+        b"a",
+        b"word",
+        b"AB",
+        b"Cd",
+        b"'",
+        b"'s",
+        b"'LL",
+        b"re",
+        b"1",
+        b"2345",
+        b".",
+        b"!?",
+        b"/",
+        b"//",
+        b"_",
+        b"\xC3\xA9",
+        b"\xE6\x9D\xB1\xE4\xBA\xAC",
+        b"\xCC\x81",
+        b"\xF0\x9F\x98\x80",
+        b"\xFF",
+        b"\x80",
+        b"\xC3",
+        b"\xE2\x80",
+        b"a longer piece of text, of over sixty-four bytes, so that a block lies within it",
+    ];
+
+    fn scanners() -> impl Iterator<Item = PreTokenizer> {
+        let names = [
+            "gpt2",
+            "cl100k",
+            "llama3",
+            "qwen2",
+            "o200k",
+            "bert",
+            "whitespace",
+            "none",
+        ];
+        names.into_iter().map(|name| {
+            let scanner = Scanner::named(name).unwrap();
+            PreTokenizer::new(vec![Step {
+                rewrite: None,
+                scanner,
+            }])
+        })
+    }
+
+    #[test]
+    fn each_text_is_split_as_if_it_were_alone() {
+        let mut below = random_below(1);
+        let count = if cfg!(debug_assertions) { 3000 } else { 60_000 };
+        for round in 0..count {
+            let (mut text, mut ends) = (Vec::new(), Vec::new());
+            for _ in 0..below(12) {
+                let most = [2, 5, 40][round % 3];
+                for _ in 0..below(most) {
+                    text.extend_from_slice(PIECES[below(PIECES.len())]);
+                }
+                ends.push(text.len());
+                text.push(TAB);
+            }
+            if round % 2 == 0 {
+                text.extend_from_slice(b"the last one \r");
+            }
+            for splitting in scanners() {
+                let mut expected = Ranges::default();
+                let mut start = 0;
+                for &end in &ends {
+                    splitting
+                        .split(&text[start..end], |a, b| {
+                            expected.take(start + a, start + b)
+                        })
+                        .unwrap();
+                    expected.end_text();
+                    start = end + 1;
+                }
+                splitting
+                    .split(&text[start..], |a, b| expected.take(start + a, start + b))
+                    .unwrap();
+                let mut found = Ranges::default();
+                splitting.split_each(&text, &ends, &mut found).unwrap();
+                assert_eq!(
+                    found.0,
+                    expected.0,
+                    "{:?} {:?}",
+                    splitting,
+                    String::from_utf8_lossy(&text)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_below_a_bound_are_counted() {
+        let numbers: Vec<u16> = (0..100).map(|number| 3 * number).collect();
+        for bound in 0..310 {
+            let expected = numbers.iter().filter(|&&number| number < bound).count();
+            assert_eq!(count_below(&numbers, bound), expected);
+            assert_eq!(count_below(&numbers[..40], bound), expected.min(40));
+        }
+    }
+}
