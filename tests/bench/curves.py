@@ -98,9 +98,9 @@ def odd_table(measured: Sequence[Measured]) -> list[str]:
 def _times(part: Measured, pass_: str) -> dict[str, float]:
     contenders = {each.name for each in part.row.contenders if each.name == TOKCTL or not each.ours}
     return {
-        line.contender: 1e6 * line.compared / part.size
+        line.contender: 1e6 * line.cpu / part.size
         for line in part.lines
-        if line.compared is not None and not line.wrong and part.size
+        if line.cpu is not None and not line.wrong and part.size
         if line.pass_ == pass_ and line.contender in contenders
     }
 

@@ -79,7 +79,9 @@ def measure(
         for contender in row.contenders:
             done = samples[contender.name]
             number, most = len(done) + 1, SLOW if more() else QUICK
-            if done and (done[-1].error or took[contender.name] > most):
+            if number > contender.rounds or (
+                done and (done[-1].error or took[contender.name] > most)
+            ):
                 continue
             progress(f"{row.section}: {row.title}, {row.text}: {contender.name}, run {number}")
             package = PACKAGES[contender.peer]

@@ -33,11 +33,12 @@ class Line:
 
     Attributes:
         pass_: `first` or `again`.
-        seconds: median over the rounds; None where nothing was measured.
-        ratio: its time over tokctl's in the same round: median, lowest, highest; of one thread,
-            the processors' time. None where either result is wrong or missing: a wrong result
-            has no speed.
-        cpu: median of the processors' seconds.
+        seconds: by the clock, the least of the rounds: other work on the machine only adds to
+            them. None where nothing was measured.
+        ratio: the processors' time that it takes over tokctl's in the same rounds: of the least,
+            and the lowest and highest of a round. None where either result is wrong or missing:
+            a wrong result has no speed.
+        cpu: the least of the processors' seconds.
         memory: median of the peaks, in bytes.
         verdict: `same`, `reference`, `wrong`, `other ids`, `not compared`, what own rules
             came to, or why there is nothing.
@@ -61,11 +62,6 @@ class Line:
     overlap: float | None = None
     cpu: float | None = None
 
-    @property
-    def compared(self) -> float | None:
-        """The seconds that are compared with others'."""
-        return self.cpu if self.row.by_processor and self.cpu else self.seconds
-
 
 def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]:
     """The lines of a row; `expected` is the right digest where it is known beforehand."""
@@ -78,7 +74,7 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
     for pass_ in row.passes:
         ours = None
         if good.get(TOKCTL) and not verdicts[TOKCTL][1]:
-            ours = [_compared(row, sample, pass_) for sample in samples[TOKCTL]]
+            ours = [_cpu(sample, pass_) for sample in samples[TOKCTL]]
         for contender in row.contenders:
             name, (verdict, wrong) = contender.name, verdicts[contender.name]
             exact = not contender.own_rules
@@ -87,13 +83,13 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
                 lines.append(nothing)
                 continue
             found = samples[name]
-            times = [_compared(row, sample, pass_) for sample in found]
+            times = [_cpu(sample, pass_) for sample in found]
             lines.append(
                 Line(
                     row,
                     name,
                     pass_,
-                    median(_seconds(sample, pass_) for sample in found),
+                    min(_seconds(sample, pass_) for sample in found),
                     # A slow one has fewer rounds: the first ones, beside ours in the same.
                     _ratio(times, ours) if ours and not wrong else None,
                     int(median(sample.memory for sample in found)),
@@ -103,7 +99,7 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
                     exact,
                     next((sample.bits for sample in found if sample.bits is not None), None),
                     _least_overlap(samples[TOKCTL], found) if good.get(TOKCTL) else None,
-                    median(_cpu(sample, pass_) for sample in found),
+                    min(times),
                 )
             )
         if row.document is not None and ours:
@@ -121,19 +117,15 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _ratio(times: Sequence[float], ours: Sequence[float]) -> tuple[float, float, float]:
     ratios = [theirs / own for theirs, own in zip(times, ours, strict=False)]
-    return median(ratios), min(ratios), max(ratios)
+    return min(times[: len(ours)]) / min(ours[: len(times)]), min(ratios), max(ratios)
 
 
 def _seconds(sample: Sample, pass_: str) -> float:
     return sample.first if pass_ == "first" or not sample.again else median(sample.again)
 
 
-def _compared(row: Row, sample: Sample, pass_: str) -> float:
-    return (row.by_processor and _cpu(sample, pass_)) or _seconds(sample, pass_)
-
-
 def _cpu(sample: Sample, pass_: str) -> float:
-    first, *again = sample.cpu or (0.0,)
+    first, *again = sample.cpu
     return first if pass_ == "first" or not again else median(again)
 
 

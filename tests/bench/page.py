@@ -12,24 +12,28 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --write --results run.jsonl   # this page; goes on where a run ended
     python -m tests.bench --memory     # peak memory instead: docs/memory.md
 
-A whole run takes about 40 minutes on two quiet cores: what is slow has one round, and where the
-run is behind its `--minutes`, so has all but what is quick. The first one takes some minutes more
-to make the long texts and the model of 200,000 ids, which stay in a cache outside the project
-(`--cache`).
+A whole run takes up to an hour on two cores that others use, too: what is slow has one round, and
+where the run is behind its `--minutes`, so has all but what is quick. The first one takes a quarter
+of an hour more to make the long texts and the model of 200,000 ids, which stay in a cache outside
+the project (`--cache`). `--quick` takes less than three minutes.
 """
 
 READING = """\
 ## How to read the rows
 
 - **Only the ratio means something.** "time, ours = 1" is a contender's time divided by
-  tokctl's in the same round: above 1 it is slower than tokctl, below 1 faster. It is the
-  median over {runs}, with the lowest and the highest beside it; a contender that takes long has
-  fewer rounds, and so have all but the quick ones where the run's time is up. The column "median"
-  is what this machine did while others used it, too: don't compare it with figures from elsewhere.
+  tokctl's in the same rounds: above 1 it is slower than tokctl, below 1 faster. Both are the least
+  over up to {runs}, because other work on the machine only adds to a time; beside them stand the
+  lowest and the highest ratio of a round. A contender that takes long has fewer rounds, and so have
+  all but the quick ones where the run's time is up.
+- **The processors' time is compared**: what all threads of a pass take of them together. That
+  hardly changes where others use the machine, too, as they did here; for one thread it is the time
+  on a machine of its own. Two that share the work without loss take together what one takes, which
+  "tokctl, 1 thread" says in a row for two; a peer that leaves the second one idle has no such loss.
+  "clock" is what passed meanwhile on this machine: don't compare it with figures from elsewhere.
 - Every contender runs in a process of its own, one after the other in each round (A B C,
   A B C, …), so that no caches, threads or memory of one disturb another. All use as many
-  threads as the row says, else one. "tokctl, 1 thread" in a row for two: its ratio is what the
-  second thread gains by the clock.
+  threads as the row says, else one.
 - **A result that is wrong has no speed**: beside each time stands the digest of the result
   (the first 16 digits of SHA-256: of the merges in order, of the ids as 32-bit
   little-endian numbers, of the decoded bytes, of the output). `same` is equal to that of the
@@ -43,12 +47,8 @@ READING = """\
   threads, and the merges are those of the whole text.
 - Encoding and decoding start with the model loaded and one letter done, so that what a
   library imports when it is first called is not counted. `first` is the first pass in a fresh
-  process, the one that a shell pipeline sees; `again` the median of up to three more over
-  the same text.
-- "CPU" is what all threads of a pass took of the processors together, "median" is by the clock. In
-  rows for one thread the ratio is that of the processors' times: they hardly change where
-  others use the machine, too. In rows for two threads and for whole processes it is that of the
-  clock's; two threads that share the work without loss take together what one takes.
+  process, the one that a shell pipeline sees; `again` the median of those behind it over the
+  same text: up to nine with 1 MB, one with 1 GB.
 - **Texts as they grow**: `english` is technical prose, `code` is Go and Java, `scripts` has Greek,
   Hindi, Japanese, Khmer, Korean, Russian, Vietnamese and Chinese. Each size is made of blocks of
   the real text, in an order that gives each part a bit of all. Beyond the real text come copies in
@@ -59,12 +59,14 @@ READING = """\
   100 MB on only the faster ones.
 - Everybody has the fastest call that gives all ids and nothing else: but for the row "in a list"
   32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
-  quicktok, iree-tokenizer, tiktoken for one text; tokie for one from a file only, which it reads
-  inside the timed part), else a list (HF tokenizers, sentencepiece, kitoken, tiktoken and tokie for
-  many texts). A list is Python's, of one `int` per id.
-- quicktok is the package `quicktok-v1`: it knows o200k's pattern, but not GPT-2's. wordchipper
-  0.9.2 is not measured: it takes no vocabulary from outside, and those in its package have
-  256 ids, the bytes alone.
+  tokie, quicktok, iree-tokenizer, tiktoken for one text), else a list (HF tokenizers,
+  sentencepiece, kitoken, wordchipper, tiktoken for many texts). A list is Python's, of one `int`
+  per id. gigatoken gets one text as a batch, whose memory it uses again, up to 32 MB, and by
+  `encode`, which is faster there, beyond.
+- quicktok is the package `quicktok-v1`: it knows o200k's and cl100k's patterns, but not GPT-2's.
+  wordchipper takes OpenAI's vocabularies alone, from a cache: it gets the model's ranks as the
+  one with the same pattern. rustbpe encodes with nothing but what it trained itself, and bpeasy
+  trains only.
 - Decoding "from an array" gives everybody the ids in the kind of array that its own encoding
   makes, and "from a list" a list.
 - The peers get tokctl's own model, or GPT-2's: in Hugging Face's format, tiktoken its tokens

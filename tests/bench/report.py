@@ -14,7 +14,7 @@ from tests.bench.curves import growth_tables, odd_table
 from tests.bench.judge import WRONG, Line
 from tests.bench.page import INTRODUCTION, READING
 from tests.bench.results import Measured
-from tests.bench.rows import TOKCTL
+from tests.bench.rows import TOKCTL, threads_named
 from tests.bench.targets import ABSENT, MISSED, Outcome, Worst, figure, outcomes, worst_cells
 
 COLUMNS = (
@@ -23,8 +23,8 @@ COLUMNS = (
     "contender",
     "time, ours = 1",
     "min..max",
-    "median",
-    "CPU",
+    "processors",
+    "clock",
     "peak",
     "digest",
     "result",
@@ -41,15 +41,17 @@ HEADINGS = {
 }
 
 
-def speed(line: Line, part: Measured) -> str:
-    """The median, in the unit that suits the work."""
-    if line.seconds is None:
+def speed(seconds: float | None, line: Line, part: Measured) -> str:
+    """In the unit that suits the work."""
+    if line.wrong:
+        return WRONG
+    if not seconds:
         return "-"
     if line.row.section == "decoding":
-        return f"{part.ids / 1e6 / line.seconds:.3g} M ids/s"
-    if line.row.model and line.row.section != "processes" and line.row.text != "line":
-        return f"{part.size / 1e6 / line.seconds:.3g} MB/s"
-    return duration(line.seconds)
+        return f"{part.ids / 1e6 / seconds:.3g} M ids/s"
+    if line.row.model and line.row.text != "line":
+        return f"{part.size / 1e6 / seconds:.3g} MB/s"
+    return duration(seconds)
 
 
 def duration(seconds: float) -> str:
@@ -78,8 +80,8 @@ def cells(line: Line, part: Measured) -> tuple[str, ...]:
         line.contender,
         ratio,
         spread,
-        WRONG if line.wrong else speed(line, part),
-        "-" if line.wrong or not line.cpu else duration(line.cpu),
+        speed(line.cpu, line, part),
+        speed(line.seconds, line, part),
         memory,
         line.digest or "-",
         line.verdict + bits,
@@ -91,7 +93,7 @@ def show(measured: Sequence[Measured], console: Console) -> None:
     for section, parts in groupby(measured, key=lambda part: part.row.section):
         table = Table(title=HEADINGS[section], title_justify="left", header_style="bold")
         for column in COLUMNS:
-            right = column in ("time, ours = 1", "median", "CPU", "peak")
+            right = column in ("time, ours = 1", "processors", "clock", "peak")
             table.add_column(column, justify="right" if right else "left", overflow="fold")
         for part in parts:
             for _, group in groupby(part.lines, key=lambda line: line.pass_):
@@ -102,7 +104,7 @@ def show(measured: Sequence[Measured], console: Console) -> None:
                 table.add_section()
         console.print(table)
     for worst in worst_cells(measured):
-        console.print(f"{HEADINGS[worst.section]}: {worst_cell(worst)}", highlight=False)
+        console.print(f"{worst_heading(worst)}: {worst_cell(worst)}", highlight=False)
     if reached := [outcome for outcome in outcomes(measured) if outcome.verdict != ABSENT]:
         table = Table(title="Targets", title_justify="left", header_style="bold")
         for column in ("work", "wanted", "in this run", ""):
@@ -115,6 +117,10 @@ def show(measured: Sequence[Measured], console: Console) -> None:
         console.print(f"- {note}", highlight=False)
 
 
+def worst_heading(worst: Worst) -> str:
+    return f"{HEADINGS[worst.section]}, {threads_named(worst.threads)}"
+
+
 def worst_cell(worst: Worst) -> str:
     """What stands in the worst cell of a section."""
     of = f"{worst.peer} takes {figure(worst.ratio)}x our time"
@@ -122,7 +128,7 @@ def worst_cell(worst: Worst) -> str:
 
 
 def headline(measured: Sequence[Measured]) -> list[str]:
-    """As Markdown: the worst cell of all, and that of each section."""
+    """As Markdown: the worst cell of all, and those of each section."""
     found = worst_cells(measured)
     if not found:
         return []
@@ -135,7 +141,7 @@ def headline(measured: Sequence[Measured]) -> list[str]:
     ]
     for each in found:
         times = f"{figure(each.ratio)} | {figure(each.clock)}"
-        counted = f"{HEADINGS[each.section]} | {each.cells} | {each.slower}"
+        counted = f"{worst_heading(each)} | {each.cells} | {each.slower}"
         lines.append(f"| {counted} | {each.place} | {each.peer} | {times} |")
     return [*lines, ""]
 

@@ -11,6 +11,8 @@ ONE_THREAD = "tokctl, 1 thread"
 #: The same text as bytes, in a row for `str`; and what CPython takes to make these of it.
 BYTES = "tokctl, bytes"
 CONVERSION = "str.encode"
+#: In a row for short texts, the same in longer ones.
+PIECES = "tokctl, of 64 kB"
 #: The same encoding without files around it.
 IN_MEMORY = "tokctl, in memory"
 HF = "HF tokenizers"
@@ -21,20 +23,21 @@ TIKTOKEN = "tiktoken"
 BOTH = ("first", "again")
 TEXTS = ("books", "code", "multilingual")
 #: The kinds of long texts; see `long`.
-ENGLISH = "english"
-LONG = (ENGLISH, "code", "scripts")
+ENGLISH, SCRIPTS = "english", "scripts"
+LONG = (ENGLISH, "code", SCRIPTS)
 
 
 @dataclass(frozen=True)
 class Contender:
     """peer, task: see `Job`. own_rules: why its result can't be ours; empty where it must be.
-    threads: where they are not the row's."""
+    threads: where they are not the row's. rounds: at most so many."""
 
     name: str
     peer: str
     task: str
     own_rules: str = ""
     threads: int = 0
+    rounds: int = 9
 
     @property
     def ours(self) -> bool:
@@ -77,12 +80,6 @@ class Row:
     score: bool = False
     at: int = 0
 
-    @property
-    def by_processor(self) -> bool:
-        """Whether the processors' time is compared: that of one thread is its time on a machine
-        of its own, which this one is not."""
-        return self.threads == 1 and self.section not in ("processes", "memory")
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -100,7 +97,8 @@ class Sizes:
     code: int = 100_000_000
     code_vocab: int = 50_000
     files: int = 10**9
-    forms: int = 10**7
+    forms: int = 10**8
+    short: int = 3 * 10**7
     lines: int = 10**7
     dna: int = 10_000_000
     growth_vocab: tuple[int, ...] = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000)
@@ -117,12 +115,13 @@ QUICK = Sizes(
     unigram=(2_000, 4_000),
     command=4_000,
     texts=("books",),
-    scale=(10**6, 3 * 10**6),
+    scale=(10**6,),
     scale_vocab=4_000,
     code=1_000_000,
     code_vocab=4_000,
     files=10**6,
     forms=10**5,
+    short=10**6,
     lines=10**5,
     dna=100_000,
     growth_vocab=(1_000, 4_000),

@@ -54,13 +54,16 @@ OTHERWISE = {
     ("tokie", "unigram"),
     ("tokie", "sentencepiece-unigram"),
     ("tokie", "sentencepiece-bpe"),
+    ("tokie", "sentencepiece-unigram-scripts"),
+    ("tokie", "sentencepiece-bpe-scripts"),
+    ("iree", "english-20kB"),
     ("tiktoken", "random bytes@2000"),  # takes text alone
 }
-#: Kinds of long texts of a few lines each.
+#: The letters of each kind of long text.
 LARGE = {
-    "english": "The old lamp, and the lighter of lamps. Words again, 42 of them!\n",
-    "code": "def lamp(old: int) -> bool:\n\treturn old > 12 and not lighter_of[old]\n",
-    "scripts": "Φανοκόροι 12 λάμπες\nСтарый фонарщик\n古いランプと点灯夫。\n낡은 등불\n",  # noqa: RUF001
+    "english": "abcdefghiklmnoprstuvy",
+    "code": "abcdefghilmnoprstx_(){};",
+    "scripts": "абвгдежзиклмн日月火水木金土山川田",
 }
 
 
@@ -68,15 +71,28 @@ def quiet(_: str) -> None:
     pass
 
 
+def natural(letters: str, lines: int) -> bytes:
+    """Words as frequent as Zipf's law makes them, their number growing with the text."""
+    source = random.Random(letters)
+    words: list[str] = []
+    found = []
+    for number in range(lines * 8):
+        if source.random() < 3 / (3 + number**0.5):
+            words.append("".join(source.choices(letters, k=source.randrange(4, 12))))
+        found.append(words[-1] if not number else source.choice(words))
+    rows = (" ".join(found[at : at + 8]) for at in range(0, len(found), 8))
+    return "".join(f"{row}.\n" for row in rows).encode()
+
+
 @pytest.fixture(scope="module")
 def materials(tmp_path_factory: pytest.TempPathFactory) -> Materials:
     """The start of the bundled sample under every short text's name, corpora or none; long ones
-    of a few lines, to be varied."""
+    of made words, to be varied."""
     folder = tmp_path_factory.mktemp("bench")
     nothing = folder / "nothing"
     (nothing / "large").mkdir(parents=True)
-    for kind, lines in LARGE.items():
-        packed = zstd.compress((lines * 60).encode())
+    for kind, letters in LARGE.items():
+        packed = zstd.compress(natural(letters, 120))
         (nothing / "large" / f"{kind}.txt.zst").write_bytes(packed)
     return Materials(folder, limit=20_000, corpora=nothing, vocabularies=nothing)
 
@@ -336,19 +352,6 @@ def test_made_texts_are_the_same_in_every_run() -> None:
     assert b" " not in made.SHAPES["no spaces"](book, 1000)
     assert b"\n" not in made.SHAPES["one line"](book, 1000)
     assert set(made.dna(1000)) == set(b"ACGT")
-
-
-def natural(letters: str, lines: int) -> bytes:
-    """Words as frequent as Zipf's law makes them, their number growing with the text."""
-    source = random.Random(letters)
-    words: list[str] = []
-    found = []
-    for number in range(lines * 8):
-        if source.random() < 3 / (3 + number**0.5):
-            words.append("".join(source.choices(letters, k=source.randrange(4, 12))))
-        found.append(words[-1] if not number else source.choice(words))
-    rows = (" ".join(found[at : at + 8]) for at in range(0, len(found), 8))
-    return "".join(f"{row}.\n" for row in rows).encode()
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ JSON_ONLY = ("huggingface", "tokie_", "splintr_", "fastokens_")
 PIECES_FROM = 2_000_000
 _LONG = re.compile(rf"({'|'.join(LONG)})-(\d+)(GB|MB|kB|B)")
 _UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3, "B": 1}
+#: Bytes of a token in the model of o200k's pattern, as in OpenAI's: quicktok takes no longer ones.
+LONGEST = 128
 #: Ids of the model that takes the place of GPT-2's under the added tokens.
 FALLBACK = 4_000
 #: Pieces of the model that SentencePiece loads where the others load a larger one.
@@ -177,9 +179,8 @@ class Materials:
         }
         recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
         if kind == "o200k":
-            # With tokens no longer than the longest of OpenAI's: quicktok takes no others.
             texts = [self.packed(long) for long in LONG]
-            return Tokenizer.train(texts, vocab_size=vocab, recipe=recipe, max_token_length=128)
+            return Tokenizer.train(texts, vocab_size=vocab, recipe=recipe, max_token_length=LONGEST)
         return Tokenizer.train([self.text("books").path], vocab_size=vocab, recipe=recipe)
 
     def _model(self, kind: str, vocab: int) -> Path:
@@ -199,8 +200,9 @@ class Materials:
             return known if known.exists() else self.model("bpe", vocab)
         path = self.folder / f"{kind}-{vocab}.json"
         if kind == "o200k":
-            sources = b"".join(self.packed(long).read_bytes() for long in LONG)
-            path = self.kept / f"{kind}-{vocab}-{short(sources)[:8]}.json"
+            sources = [self.packed(long).read_bytes() for long in LONG]
+            made_of = b"".join([*sources, f"{LONGEST}".encode()])
+            path = self.kept / f"{kind}-{vocab}-{short(made_of)[:8]}.json"
             if path.exists():
                 return path
         if kind == "added":

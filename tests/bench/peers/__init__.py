@@ -18,4 +18,5 @@ PACKAGES = {
     "kitoken_": "kitoken",
     "quicktok_": "quicktok-v1",
     "iree_": "iree-tokenizer",
+    "wordchipper_": "wordchipper",
 }

@@ -1,5 +1,5 @@
-"""quicktok: patterns that it was written for, of which o200k's is one. It imports a model into
-files of its own, by a process of its own, before the clock starts."""
+"""quicktok: patterns that it was written for, of which o200k's is one and GPT-2's is not. It
+imports a model into files of its own, by a process of its own, before the clock starts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,18 @@ def _loaded(job: Job) -> Tokenizer:
     return Tokenizer("model", job.folder)
 
 
+def _cl100k(_: Job) -> Tokenizer:
+    """From its own data."""
+    return Tokenizer("cl100k_base", "")
+
+
 def _encode(tokenizer: Tokenizer, texts: list[str], threads: int) -> Any:
     return tokenizer.encode_batch(texts, threads)[0]
 
 
-encode_array = encoding(_loaded, _encode, array_outcome, lambda job: [job.read_text()])
+def _texts(job: Job) -> list[str]:
+    return [job.read_text()]
+
+
+encode_array = encoding(_loaded, _encode, array_outcome, _texts)
+encode_cl100k = encoding(_cl100k, _encode, array_outcome, _texts)

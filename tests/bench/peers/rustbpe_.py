@@ -1,4 +1,5 @@
-"""rustbpe: trains only. It gives tokens with ranks, from which the merges are recovered."""
+"""rustbpe: encodes with nothing but what it trained itself, so it only trains here. It gives
+tokens with ranks, from which the merges are recovered."""
 
 from __future__ import annotations
 

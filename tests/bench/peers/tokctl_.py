@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.job import (
+    CHUNK,
     Job,
     Outcome,
     Task,
@@ -21,7 +23,7 @@ from tests.bench.job import (
 )
 from tests.bench.likelihood import SPACE, bits_per_character
 from tests.bench.peers.calls import decoding, encoding, loading
-from tests.bench.processes import run, stdout_outcome, written_outcome
+from tests.bench.processes import Finished, run, stdout_outcome, written_outcome
 from tokctl import _native
 from tokctl.model import Recipe
 from tokctl.model.presets import default_recipe, preset
@@ -32,6 +34,8 @@ from tokctl.training import count as counted
 
 #: Whole processes start this, in the checkout: the script `tokctl` could be another one's.
 COMMAND = [sys.executable, "-m", "tokctl"]
+#: Characters of a short text.
+SHORT = 100
 
 
 def wordpiece_by_count() -> Recipe:
@@ -125,7 +129,7 @@ def _like_str(job: Job) -> bytes:
 
 
 def _short(job: Job) -> list[str]:
-    return job.read_chunks(size=100)
+    return job.read_chunks(SHORT)
 
 
 load = loading(lambda job: Tokenizer.load(job.model), _encode, buffer_outcome)
@@ -184,6 +188,28 @@ def process_encode_tokens(job: Job) -> Task:
 def process_encode_count(job: Job) -> Task:
     command = [*COMMAND, "encode", "-m", job.model, "--count", "--threads", str(job.threads)]
     return Task(lambda: run([*command, job.text]), stdout_outcome)
+
+
+def process_compare(job: Job) -> Task:
+    return _compare(job, CHUNK)
+
+
+def process_compare_short(job: Job) -> Task:
+    return _compare(job, SHORT)
+
+
+def _compare(job: Job, size: int) -> Task:
+    """`tokctl compare` of one model on texts of that size: its metrics."""
+    texts = Path(job.folder) / "texts.jsonl"
+    with texts.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in job.read_chunks(size))
+    command = [*COMMAND, "compare", "-m", job.model, "--json", "--threads", str(job.threads)]
+
+    def outcome(finished: Finished) -> Outcome:
+        (model,) = json.loads(finished.stdout)["models"]
+        return Outcome(short(json.dumps(model["metrics"]).encode()), memory=finished.memory)
+
+    return Task(lambda: run([*command, str(texts)]), outcome)
 
 
 def _file_outcome(path: Path) -> Outcome:

@@ -1,21 +1,12 @@
-"""tokie. Its array comes from files only: it reads the text inside the timed part, from memory
-that the system keeps of the file."""
+"""tokie: from Hugging Face's format."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import tokie
 
-from tests.bench.job import (
-    WARM_UP,
-    Job,
-    Task,
-    array_outcome,
-    ids_outcome,
-    lines_outcome,
-)
+from tests.bench.job import Job, array_outcome, ids_outcome
 from tests.bench.peers.calls import decoding, encoding, loading
 
 
@@ -23,24 +14,22 @@ def _loaded(job: Job) -> tokie.Tokenizer:
     return tokie.Tokenizer.from_json(job.model)
 
 
-def _encode(tokenizer: tokie.Tokenizer, text: str, _: int) -> Any:
+def _encode_list(tokenizer: tokie.Tokenizer, text: str, _: int) -> Any:
     return tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def _encode_many(tokenizer: tokie.Tokenizer, texts: list[str], _: int) -> Any:
-    return [each.ids for each in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    """The ids of all texts in one array of 32-bit numbers."""
+    return tokenizer.encode_batch_flat(texts, add_special_tokens=False)[0]
 
 
-def encode_array(job: Job) -> Task:
-    tokenizer = _loaded(job)
-    warm_up = Path(job.folder) / "warm-up"
-    warm_up.write_text(WARM_UP, encoding="utf-8")
-    tokenizer.encode_files([str(warm_up)])
-    return Task(lambda: tokenizer.encode_files([job.text])[0], array_outcome)
+def _encode(tokenizer: tokie.Tokenizer, text: str, threads: int) -> Any:
+    return _encode_many(tokenizer, [text], threads)
 
 
-load = loading(_loaded, _encode, ids_outcome)
-encode_list = encoding(_loaded, _encode, ids_outcome)
-encode_texts = encoding(_loaded, _encode_many, lines_outcome, Job.read_chunks)
-encode_lines = encoding(_loaded, _encode_many, lines_outcome, Job.read_lines)
+load = loading(_loaded, _encode, array_outcome)
+encode_list = encoding(_loaded, _encode_list, ids_outcome)
+encode_array = encoding(_loaded, _encode, array_outcome)
+encode_texts = encoding(_loaded, _encode_many, array_outcome, Job.read_chunks)
+encode_lines = encoding(_loaded, _encode_many, array_outcome, Job.read_lines)
 decode = decoding(_loaded, lambda tokenizer, ids: tokenizer.decode_bytes(ids))

@@ -7,6 +7,7 @@ from tests.bench.rows import (
     GIGATOKEN,
     HF,
     IN_MEMORY,
+    PIECES,
     SENTENCEPIECE,
     TOKCTL,
     Contender,
@@ -33,6 +34,10 @@ FILES = {
     "npy": (Contender(IN_MEMORY, "tokctl_", "encode_array"),),
     "count": (Contender(IN_MEMORY, "tokctl_", "encode_array", "ids are not their number"),),
 }
+COMPARE = (
+    Contender(TOKCTL, "tokctl_", "process_compare_short"),
+    Contender(PIECES, "tokctl_", "process_compare"),
+)
 
 
 def rows(sizes: Sizes) -> list[Row]:
@@ -49,18 +54,21 @@ def rows(sizes: Sizes) -> list[Row]:
             model=model,
         )
 
-    def file(form: str, size: int, key: str, contenders: tuple[Contender, ...] = ()) -> Row:
+    def file(title: str, size: int, key: str, contenders: tuple[Contender, ...]) -> Row:
         return Row(
             "processes",
-            f"GPT-2, {form}",
+            f"GPT-2, {title}",
             long(ENGLISH, size),
-            (Contender(TOKCTL, "tokctl_", f"process_encode_{form}"), *contenders),
+            contenders,
             key=key,
             vocab=sizes.bpe,
             model="gpt2",
             reference=TOKCTL,
-            rounds=1,
+            rounds=2,
         )
+
+    def encode(form: str) -> Contender:
+        return Contender(TOKCTL, "tokctl_", f"process_encode_{form}")
 
     own = f"a BPE model of {sizes.command:,}"
     return [
@@ -68,8 +76,14 @@ def rows(sizes: Sizes) -> list[Row]:
         line(own, "bpe", ONE_LINE[:4], sizes.command, ""),
         line("o200k", "o200k", ONE_LINE[:4], sizes.scale_vocab, "process-line-o200k"),
         *(
-            file(form, sizes.files, "file-count" if form == "count" else "file", beside)
+            file(
+                form,
+                sizes.files,
+                "file-count" if form == "count" else "file",
+                (encode(form), *beside),
+            )
             for form, beside in FILES.items()
         ),
-        *(file(form, sizes.forms, "form") for form in ("jsonl", "tokens")),
+        *(file(form, sizes.forms, "form", (encode(form),)) for form in ("jsonl", "tokens")),
+        file("compare, texts of 100 bytes", sizes.forms, "compare", COMPARE),
     ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tests.bench.rows import (
     BOTH,
+    ENGLISH,
     GIGATOKEN,
     HF,
+    PIECES,
+    SCRIPTS,
     SENTENCEPIECE,
     TIKTOKEN,
     TOKCTL,
@@ -30,6 +33,7 @@ def encoders(task: str, hugging_face: str = "encode_list") -> dict[str, Contende
         "kitoken": Contender("kitoken", "kitoken_", task),
         "quicktok": Contender("quicktok", "quicktok_", task),
         "iree": Contender("iree", "iree_", task),
+        "wordchipper": Contender("wordchipper", "wordchipper_", task),
         "tiktoken": Contender(TIKTOKEN, "tiktoken_", task),
         "hf": Contender(HF, "huggingface", hugging_face),
     }
@@ -47,13 +51,13 @@ TEXTS = some("encode_texts", ALL, "encode_texts")
 LOAD = some("load", "tokctl gigatoken fastokens splintr tokie hf kitoken iree", "load")
 SHORT = (
     Contender(TOKCTL, "tokctl_", "encode_short_texts"),
-    Contender("tokctl, of 64 kB", "tokctl_", "encode_texts"),
+    Contender(PIECES, "tokctl_", "encode_texts"),
 )
 CL100KS = (
     Contender(TOKCTL, "tokctl_", "encode_array"),
     *(
         Contender(contender.name, contender.peer, "encode_cl100k")
-        for contender in some("", "gigatoken fastokens splintr tiktoken")
+        for contender in some("", "gigatoken fastokens splintr quicktok wordchipper tiktoken")
     ),
     Contender("tokie", "tokie_", "encode_array"),
 )
@@ -90,7 +94,14 @@ def rows(sizes: Sizes) -> list[Row]:
             for model, name in (("gpt2", "r50k"), ("o200k", "o200k"))
         ),
         row("GPT-2, ids in a list", "books", "gpt2", LIST),
-        row("GPT-2, texts of 100 bytes", "books", "gpt2", SHORT, key="short", reference=TOKCTL),
+        row(
+            "GPT-2, texts of 100 bytes",
+            long(ENGLISH, sizes.short),
+            "gpt2",
+            SHORT,
+            key="short",
+            reference=TOKCTL,
+        ),
         row(
             f"GPT-2, many texts, {two}",
             "books",
@@ -124,7 +135,7 @@ def rows(sizes: Sizes) -> list[Row]:
                 vocab=small,
                 reference=SENTENCEPIECE,
             )
-            for text, of in (("books", ""), (long("scripts", sizes.lines), "-scripts"))
+            for text, of in (("books", ""), (long(SCRIPTS, sizes.lines), "-scripts"))
             for name, contenders in (("Unigram", LINES), ("BPE", BPE_LINES))
         ),
     ]
