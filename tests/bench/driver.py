@@ -75,7 +75,7 @@ def measure(
     installed = versions()
     samples: Samples = {contender.name: [] for contender in row.contenders}
     took: dict[str, float] = {}
-    for _ in range(min(runs, row.rounds)):
+    for _ in range(min(runs, row.rounds) * (row.times if runs > 1 else 1)):
         for contender in row.contenders:
             done = samples[contender.name]
             number, most = len(done) + 1, SLOW if more() else QUICK

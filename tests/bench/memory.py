@@ -46,12 +46,12 @@ The peak of resident memory of whole processes, the interpreter included, on boo
 multilingual text repeated with varied words. "times" is what the longer text needs beside the
 shorter one.
 
-- `encode` remembers pre-tokens, up to a bound (some 130 MB, which a stream of any length does not
-  exceed); Parquet adds pyarrow and a group of rows.
+- `encode` remembers pre-tokens, up to a bound (`--cache-memory`, which a stream of any length does
+  not exceed); Parquet adds pyarrow and a group of rows.
 - `train` and `inspect --use` keep the distinct pre-tokens, which grow with a text. `--memory`
   bounds them while they are counted: a training itself holds those that it learns from.
 - `compare` holds the texts.
 
-What Python makes token by token (`tokens`, `jsonl`) gets a tenth of the text. The tokctl measured,
+What Python makes token by token (`jsonl --offsets`) gets a tenth of the text. The tokctl measured,
 its Python files and native module together, has the digest `{tokctl}`.
 """

@@ -56,7 +56,7 @@ READING = """\
   number of distinct words goes on to grow as in the real text: n^b, with b, Heaps' exponent, below.
   `r50k` is GPT-2's vocabulary; `o200k` has o200k's pattern and 200,000 ids, trained by tokctl
   on the three texts. What takes `str` alone stands in the rows for `str`, and from 10 MB or
-  100 MB on only the faster ones.
+  100 MB on only the faster ones; with 1 GB `str` and two threads stand for `r50k` alone.
 - Everybody has the fastest call that gives all ids and nothing else: but for the row "in a list"
   32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
   tokie, quicktok, iree-tokenizer, tiktoken for one text), else a list (HF tokenizers,

@@ -3,7 +3,7 @@ are stands in `work/`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 TOKCTL = "tokctl"
 #: The same in a row for several threads, with one: its ratio is what the others gain.
@@ -61,6 +61,7 @@ class Row:
         timeout: a job that takes longer is given up, in seconds.
         score: a training says how well its models fit the text, too.
         at: where the row stands on the axis of its chart: bytes, or ids.
+        times: it has so many times the rounds that are asked for: what is short is soon disturbed.
     """
 
     section: str
@@ -79,6 +80,7 @@ class Row:
     timeout: float = 150.0
     score: bool = False
     at: int = 0
+    times: int = field(default=1, repr=False)
 
 
 @dataclass(frozen=True)

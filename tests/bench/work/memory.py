@@ -26,8 +26,8 @@ TITLES = {
     "inspect_use": "inspect --use",
     "compare": "compare",
 }
-#: Python makes what these write, token by token: they get a tenth of the text.
-SLOW = ("encode_tokens", "encode_jsonl")
+#: Python makes what this writes, token by token: it gets a tenth of the text.
+SLOW = ("encode_jsonl",)
 #: Seconds after which a command is given up.
 LONG = 1200.0
 

@@ -38,10 +38,10 @@ BESIDE_STR = (
 )
 #: They don't read the pattern in the file, and are told another than GPT-2's.
 TOLD = (TIKTOKEN, "wordchipper")
-#: Up to which size a contender runs, in bytes: beyond, it would take minutes, or the memory.
+#: Up to which size a contender runs, in bytes: beyond, it is far behind and takes minutes.
 LIMITS = {
     "fastokens": 10**8,
-    "splintr": 10**8,
+    "splintr": 10**7,
     "tokie": 10**7,
     "quicktok": 10**8,
     "wordchipper": 10**7,
@@ -50,6 +50,7 @@ LIMITS = {
     "kitoken": 10**6,
     "iree": 10**6,
 }
+FAR = ("tokie", "wordchipper", "tiktoken", "HF tokenizers", "kitoken", "iree")
 
 
 def key(model: str, form: str, threads: int) -> str:
@@ -60,15 +61,19 @@ def rows(sizes: Sizes) -> list[Row]:
     return [
         _row(sizes, *cell)
         for cell in product(sizes.scale, VOCABULARIES, LONG, ("bytes", "str"), (1, 2))
-        # A gigabyte of `str` on two threads says nothing that the other cells do not.
-        if cell[0] < 10**9 or cell[3:] != ("str", 2)
+        if cell[0] < 10**9 or _tells_more(*cell[1:])
     ]
+
+
+def _tells_more(model: str, _: str, form: str, threads: int) -> bool:
+    """With a gigabyte: each vocabulary; `str` and two threads with one of them, and not both."""
+    return (form, threads) == ("bytes", 1) or (model == "gpt2" and (form, threads) != ("str", 2))
 
 
 def _row(sizes: Sizes, size: int, model: str, kind: str, form: str, threads: int) -> Row:
     contenders = FROM_BYTES if form == "bytes" else (*FROM_STR, *_others(size, model))
     if threads > 1:
-        contenders = beside_one_thread(contenders[:4])
+        contenders = beside_one_thread(contenders[: 4 if size <= 10**7 else 2])
     elif form == "str" and kind == SCRIPTS:
         contenders = (contenders[0], *BESIDE_STR, *contenders[1:])
     return Row(
@@ -78,7 +83,6 @@ def _row(sizes: Sizes, size: int, model: str, kind: str, form: str, threads: int
         contenders,
         key=key(model, form, threads),
         passes=BOTH,
-        # A pass over a short text is soon disturbed.
         again={1: 9, 10: 5, 100: 3}.get(size // 10**6, 1),
         threads=threads,
         vocab=sizes.scale_vocab if model == "o200k" else sizes.bpe,
@@ -87,13 +91,14 @@ def _row(sizes: Sizes, size: int, model: str, kind: str, form: str, threads: int
         # The larger the text, the less a process more or less matters.
         rounds=3 if size <= 10**7 else 2,
         at=size,
+        times=3 if size <= 10**6 and threads == 1 else 1,
     )
 
 
 def _others(size: int, model: str) -> list[Contender]:
     found = [
-        # Those that stop early are far behind: one round says how far.
-        replace(other, rounds=1) if LIMITS[other.name] < 10**8 else other
+        # Of those that are far behind one round says how far.
+        replace(other, rounds=1) if other.name in FAR else other
         for other in OTHERS
         if size <= LIMITS[other.name]
     ]
