@@ -6,6 +6,7 @@
 
 use hashbrown::HashMap;
 
+use super::trie::NO_LABEL;
 use super::{CharIds, Trie, NO_ID};
 use crate::error::Result;
 use crate::unicode;
@@ -26,6 +27,33 @@ pub struct CharTrie {
     trie: Trie,
     /// Bytes of the longest entry.
     longest: usize,
+}
+
+/// A short text as labels, to be walked from each of its characters.
+#[derive(Debug)]
+pub struct LabelledText {
+    /// Behind the last stands [`NO_LABEL`].
+    labels: Box<[u16; LabelledText::ROOM]>,
+    pub count: usize,
+    /// Of each character the first of its labels, and its bytes.
+    pub characters: Vec<(u16, u16)>,
+}
+
+impl LabelledText {
+    /// Bytes of a text at most: each may be a character of four labels.
+    pub const LONGEST: usize = 128;
+    /// A power of two above the most labels.
+    pub const ROOM: usize = 8 * Self::LONGEST;
+}
+
+impl Default for LabelledText {
+    fn default() -> Self {
+        LabelledText {
+            labels: Box::new([NO_LABEL; Self::ROOM]),
+            count: 0,
+            characters: Vec::new(),
+        }
+    }
 }
 
 /// The character at the start of a text, and its length.
@@ -109,6 +137,59 @@ impl CharTrie {
             }
         }
         at
+    }
+
+    /// Makes labels of a text of up to [`LabelledText::LONGEST`] bytes. Each U+0020 that it begins
+    /// with stands for `space`.
+    #[inline(always)]
+    pub fn label(&self, mut text: &[u8], mut space: u32, out: &mut LabelledText) {
+        debug_assert!(text.len() <= LabelledText::LONGEST);
+        out.characters.clear();
+        let mut count = 0;
+        while let Some((mut code, length)) = first(text) {
+            text = &text[length..];
+            out.characters.push((count as u16, length as u16));
+            match code == u32::from(b' ') {
+                true => code = space,
+                false => space = u32::from(b' '),
+            }
+            let mut push = |label| {
+                out.labels[count % LabelledText::ROOM] = label;
+                count += 1;
+            };
+            match self.numbers.get(code) {
+                NO_ID => push(NO_LABEL),
+                number => {
+                    labels(number, |label| {
+                        push(u16::from(label));
+                        true
+                    });
+                }
+            }
+        }
+        out.labels[count % LabelledText::ROOM] = NO_LABEL;
+        out.count = count;
+    }
+
+    /// As [`Self::walk`], from the label at `at` on: calls `found(labels before its end, number of
+    /// the entry)`.
+    #[inline(always)]
+    pub fn walk_labels(
+        &self,
+        text: &LabelledText,
+        mut at: usize,
+        mut found: impl FnMut(usize, u32),
+    ) {
+        let mut place = self.trie.start();
+        while self
+            .trie
+            .step(&mut place, text.labels[at % LabelledText::ROOM])
+        {
+            at += 1;
+            if let Some(entry) = place.entry() {
+                found(at, entry);
+            }
+        }
     }
 
     /// The id of the entry that `text` is.

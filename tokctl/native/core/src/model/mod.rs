@@ -17,7 +17,7 @@ mod vocabulary;
 use char_ids::CharIds;
 
 pub use alphabet::{Alphabet, ByteAlphabet, CharAlphabet, Units};
-pub use char_trie::CharTrie;
+pub use char_trie::{CharTrie, LabelledText};
 pub use marker::Marker;
 pub use marker::Prepend;
 pub use merges::{Merge, Merges, NO_RANK};

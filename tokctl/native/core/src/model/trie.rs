@@ -119,6 +119,8 @@ fn moved(bits: &Bits, label: u8) -> Bits {
 
 /// A node without a label: no byte leads there.
 pub(super) const EMPTY: u32 = (1 << LABEL_BITS) - 1;
+/// No node carries it.
+pub(super) const NO_LABEL: u16 = (1 << LABEL_BITS) - 2;
 const LABEL_BITS: u32 = 9;
 /// Entries are numbered with the bits that the label leaves.
 const NO_ENTRY: u32 = (1 << (32 - LABEL_BITS)) - 1;
@@ -251,9 +253,10 @@ impl Trie {
 
     /// Goes on by one label; false, and nothing has changed, where nothing is there.
     #[inline(always)]
-    pub(super) fn step(&self, place: &mut TriePlace, label: u8) -> bool {
-        match self.nodes.get((place.base ^ u32::from(label)) as usize) {
-            Some(node) if node.tag & EMPTY == u32::from(label) => {
+    pub(super) fn step(&self, place: &mut TriePlace, label: impl Into<u32>) -> bool {
+        let label = label.into();
+        match self.nodes.get((place.base ^ label) as usize) {
+            Some(node) if node.tag & EMPTY == label => {
                 *place = *node;
                 true
             }

@@ -161,8 +161,23 @@ pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
 
 /// The code point at `at` and its length in bytes, or None where the bytes are not
 /// well-formed UTF-8 (overlong forms, surrogates and code points past U+10FFFF included).
-#[inline]
+#[inline(always)]
 pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
+    let low = |byte: u8| u32::from(byte & 0x3F);
+    match text[at..] {
+        [byte @ 0..0x80, ..] => Some((u32::from(byte), 1)),
+        [a @ 0xC2..=0xDF, b @ 0x80..=0xBF, ..] => Some((u32::from(a & 0x1F) << 6 | low(b), 2)),
+        // All of three bytes but those that may be overlong or surrogates.
+        [a @ (0xE1..=0xEC | 0xEE..=0xEF), b @ 0x80..=0xBF, c @ 0x80..=0xBF, ..] => {
+            Some((u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c), 3))
+        }
+        _ => decode_rare(text, at),
+    }
+}
+
+/// The same, for any bytes.
+#[inline(never)]
+fn decode_rare(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let first = text[at];
     let continuation = |offset: usize| -> Option<u32> {
         match text.get(at + offset) {

@@ -68,6 +68,8 @@ pub struct Unigram {
     trie: CharTrie,
     pieces: Vec<Piece>,
     scores: Vec<f64>,
+    /// The same, rounded to 32 bits if they are not yet.
+    scores_32: Vec<f32>,
     /// Number of the first user-defined piece; with their scores in a lattice.
     first_user_defined: usize,
     user_defined_scores: Vec<f64>,
@@ -169,6 +171,7 @@ impl Unigram {
             cache_memory: AtomicUsize::new(CacheMemory::default().unigram()),
             trie: CharTrie::build(texts.iter().copied())?,
             pieces: all,
+            scores_32: scores.iter().map(|&score| score as f32).collect(),
             scores,
             first_user_defined,
             user_defined_scores,

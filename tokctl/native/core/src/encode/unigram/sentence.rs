@@ -175,14 +175,18 @@ impl Sentence<'_> {
             return false;
         };
         let state = &mut *self.state;
-        let word = as_written(word, true, &mut state.written);
-        if word.len() > LONGEST
-            || !model
-                .best_with_margin(word, STEP, &mut state.best)
-                .anywhere()
-        {
+        let best = &mut state.best;
+        if word.len() > LONGEST || !model.best_with_margin(word, true, STEP, best).anywhere() {
             return false;
         }
+        let first = out.len();
+        let ids = best.path.iter().rev();
+        out.extend(ids.map(|&piece| id_scores.id(piece)));
+        if !out[first..].contains(&NO_ID) {
+            return true;
+        }
+        out.truncate(first);
+        let word = as_written(word, true, &mut state.written);
         let (segments, scores) = (&mut state.segments, &mut state.scores);
         take_path(model, word, &state.best.path, segments, scores);
         if !id_scores.match_scores(segments, scores) {
@@ -279,12 +283,11 @@ fn take_path(
 impl SentenceState {
     #[cold]
     fn learn(&mut self, model: &Unigram, key: &[u8], spaced: bool) -> CachedWord {
-        let word = as_written(key, spaced, &mut self.written);
-        if word.len() > LONGEST {
+        if key.len() > LONGEST {
             return CachedWord::UNCACHED;
         }
         let limit = model
-            .best_with_margin(word, 0.0, &mut self.best)
+            .best_with_margin(key, spaced, 0.0, &mut self.best)
             .limit(model.precision);
         self.segments.clear();
         self.scores.clear();
@@ -307,11 +310,15 @@ const MAX_IDS: usize = 1 << 24;
 
 /// By id, what it adds to a sum: the score of its piece, or the unknown one's for the first of a
 /// character's bytes. Different pieces may have the same id: see [`Self::match_scores`].
-pub(crate) struct IdScores(Vec<f32>);
+pub(crate) struct IdScores {
+    scores: Vec<f32>,
+    /// By piece, its id where the id's score is that of the piece; else [`NO_ID`].
+    ids: Vec<u32>,
+}
 
 impl IdScores {
     pub(crate) fn new(
-        pieces: impl Iterator<Item = (u32, f64)>,
+        pieces: impl Iterator<Item = (u32, f64)> + Clone,
         unknown: (u32, f64),
         byte_ids: Option<&[u32; 256]>,
     ) -> Self {
@@ -330,13 +337,29 @@ impl IdScores {
             set(id, if goes_on { 0.0 } else { unknown.1 });
         }
         set(unknown.0, unknown.1);
-        pieces.for_each(|(id, score)| set(id, score));
-        IdScores(scores)
+        (pieces.clone()).for_each(|(id, score)| set(id, score));
+        let mut all = IdScores {
+            scores,
+            ids: Vec::new(),
+        };
+        let id = |(id, score): (u32, f64)| match all.score(id) == score as f32 {
+            // Unknown ones in a row may be one.
+            true if id != unknown.0 => id,
+            _ => NO_ID,
+        };
+        all.ids = pieces.map(id).collect();
+        all
     }
 
     #[inline]
     fn score(&self, id: u32) -> f32 {
-        self.0.get(id as usize).copied().unwrap_or(0.0)
+        self.scores.get(id as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The id of a piece that stands for no unknown character, where [`Self::sum`] is right for it.
+    #[inline]
+    fn id(&self, piece: u32) -> u32 {
+        self.ids.get(piece as usize).copied().unwrap_or(NO_ID)
     }
 
     /// Are these the scores of the segments' ids, in this order? (One of 0 adds nothing.)

@@ -4,10 +4,11 @@ use hashbrown::HashTable;
 
 use crate::encode::cache::CacheStats;
 use crate::encode::Segment;
+use crate::model::LabelledText;
 use crate::packed::{Key, Seeds};
 
 /// A word of more bytes is not cached.
-pub(crate) const LONGEST: usize = 128;
+pub(crate) const LONGEST: usize = LabelledText::LONGEST;
 
 /// One of a word's segments and, beside it, the score of one of its pieces. There is one of
 /// each, but where unknown characters become one token, or one for each byte; then the shorter

@@ -152,6 +152,28 @@ impl Blob {
         value.is_some() || (1..0x80).any(|label| self.step(next, label).is_some())
     }
 
+    /// Calls `found(code)` for each character of two or three bytes that a rule may begin with.
+    pub fn each_beginning(&self, mut found: impl FnMut(u32)) {
+        let low = |byte: u8| u32::from(byte & 0x3F);
+        let step = |node: ArrayNode, label| self.step(node, label).map(|(next, _)| next);
+        let goes_on = || 0x80..0xC0u8;
+        let Some(root) = self.root() else { return };
+        for a in 0xC0..0xF0 {
+            let Some(first) = step(root, a) else { continue };
+            for b in goes_on() {
+                let Some(second) = step(first, b) else {
+                    continue;
+                };
+                if a < 0xE0 {
+                    found(u32::from(a & 0x1F) << 6 | low(b));
+                    continue;
+                }
+                let third = goes_on().filter(|&c| step(second, c).is_some());
+                third.for_each(|c| found(u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c)));
+            }
+        }
+    }
+
     /// What this byte becomes, if that is one ASCII character and no longer rule begins with it.
     pub fn alone(&self, byte: u8) -> Option<u8> {
         let (next, value) = self.step(self.root()?, byte)?;

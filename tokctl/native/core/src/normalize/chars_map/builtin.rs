@@ -144,6 +144,22 @@ impl Builtin {
         character.is_some_and(|character| character.value.is_some())
     }
 
+    /// Calls `found(code, begins, follows)` for each character that rules concern: does one begin with
+    /// it, whatever follows? Can one begin with what stands before it?
+    pub fn each_concerned(&self, mut found: impl FnMut(u32, bool, bool)) {
+        for (page, &start) in (0..).zip(&self.pages) {
+            let numbers = match start {
+                0 => &[],
+                _ => &self.numbers[usize::from(start) << 8..][..256],
+            };
+            for (code, &number) in (page << 8..).zip(numbers) {
+                if let Some(character) = self.characters.get((number as usize).wrapping_sub(1)) {
+                    found(code, character.value.is_some(), character.follows);
+                }
+            }
+        }
+    }
+
     /// Calls `found(length, value)` for the sequences that begin `text`, the shortest first.
     fn sequences<'s>(&'s self, text: &str, mut found: impl FnMut(usize, Replacement<'s>)) {
         let mut folded = text.char_indices().map_while(|(at, character)| {

@@ -57,7 +57,7 @@ fn replace_grapheme(rules: &Rules, grapheme: &str, writer: &mut Writer<'_, impl 
 
 /// How many bytes at `at` are ASCII that no rule concerns, each a grapheme by itself.
 fn plain_length(rules: &Rules, bytes: &[u8], at: usize) -> usize {
-    let length = rules.untouched(bytes, at);
+    let length = rules.untouched_ascii(&bytes[at..]);
     let newline = memchr::memchr(b'\r', &bytes[at..at + length]);
     let length = newline.unwrap_or(length);
     // The last one may belong with what follows.

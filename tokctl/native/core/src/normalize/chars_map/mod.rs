@@ -51,6 +51,44 @@ struct Rules {
     alone: [Option<u8>; 128],
     /// No printable one does.
     plain: bool,
+    concerned: Concerned,
+    /// Only its first character tells of a rule, and not that of ASCII.
+    ascii_joins: bool,
+}
+
+/// Which characters of the basic plane, but for ASCII, rules concern: two bits for each, in words of
+/// 32 characters.
+#[derive(Debug)]
+struct Concerned(Box<[u64; Concerned::WORDS]>);
+
+impl Concerned {
+    const WORDS: usize = 0x1_0000 / 32;
+    /// A rule may begin here.
+    const BEGINS: u64 = 1;
+    /// One may begin with the character before, whether or not that one says so.
+    const FOLLOWS: u64 = 2;
+
+    fn new(source: &Source) -> Self {
+        let mut all = Concerned(Box::new([0; Self::WORDS]));
+        let mut set = |code: u32, bits: u64| {
+            if let Some(word) = all.0.get_mut(code as usize / 32) {
+                *word |= bits << (code % 32 * 2);
+            }
+        };
+        match source {
+            Source::Builtin(rules) => rules.each_concerned(|code, begins, follows| {
+                let (begins, follows) = (u64::from(begins), u64::from(follows));
+                set(code, begins * Self::BEGINS + follows * Self::FOLLOWS);
+            }),
+            Source::Blob(blob) => blob.each_beginning(|code| set(code, Self::BEGINS)),
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn get(&self, code: u32) -> u64 {
+        self.0[code as usize / 32 % Self::WORDS] >> (code % 32 * 2) & 3
+    }
 }
 
 /// ASCII without its controls.
@@ -163,29 +201,61 @@ impl Rules {
             Source::Blob(blob) => blob.alone(byte as u8),
         });
         let plain = !ascii[PRINTABLE].contains(&true);
+        let concerned = Concerned::new(&source);
+        let ascii_joins = matches!(source, Source::Blob(_));
         Rules {
             source,
             ascii,
             alone,
             plain,
+            concerned,
+            ascii_joins,
         }
     }
 
-    /// How many bytes at `at` are ASCII that no rule concerns.
+    /// How many bytes at the start are ASCII that no rule concerns but with what follows.
     #[inline]
-    fn untouched(&self, bytes: &[u8], at: usize) -> usize {
+    fn untouched_ascii(&self, bytes: &[u8]) -> usize {
         let is_untouched = |&byte: &u8| byte < 0x80 && !self.ascii[usize::from(byte)];
-        let rest = &bytes[at..];
-        let mut length = match self.plain {
-            true => leading(rest, |byte| !PRINTABLE.contains(&usize::from(byte))),
+        let length = match self.plain {
+            true => leading(bytes, |byte| !PRINTABLE.contains(&usize::from(byte))),
             false => 0,
         };
-        let behind = rest[length..].iter().position(|byte| !is_untouched(byte));
-        length += behind.unwrap_or(rest.len() - length);
-        // The last one may be put together with what follows.
-        match rest.get(length) {
-            Some(0x80..) => length.saturating_sub(1),
-            _ => length,
+        let rest = &bytes[length..];
+        let behind = rest.iter().position(|byte| !is_untouched(byte));
+        length + behind.unwrap_or(rest.len())
+    }
+
+    /// How many bytes at the start no rule concerns.
+    #[inline]
+    fn untouched(&self, bytes: &[u8]) -> usize {
+        // Bytes of the character before, if a rule may begin with that one.
+        let (mut at, mut last) = (0, 0);
+        let low = |byte: u8| u32::from(byte & 0x3F);
+        loop {
+            let (code, length) = match bytes[at..] {
+                [..0x80, ..] => {
+                    let ascii = self.untouched_ascii(&bytes[at..]);
+                    at += ascii;
+                    match bytes.get(at) {
+                        Some(0x80..) if self.ascii_joins => return at - 1,
+                        Some(0x80..) => last = 1,
+                        _ => return at,
+                    }
+                    continue;
+                }
+                [a @ 0x80..0xE0, b, ..] => (u32::from(a & 0x1F) << 6 | low(b), 2),
+                [a @ 0xE0..0xF0, b, c, ..] => (u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c), 3),
+                [0xF0..=0xFF, ..] => return at - last,
+                _ => return at,
+            };
+            match self.concerned.get(code) {
+                0 => {}
+                Concerned::BEGINS => return at,
+                _ => return at - last,
+            }
+            last = length;
+            at += length;
         }
     }
 
@@ -217,11 +287,13 @@ impl Rules {
 fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
     let (mut kept, mut at) = (0, 0);
+    // No rule concerns what lies before this.
+    let mut clear = 0;
     loop {
-        let untouched = match bytes.get(at) {
-            Some(..0x80) => rules.untouched(bytes, at),
-            _ => 0,
-        };
+        if at >= clear {
+            clear = at + rules.untouched(&bytes[at..]);
+        }
+        let untouched = clear - at;
         match keep {
             None => at += untouched,
             Some(keep) => {

@@ -197,3 +197,53 @@ fn a_dummy_space_asks_what_the_text_was() {
         assert_eq!(tidy.cuts_before_space(), !behind);
     }
 }
+
+/// As [`longest`], with a look at every character.
+fn slowly(map: &CharsMap, text: &str) -> String {
+    let (mut out, mut at) = (String::new(), 0);
+    while let Some(character) = text[at..].chars().next() {
+        match map.rules.longest(&text[at..]) {
+            Some((length, value)) => {
+                value.with(|value| out.push_str(value));
+                at += length;
+            }
+            None => {
+                out.push(character);
+                at += character.len_utf8();
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn what_is_not_looked_up_has_no_rule() {
+    let mut below = random_below(5);
+    let blob = compile_named("nmt_nfkc")
+        .expect("a name of rules")
+        .expect("sound rules");
+    let blob = CharsMap::from_blob(&blob, false).expect("a sound blob");
+    let named = NAMES
+        .iter()
+        .filter_map(|known| CharsMap::named(known.0, false));
+    for map in named.chain([blob]) {
+        if let Source::Builtin(rules) = &map.rules.source {
+            rules.each_concerned(|code, _, follows| assert!(code >= 0x80 || !follows));
+        }
+        for code in 0x80..0x1_0000 {
+            let Some(character) = char::from_u32(code) else {
+                continue;
+            };
+            // Marks, jamo, and what half-width ones are put together of.
+            let text = format!("e{character}\u{301}{character}\u{3099}か{character}\u{1161}");
+            assert_eq!(apply(&map, &text), slowly(&map, &text), "{text:?}");
+        }
+        let pool: Vec<char> = "aeZ \u{301}\u{3099}\u{309A}かはガカﾊﾞｶ한\u{1100}\u{1161}\u{11A8}ﾡￂé〜！日\u{2028}\u{E000}😀𝐀\u{200B}"
+            .chars()
+            .collect();
+        for _ in 0..20_000 {
+            let text: String = (0..below(9)).map(|_| pool[below(pool.len())]).collect();
+            assert_eq!(apply(&map, &text), slowly(&map, &text), "{text:?}");
+        }
+    }
+}
