@@ -364,10 +364,10 @@ impl<'b> PreTokenLookup<'b> {
             self.resolve();
         }
         let word = match self.words {
-            None => word,
+            None => (word, key.place().is_none().then(|| key.text())),
             Some(words) => {
                 words.rewritten(word, self.rewritten);
-                &*self.rewritten
+                (&**self.rewritten, None)
             }
         };
         let at = self.out.len();

@@ -400,7 +400,7 @@ impl<'s> SentenceLookup<'s> {
             self.written.clear();
             rewrite_spaced(word, self.written);
             let one = (key, hash);
-            if (self.deferred).add(merging, self.written, one, self.out.len()) {
+            if (self.deferred).add(merging, (self.written, None), one, self.out.len()) {
                 return Ok(true);
             }
         }

@@ -1,6 +1,6 @@
 //! From a pre-token to its initial symbols.
 
-use super::{CharIds, Marker, NO_ID};
+use super::{CharIds, Marker, NO_ID, NO_SYMBOL};
 use crate::error::{Error, Result};
 use crate::unicode;
 
@@ -31,6 +31,8 @@ pub enum Alphabet {
 #[derive(Debug, Clone)]
 pub struct ByteAlphabet {
     ids: [u32; 256],
+    /// Can pairs be made of each of them?
+    all_pair: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -50,7 +52,8 @@ impl Alphabet {
         for byte in 0..=255u8 {
             ids[byte as usize] = id_of(&[byte]).unwrap_or(NO_ID);
         }
-        Alphabet::Bytes(Box::new(ByteAlphabet { ids }))
+        let all_pair = ids.iter().all(|&id| id < NO_SYMBOL);
+        Alphabet::Bytes(Box::new(ByteAlphabet { ids, all_pair }))
     }
 
     /// `symbols` are all strings that can be initial symbols, with their ids.
@@ -119,6 +122,22 @@ impl ByteAlphabet {
     #[inline]
     pub(crate) fn id(&self, byte: u8) -> u32 {
         self.ids[usize::from(byte)]
+    }
+
+    /// Appends the symbols of so many of the first bytes, if pairs can be made of every symbol. All
+    /// are looked up: a branch on how many there are would be mispredicted.
+    #[inline]
+    pub(crate) fn append_first(
+        &self,
+        (bytes, count): ([u8; 16], usize),
+        symbols: &mut Vec<u32>,
+    ) -> bool {
+        if self.all_pair {
+            let first = symbols.len();
+            symbols.extend_from_slice(&bytes.map(|byte| self.id(byte)));
+            symbols.truncate(first + count);
+        }
+        self.all_pair
     }
 }
 

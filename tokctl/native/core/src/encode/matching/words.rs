@@ -38,10 +38,17 @@ impl Words {
         self.ids.get(word, self.ids.seeds.hash_any(word))
     }
 
-    /// The same of a word of 1 to 128 bytes, whose hash is known.
+    /// The same of a word of 16 to 128 bytes, whose hash is known.
     #[inline]
     pub(crate) fn id_of_hashed(&self, word: &[u8], hash: u64) -> Option<u32> {
         self.ids.get(word, hash)
+    }
+
+    /// The same of a word of 1 to 15 bytes by its key.
+    #[inline]
+    pub(crate) fn id_of_key(&self, key: Key, hash: u64) -> Option<u32> {
+        let slot = &self.ids.slots[self.ids.find_key(key, hash)];
+        (slot.id != NO_ID).then_some(slot.id)
     }
 
     /// Brings the place of a word of such a hash nearer.
@@ -154,18 +161,26 @@ impl TokenTable {
     /// The place of a token, or the free one where it would be. One slot in four is free.
     #[inline]
     fn find(&self, text: &[u8], hash: u64) -> usize {
-        let key = Key::short(text);
+        match Key::short(text) {
+            Some(key) => self.find_key(key, hash),
+            None => self.probe(hash, |slot| {
+                let place = slot.key.place();
+                slot.hash == hash && place.is_some_and(|place| self.texts[place] == *text)
+            }),
+        }
+    }
+
+    #[inline]
+    fn find_key(&self, key: Key, hash: u64) -> usize {
+        self.probe(hash, |slot| slot.key == key)
+    }
+
+    #[inline(always)]
+    fn probe(&self, hash: u64, found: impl Fn(&TokenSlot) -> bool) -> usize {
         let mut at = self.home(hash);
         loop {
             let slot = &self.slots[at];
-            let found = match key {
-                Some(key) => slot.key == key,
-                None => {
-                    let place = slot.key.place();
-                    slot.hash == hash && place.is_some_and(|place| self.texts[place] == *text)
-                }
-            };
-            if found || slot.id == NO_ID {
+            if found(slot) || slot.id == NO_ID {
                 return at;
             }
             at = self.home(at as u64 + 1);

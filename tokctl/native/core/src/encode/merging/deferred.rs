@@ -7,6 +7,7 @@
 use super::short::{Interleaved, ABOVE_SMALL, LARGE, MEDIUM, SMALL};
 use super::Merging;
 use crate::encode::cache::IdsCache;
+use crate::model::Alphabet;
 use crate::packed::Key;
 
 /// More at a time hide no more of the latency of a look-up.
@@ -59,15 +60,20 @@ impl DeferredMerges {
     /// rank alone segments, or not a short one. Only where [`Merging::is_plain`].
     ///
     /// The key is what it is cached by; that need not be its text, unless the model looks whole
-    /// ones up.
+    /// ones up. `window` has a short text in its first bytes, and how many they are.
     pub fn add(
         &mut self,
         merging: &Merging,
-        text: &[u8],
+        (text, window): (&[u8], Option<([u8; 16], usize)>),
         (key, hash): (Key, u64),
         at: usize,
     ) -> bool {
-        if !merging.plain_symbols(text, &mut self.symbols) {
+        let symbols = &mut self.symbols;
+        let added = match (&merging.alphabet, window) {
+            (Alphabet::Bytes(alphabet), Some(window)) => alphabet.append_first(window, symbols),
+            _ => false,
+        };
+        if !added && !merging.plain_symbols(text, symbols) {
             return false;
         }
         if let Some(whole) = &merging.whole {
@@ -135,21 +141,19 @@ impl DeferredMerges {
         let merges = &merging.merges;
         let mut start = 0;
         for word in &self.words {
-            let symbols = &self.symbols[start..word.symbols];
+            let (symbols, count) = (&self.symbols[start..], word.symbols - start);
             start = word.symbols;
-            let whole = merging.whole.as_ref().and_then(|whole| {
-                let (short, length) = word.key.text();
-                let text = match word.key.place() {
-                    None => &short[..length],
-                    Some(place) => &text[place],
-                };
-                whole.id_of_hashed(text, word.hash)
+            let whole = (merging.whole.as_ref()).and_then(|whole| match word.key.place() {
+                None => whole.id_of_key(word.key, word.hash),
+                Some(place) => whole.id_of_hashed(&text[place], word.hash),
             });
-            self.ids_of_words.push(match (whole, symbols.len()) {
+            self.ids_of_words.push(match (whole, count) {
                 (Some(id), _) => WordIds::Whole(id),
-                (None, 0..=SMALL) => WordIds::Small(self.small.add(merges, symbols)),
-                (None, ABOVE_SMALL..=MEDIUM) => WordIds::Medium(self.medium.add(merges, symbols)),
-                (None, _) => WordIds::Large(self.large.add(merges, symbols)),
+                (None, 0..=SMALL) => WordIds::Small(self.small.add(merges, symbols, count)),
+                (None, ABOVE_SMALL..=MEDIUM) => {
+                    WordIds::Medium(self.medium.add(merges, symbols, count))
+                }
+                (None, _) => WordIds::Large(self.large.add(merges, symbols, count)),
             });
         }
     }

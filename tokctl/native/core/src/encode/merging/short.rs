@@ -137,12 +137,13 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         pairs: [PairSlot::NOWHERE; 2],
     };
 
-    /// Begins with 1 to `N` symbols, which [`Merging::plain_symbols`] gave.
+    /// Begins with the first of `symbols`, 1 to `N`, which [`Merging::plain_symbols`] gave.
     #[inline(always)]
-    pub fn begin(&mut self, merges: &Merges, symbols: &[u32]) {
-        let count = symbols.len();
-        for (id, &symbol) in self.ids.iter_mut().zip(symbols) {
-            *id = symbol;
+    pub fn begin(&mut self, merges: &Merges, symbols: &[u32], count: usize) {
+        // As many as there may be, where there are more behind them: without a branch on how many.
+        match symbols.first_chunk() {
+            Some(all) => self.ids = *all,
+            None => self.ids[..symbols.len()].copy_from_slice(symbols),
         }
         self.candidates = [NEVER; N];
         let pairs = self.ids[..count].windows(2).enumerate();
@@ -283,7 +284,7 @@ impl Merging {
 
     fn merge_alone<const N: usize, P: Places>(&self, first: usize, out: &mut Vec<u32>) {
         let mut row = SymbolRow::<N, P>::EMPTY;
-        row.begin(&self.merges, &out[first..]);
+        row.begin(&self.merges, &out[first..], out.len() - first);
         out.truncate(first);
         let mut merged = row.merge_first(&self.merges);
         while merged {
@@ -313,13 +314,13 @@ impl<const N: usize, P> Default for Interleaved<N, P> {
 }
 
 impl<const N: usize, P: Places> Interleaved<N, P> {
-    /// Takes a pre-token of 1 to `N` symbols, and returns its number.
-    pub fn add(&mut self, merges: &Merges, symbols: &[u32]) -> usize {
+    /// Takes a pre-token of the first of `symbols`, 1 to `N`, and returns its number.
+    pub fn add(&mut self, merges: &Merges, symbols: &[u32], count: usize) -> usize {
         let number = self.count;
         if number == self.words.len() {
             self.words.push(SymbolRow::EMPTY);
         }
-        self.words[number].begin(merges, symbols);
+        self.words[number].begin(merges, symbols, count);
         self.count += 1;
         number
     }
@@ -495,7 +496,7 @@ mod tests {
                 })
                 .collect();
             for (number, word) in words.iter().enumerate() {
-                assert_eq!(interleaved.add(&merges, word), number);
+                assert_eq!(interleaved.add(&merges, word, word.len()), number);
             }
             match round {
                 0 => interleaved.merge_all(&merges),
@@ -503,7 +504,7 @@ mod tests {
             }
             for (number, word) in words.iter().enumerate() {
                 let mut alone = SymbolRow::<SMALL>::EMPTY;
-                alone.begin(&merges, word);
+                alone.begin(&merges, word, word.len());
                 let mut merged = alone.merge_first(&merges);
                 while merged {
                     merged = alone.merge_next(&merges);
