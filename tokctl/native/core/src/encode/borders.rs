@@ -82,27 +82,54 @@ impl Borders {
     }
 
     /// The places inside a word where it may be cut. U+0020 stands for `▁`.
-    pub(crate) fn within<'w>(&'w self, word: &'w [u8]) -> impl Iterator<Item = usize> + 'w {
-        let (mut at, mut before) = (0, None);
-        std::iter::from_fn(move || {
-            while at < word.len() {
-                let (code, length) = match word[at] {
-                    b' ' => (Some(MARK_CHARACTER), 1),
-                    _ => character(word, at),
-                };
-                let code = code.filter(|&code| self.is_token(code));
-                let pair = std::mem::replace(&mut before, code).zip(code);
-                let here = at;
-                at += length;
-                if let Some((left, right)) = pair {
-                    let (word, bit) = self.pair(left, right);
-                    if self.pairs[word] & bit == 0 {
-                        return Some(here);
-                    }
+    pub(crate) fn within<'w>(&'w self, word: &'w [u8]) -> BordersWithin<'w> {
+        BordersWithin {
+            borders: self,
+            word,
+            at: 0,
+            before: NO_TOKEN,
+        }
+    }
+}
+
+/// In place of a character that is no token.
+const NO_TOKEN: u32 = u32::MAX;
+
+pub(crate) struct BordersWithin<'w> {
+    borders: &'w Borders,
+    word: &'w [u8],
+    /// Up to here it was looked through.
+    at: usize,
+    /// The character before that.
+    before: u32,
+}
+
+impl Iterator for BordersWithin<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.at < self.word.len() {
+            let here = self.at;
+            let (code, length) = match self.word[here] {
+                b' ' => (Some(MARK_CHARACTER), 1),
+                _ => character(self.word, here),
+            };
+            self.at += length;
+            let code = code.unwrap_or(NO_TOKEN);
+            let right = match self.borders.is_token(code) {
+                true => code,
+                false => NO_TOKEN,
+            };
+            let left = std::mem::replace(&mut self.before, right);
+            if left != NO_TOKEN && right != NO_TOKEN {
+                let (word, bit) = self.borders.pair(left, right);
+                if self.borders.pairs[word] & bit == 0 {
+                    return Some(here);
                 }
             }
-            None
-        })
+        }
+        None
     }
 }
 

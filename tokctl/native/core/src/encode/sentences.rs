@@ -352,14 +352,18 @@ impl<'s> SentenceLookup<'s> {
         let (hasher, word) = (self.cache.hasher(), &texts[place.clone()]);
         let mut start = 0;
         parts.clear();
-        parts.extend(borders.within(word).chain([word.len()]).map(|end| {
+        let mut push = |end| {
             let part = &word[start..end];
             let at = place.start + std::mem::replace(&mut start, end);
-            match Key::short(part) {
+            parts.push(match Key::short(part) {
                 Some(key) => (key, hasher.hash(key)),
                 None => (Key::of_place(at, part.len()), hasher.hash_long(part)),
-            }
-        }));
+            });
+        };
+        for end in borders.within(word) {
+            push(end);
+        }
+        push(word.len());
     }
 
     /// Appends the ids of a word's parts. It is cached as a whole where all of them are: so is what
