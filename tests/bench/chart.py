@@ -51,7 +51,9 @@ def draw(measured: Sequence[Measured], path: Path) -> None:
         lines = {line.get_label(): line for panel in panels.flat for line in panel.lines}
         *_, last = panels.flat
         last.set_axis_off()
-        last.legend(lines.values(), lines.keys(), loc="center", frameon=False, ncols=2)
+        last.legend(
+            lines.values(), lines.keys(), loc="center", frameon=False, ncols=2, handlelength=3.5
+        )
         metadata = {"Date": None, "Creator": None} if path.suffix == ".svg" else None
         figure.savefig(path, transparent=True, metadata=metadata)
         pyplot.close(figure)

@@ -23,9 +23,9 @@ READING = """\
 
 - **Only the ratio means something.** "time, ours = 1" is a contender's time divided by
   tokctl's in the same rounds: above 1 it is slower than tokctl, below 1 faster. Both are the least
-  over up to {runs}, because other work on the machine only adds to a time; beside them stand the
-  lowest and the highest ratio of a round. A contender that takes long has fewer rounds, and so have
-  all but the quick ones where the run's time is up.
+  over up to {runs} (three times as many with 1 MB on one thread), because other work on the machine
+  only adds to a time; beside them stand the lowest and the highest ratio of a round. A contender
+  that takes long has fewer rounds, and so have all but the quick ones where the run's time is up.
 - **The processors' time is compared**: what all threads of a pass take of them together. That
   hardly changes where others use the machine, too, as they did here; for one thread it is the time
   on a machine of its own. Two that share the work without loss take together what one takes, which

@@ -1,6 +1,6 @@
 """Rows of growth: the same training with more text, the same work with a larger vocabulary, and
-texts with odd shapes. One round each: what counts is how the time grows, not a few percent.
-Encoding as the text grows has rows of its own, in `scale`."""
+texts with odd shapes. What takes long has one round: what counts is how the time grows, not a few
+percent. Encoding as the text grows has rows of its own, in `scale`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def rows(sizes: Sizes) -> list[Row]:
             model=model,
             # Where pairs run out, gigatoken's merges go on: it can't say whose are right.
             reference=GIGATOKEN if model else TOKCTL,
-            rounds=1,
+            rounds=3 if model else 1,
             at=at,
             timeout=300.0,
         )
