@@ -19,8 +19,10 @@ pub(crate) fn reserve_projected<N>(
         return out.reserve(next);
     }
     let more = (ids as u128 * rest as u128 / done as u128) as usize;
-    // At least by half, so that a text whose end is unlike its start is not copied often.
-    let more = more.saturating_add(more / 2).max(out.len());
+    // At least by half, and as for an id in two bytes, so that a text whose end is unlike its start
+    // is not copied: a comment before code has half as many ids to the byte.
+    let more = more.saturating_add(more / 2);
+    let more = more.max(rest / 2).max(out.len());
     out.reserve_exact(next.saturating_add(more));
     advise_start(out.spare_capacity_mut());
 }
