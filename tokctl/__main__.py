@@ -18,6 +18,9 @@ def main() -> None:
     _read_arguments_as_utf8()
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     try:
+        from tokctl.cli.signals import handle_signals
+
+        handle_signals()
         from tokctl.cli.app import main as run
 
         run()

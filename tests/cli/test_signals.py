@@ -15,7 +15,7 @@ SCRIPT = """
 import os, signal, sys, time
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from tokctl.cli.world import handle_signals
+from tokctl.cli.signals import handle_signals
 
 class Disturbed(MetaPathFinder, Loader):
     def find_spec(self, name, path, target=None):
@@ -54,10 +54,63 @@ def test_a_module_is_made_first(number: signal.Signals, heard: str) -> None:
     assert done.stdout.split("\n")[:2] == ["made", heard + (" " if number == signal.SIGINT else "")]
 
 
+#: A signal comes in a function that Python calls by itself, which would change or drop what is
+#: raised there.
+CALLED_BY_PYTHON = """
+import os, signal, sys, time
+from tokctl.cli.signals import handle_signals
+
+def disturbed():
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(0.1)
+    print("done", flush=True)
+
+class Named:
+    def __set_name__(self, owner, name):
+        disturbed()
+
+class Dropped:
+    def __del__(self):
+        disturbed()
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+handle_signals()
+try:
+    if sys.argv[2] == "named":
+        type("Owner", (), {"field": Named()})
+    else:
+        Dropped()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        time.sleep(0.01)
+except BaseException as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.mark.parametrize("what", ["named", "dropped"])
+@pytest.mark.parametrize(
+    ("number", "heard"),
+    [(signal.SIGTERM, "SystemExit"), (signal.SIGINT, "KeyboardInterrupt")],
+)
+def test_functions_that_python_calls_end_first(
+    number: signal.Signals, heard: str, what: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CALLED_BY_PYTHON, str(int(number)), what],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    assert done.stdout.split() == ["done", heard]
+    assert done.stderr == ""
+
+
 def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-        "from tokctl.cli.world import handle_signals; handle_signals();"
+        "from tokctl.cli.signals import handle_signals; handle_signals();"
         "assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN"
     )
     assert os.system(f'{sys.executable} -c "{code}"') == 0

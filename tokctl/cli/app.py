@@ -11,7 +11,7 @@ import typer
 
 from tokctl import __version__
 from tokctl.cli import options
-from tokctl.cli.world import World, handle_signals
+from tokctl.cli.world import World
 from tokctl.errors import ExitCode, TokctlError
 
 #: Command names in the order of the help; each lives in the module of its name.
@@ -190,7 +190,6 @@ def _os_error(error: OSError) -> TokctlError:
 
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
-    handle_signals()
     if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
         del os.environ["COLUMNS"]
     if isinstance(sys.stdout, TextIOWrapper):
