@@ -7,6 +7,9 @@
 //! A heap takes O(log n) per merge and jumps about. Where the merges that a merge makes
 //! possible all come later ([`Merges::come_later`]), whole ranks can be done at once, each from
 //! the left to the right: a list per rank, and a set of bits to find the next one.
+//!
+//! What repeats one symbol becomes tokens that repeat themselves in turn: merging goes over these
+//! runs, of which there are as many as the number of symbols has bits, or few more.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -330,6 +333,77 @@ impl RankQueue {
     }
 }
 
+/// The same token so many times in a row.
+#[derive(Clone, Copy)]
+struct Run {
+    token: Segment,
+    count: usize,
+}
+
+/// More runs than merging makes of one, whatever its length, where tokens have halves.
+const RUNS: usize = 128;
+
+/// The symbols as a run, if they are all the same.
+fn repeated(symbols: &[Segment]) -> Option<Run> {
+    let (&token, rest) = symbols.split_first()?;
+    rest.iter().all(|symbol| *symbol == token).then_some(Run {
+        token,
+        count: symbols.len(),
+    })
+}
+
+/// What merging makes of a run, rank by rank. None where ranks can't be done whole, or where it
+/// does not pay.
+fn merged_run(merges: &Merges, run: Run) -> Option<Vec<Run>> {
+    if !merges.come_later() {
+        return None;
+    }
+    let rank_of = |left: Segment, right: Segment| merges.rank(left.id, right.id);
+    let mut runs = vec![run];
+    while runs.len() <= RUNS {
+        let inside = runs.iter().filter(|run| run.count > 1);
+        let inside = inside.map(|run| rank_of(run.token, run.token));
+        let between = runs
+            .windows(2)
+            .map(|two| rank_of(two[0].token, two[1].token));
+        let rank = inside.chain(between).min().unwrap_or(NO_RANK);
+        if rank == NO_RANK {
+            return Some(runs);
+        }
+        let merged = |left: Segment, right: Segment| Segment {
+            id: merges.token(rank, left.id, right.id),
+            length: left.length + right.length,
+        };
+        let mut next = Vec::with_capacity(runs.len() + 2);
+        for Run { token, mut count } in runs {
+            if let Some(left) = next.pop_if(|left: &mut Run| rank_of(left.token, token) == rank) {
+                append(&mut next, left.token, left.count - 1)?;
+                append(&mut next, merged(left.token, token), 1)?;
+                count -= 1;
+            }
+            if count > 1 && rank_of(token, token) == rank {
+                append(&mut next, merged(token, token), count / 2)?;
+                count %= 2;
+            }
+            append(&mut next, token, count)?;
+        }
+        runs = next;
+    }
+    None
+}
+
+/// Appends a run, to the last one if it is of the same token. None where it is one of the same id
+/// and another length, since pairs of the two would have to be merged from the left as well.
+fn append(runs: &mut Vec<Run>, token: Segment, count: usize) -> Option<()> {
+    match runs.last_mut() {
+        _ if count == 0 => {}
+        Some(last) if last.token == token => last.count += count,
+        Some(last) if last.token.id == token.id => return None,
+        _ => runs.push(Run { token, count }),
+    }
+    Some(())
+}
+
 /// Symbols of a window: their nodes and the queue fit the nearest cache.
 const WINDOW: usize = 4096;
 
@@ -365,6 +439,13 @@ fn merge_windows(
     (window, around): (usize, usize),
     interrupt: Interrupt,
 ) -> Result<()> {
+    if let Some(runs) = repeated(&out[first..]).and_then(|run| merged_run(merges, run)) {
+        out.truncate(first);
+        for run in runs {
+            out.extend(std::iter::repeat_n(run.token, run.count));
+        }
+        return Ok(());
+    }
     if out.len() - first < 2 * window {
         return merge_at_once(merges, out, first, interrupt);
     }
@@ -462,12 +543,12 @@ mod tests {
     use crate::random::random_below;
 
     /// Merges of what there is so far: letters from 97 on, and tokens from 256 on.
-    fn merges(below: &mut impl FnMut(u32) -> u32, some_exist: bool) -> Merges {
+    fn merges(below: &mut impl FnMut(u32) -> u32, letters: u32, some_exist: bool) -> Merges {
         let mut merges = Vec::new();
         for step in 0..below(40) {
-            let mut symbol = || match below(3 + step) {
-                letter @ ..3 => letter + 97,
-                token => token + 253,
+            let mut symbol = || match below(letters + step) {
+                letter if letter < letters => letter + 97,
+                token => token - letters + 256,
             };
             let (left, right, known) = (symbol(), symbol(), symbol());
             let token = match some_exist && step % 5 == 4 {
@@ -480,11 +561,41 @@ mod tests {
     }
 
     #[test]
+    fn a_repeated_symbol_merges_as_any_other() {
+        let mut numbers = random_below(12);
+        let mut below = |most: u32| numbers(most as usize) as u32;
+        let (mut many, mut refused) = (0, 0);
+        for round in 0..3000 {
+            let merges = merges(&mut below, 1, round % 3 == 0);
+            let token = Segment {
+                id: 97,
+                length: 1 + below(3),
+            };
+            let mut out = vec![token; 1 + below(400) as usize];
+            let run = repeated(&out).unwrap();
+            assert_eq!(run.count, out.len());
+            let Some(runs) = merged_run(&merges, run) else {
+                refused += 1;
+                continue;
+            };
+            many += u32::from(runs.len() > 2);
+            let made = runs.iter();
+            let made = made.flat_map(|run| std::iter::repeat_n(run.token, run.count));
+            let made: Vec<_> = made.collect();
+            merge_at_once(&merges, &mut out, 0, &|| false).unwrap();
+            assert!(made == out, "{round}");
+        }
+        assert!(many > 100 && refused > 100, "{many} {refused}");
+        let two = [97, 98].map(|id| Segment { id, length: 1 });
+        assert!(repeated(&two).is_none() && repeated(&[]).is_none());
+    }
+
+    #[test]
     fn windows_leave_no_trace() {
         let mut numbers = random_below(11);
         let mut below = |most: u32| numbers(most as usize) as u32;
         for round in 0..600 {
-            let merges = merges(&mut below, round % 2 == 0);
+            let merges = merges(&mut below, 3, round % 2 == 0);
             let letters = 1 + round % 3;
             let length = 1 + below(300);
             let symbols: Vec<Segment> = (0..length)
