@@ -9,6 +9,7 @@ use super::segmenter::{check_length, Segment, Segmenter};
 use super::word_starts::WordStarts;
 use super::{sentences, AddedTokens, Matchers};
 use crate::error::{Error, Result};
+use crate::large_pages::reserve_projected;
 use crate::lock_free::{Once, Pool, PoolGuard};
 use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_blocks, PreTokenizer};
@@ -235,12 +236,17 @@ impl Encoder {
         let mut split = false;
         for block in safe_blocks(stretch, BLOCK) {
             let edges = Edges::of(&block, stretch);
+            let (done, rest) = (block.start, stretch.len() - block.start);
             let searched = waiting.len();
             waiting.extend_from_slice(&self.normalizers.apply(&stretch[block], edges)?);
             let end = match edges.end {
                 true => waiting.len(),
                 false => last_cut(&self.pre_tokenizer, &waiting, searched).unwrap_or(0),
             };
+            if out.capacity() - out.len() < end {
+                let ids = out.len() - first;
+                reserve_projected(out, end, (done, rest), ids);
+            }
             if end > 0 {
                 self.normalized_ids(&waiting[..end], at_start && !split, call, out)?;
                 waiting.drain(..end);
