@@ -19,6 +19,7 @@ UNSAFE: dict[str, str] = {
     "core/src/pretokenize/masks/places.rs": "places that were written are read",
     "core/src/encode/cache/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/encode/cache/short.rs": "ids are written into a list's spare room",
+    "core/src/key_batch/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/large_pages.rs": "tells the system which pages to make large, and which hold nothing",
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",

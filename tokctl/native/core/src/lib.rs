@@ -12,6 +12,7 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 mod jobs;
+mod key_batch;
 pub mod large_pages;
 mod lock_free;
 pub mod measure;

@@ -252,13 +252,15 @@ impl Stretch<'_> {
         if pre_tokenizer.rewrites() {
             let splits = pre_tokenizer.run(self.text, self.opens)?;
             let mut adder = Adder::new(tally, &splits.text, self.first, self.weight);
+            let mut places = adder.places();
             for &(from, to) in &splits.ranges {
-                adder.add(from, to);
+                places.push(from, to);
             }
+            drop(places);
             return adder.finish();
         }
         let mut adder = Adder::new(tally, self.text, self.first, self.weight);
-        pre_tokenizer.split(self.text, |from, to| adder.add(from, to))?;
+        pre_tokenizer.split(self.text, adder.places())?;
         adder.finish()
     }
 }

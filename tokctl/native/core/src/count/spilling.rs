@@ -14,6 +14,7 @@ use hashbrown::DefaultHashBuilder;
 use super::counts::Counts;
 use super::table::CountTable;
 use crate::error::{Error, Result};
+use crate::key_batch::KeyBatch;
 
 /// Room outside of memory, a temporary file, say: bytes are put at its end, and read from
 /// anywhere.
@@ -520,6 +521,8 @@ pub struct Limit {
 
 pub struct Tally {
     pub table: CountTable,
+    /// Pre-tokens on their way to the table.
+    pub(super) batch: Box<KeyBatch>,
     /// Bytes that the table may have; None: any number.
     most: Option<usize>,
     store: Option<Arc<dyn Store>>,
@@ -532,6 +535,7 @@ impl Tally {
         let hasher = DefaultHashBuilder::default();
         let tally = |_| Tally {
             table: CountTable::with_hasher(hasher.clone()),
+            batch: Box::default(),
             // A quarter is left for what texts and writing take beside the tables.
             most: limit.map(|limit| limit.bytes / 4 * 3 / threads),
             store: limit.map(|limit| limit.store.clone()),

@@ -8,7 +8,9 @@ use super::counts::Counts;
 use super::spilling::Record;
 use super::spilling::Tally;
 use crate::error::{Error, Result};
-use crate::packed::{Key, Seeds, LONGEST};
+use crate::key_batch::{BatchLookup, GatheredPlaces, KeyBatch};
+use crate::large_pages;
+use crate::packed::{Key, Seeds};
 
 /// Order of insertion is not kept: entries are sorted by their first places in the end. So
 /// the hashers' random seeds can't show.
@@ -126,14 +128,11 @@ impl CountTable {
     }
 }
 
-/// So many pre-tokens are looked up together.
-const TOGETHER: usize = 32;
+/// A table is looked at after so many batches: is it full?
+const BATCHES: u32 = 64;
 
-/// A table is looked at after so many rounds of these: is it full?
-const ROUNDS: u32 = 512;
-
-/// Adds the pre-tokens of a text, several at a time: the table is far larger than the
-/// processor's cache, and looks at memory that don't wait for one another take the time of one.
+/// Adds the pre-tokens of a text, a batch at a time: the table is far larger than the processor's
+/// cache.
 pub struct Adder<'t> {
     tally: &'t mut Tally,
     text: &'t [u8],
@@ -141,13 +140,10 @@ pub struct Adder<'t> {
     base: u64,
     /// What one occurrence counts.
     weight: u64,
-    /// Short pre-tokens that are not yet added: their keys and where they start.
-    waiting: [(Key, usize); TOGETHER],
-    length: usize,
-    /// Where each of them belongs, and the key that stands there.
-    found: [(Key, usize); TOGETHER],
-    /// Rounds until the table is looked at, and what went wrong then.
-    rounds: u32,
+    /// Pre-tokens in the tally's batch.
+    count: usize,
+    /// Batches until the table is looked at, and what went wrong then.
+    batches: u32,
     failed: Result<()>,
 }
 
@@ -158,64 +154,84 @@ impl<'t> Adder<'t> {
             text,
             base,
             weight,
-            waiting: [(Key::default(), 0); TOGETHER],
-            length: 0,
-            found: [(Key::default(), 0); TOGETHER],
-            rounds: ROUNDS,
+            count: 0,
+            batches: BATCHES,
             failed: Ok(()),
         }
     }
 
-    /// Adds `text[start..end]`. Places ascend: an entry that is there has an earlier one.
-    #[inline]
-    pub fn add(&mut self, start: usize, end: usize) {
-        if !(1..=LONGEST).contains(&(end - start)) {
-            let first = self.base + start as u64;
-            let pre_token = &self.text[start..end];
-            return self.tally.table.long.add(pre_token, self.weight, first);
-        }
-        self.waiting[self.length] = (Key::of_range(self.text, start, end), start);
-        self.length += 1;
-        if self.length == TOGETHER {
-            self.flush();
-            self.rounds -= 1;
-            if self.rounds == 0 {
-                self.rounds = ROUNDS;
-                if self.failed.is_ok() {
-                    self.failed = self.tally.check();
-                }
-            }
-        }
+    /// Takes ranges of the text. Places ascend: an entry that is there has an earlier one.
+    pub fn places(&mut self) -> GatheredPlaces<'_, Self> {
+        GatheredPlaces::new(self)
     }
 
     /// Adds what waits. Within a limit of memory the table may be written to a run.
     pub fn finish(mut self) -> Result<()> {
-        self.flush();
+        self.look_up();
         self.failed?;
         self.tally.check()
     }
+}
 
-    fn flush(&mut self) {
-        let waiting = &self.waiting[..std::mem::take(&mut self.length)];
-        let short = &mut self.tally.table.short;
-        for (found, &(key, _)) in self.found.iter_mut().zip(waiting) {
-            let home = short.home(key);
-            *found = (short.key_at(home), home);
+impl BatchLookup for Adder<'_> {
+    #[inline(always)]
+    fn batch(&mut self) -> &mut KeyBatch {
+        &mut self.tally.batch
+    }
+
+    #[inline(always)]
+    fn count(&mut self) -> &mut usize {
+        &mut self.count
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        let Tally { table, batch, .. } = &mut *self.tally;
+        let text = self.text;
+        let seeds = table.short.seeds;
+        batch.make_keys(
+            text,
+            count,
+            seeds,
+            &table.short.slots,
+            |start, end| match Key::short(&text[start..end]) {
+                Some(key) => (key, seeds.hash(key)),
+                None => (Key::of_place(start, end - start), 0),
+            },
+        );
+        let mut at = 0;
+        loop {
+            let (keys, hashes) = (&batch.keys[at..count], &batch.hashes[at..count]);
+            at += table.short.add_first_hits(keys, hashes, self.weight);
+            if at == count {
+                break;
+            }
+            let first = self.base + batch.starts[at] as u64;
+            match batch.keys[at].place() {
+                Some(place) => table.long.add(&text[place], self.weight, first),
+                None => {
+                    let (key, hash) = (batch.keys[at], batch.hashes[at]);
+                    table.short.add_hashed(key, hash, self.weight, first);
+                }
+            }
+            at += 1;
         }
-        let size = short.size();
-        for (&(there, home), &(key, start)) in self.found.iter().zip(waiting) {
-            // The table may have grown since.
-            if there == key && short.size() == size {
-                short.add_at(home, self.weight);
-            } else {
-                short.add(key, self.weight, self.base + start as u64);
+        self.batches -= 1;
+        if self.batches == 0 {
+            self.batches = BATCHES;
+            if self.failed.is_ok() {
+                self.failed = self.tally.check();
             }
         }
     }
 }
 
-/// No pre-token's key.
-const FREE: Key = Key { low: 0, high: 0 };
+/// No pre-token's key, and no pre-token's place.
+const FREE: Key = Key {
+    low: 0,
+    high: u64::MAX,
+};
 
 /// Slots at first.
 const LEAST: usize = 1 << 10;
@@ -270,26 +286,33 @@ impl ShortCounts {
 
     /// Where the search for a key begins.
     #[inline]
-    pub fn home(&self, key: Key) -> usize {
+    fn home(&self, key: Key) -> usize {
         self.seeds.hash(key) as usize & (self.slots.len() - 1)
     }
 
-    /// The key at a place of the table: reading it brings it into the processor's cache.
+    /// Adds to the entries of keys that stand where their hashes lead to, up to the first that
+    /// does not; returns how many.
     #[inline]
-    pub fn key_at(&self, at: usize) -> Key {
-        self.slots[at].key
-    }
-
-    /// Adds to the entry at a place where [`Self::key_at`] has given its key.
-    #[inline]
-    pub fn add_at(&mut self, at: usize, count: u64) {
-        let slot = &mut self.slots[at];
-        // A count that 64 bits can't hold is refused when the counting ends.
-        slot.count = slot.count.saturating_add(count);
+    fn add_first_hits(&mut self, keys: &[Key], hashes: &[u64], count: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        for (at, (&key, &hash)) in keys.iter().zip(hashes).enumerate() {
+            let slot = &mut self.slots[hash as usize & mask];
+            if slot.key != key {
+                return at;
+            }
+            // A count that 64 bits can't hold is refused when the counting ends.
+            slot.count = slot.count.saturating_add(count);
+        }
+        keys.len()
     }
 
     pub fn add(&mut self, key: Key, count: u64, first: u64) {
-        let mut at = self.home(key);
+        self.add_hashed(key, self.seeds.hash(key), count, first);
+    }
+
+    fn add_hashed(&mut self, key: Key, hash: u64, count: u64, first: u64) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
         loop {
             let slot = &mut self.slots[at];
             if slot.key == key {
@@ -301,7 +324,7 @@ impl ShortCounts {
                 *slot = CountSlot { key, count, first };
                 break;
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = (at + 1) & mask;
         }
         self.used += 1;
         if self.used * 4 > self.slots.len() * 3 {
@@ -324,11 +347,6 @@ impl ShortCounts {
 
     pub fn len(&self) -> usize {
         self.used
-    }
-
-    /// Slots, free ones included: another number means that entries have other places.
-    pub fn size(&self) -> usize {
-        self.slots.len()
     }
 
     /// Bytes of the table.
@@ -402,7 +420,10 @@ const NONE: CountSlot = CountSlot {
 };
 
 fn free(size: usize) -> Vec<CountSlot> {
-    vec![NONE; size]
+    let mut slots = Vec::with_capacity(size);
+    large_pages::ask(slots.spare_capacity_mut());
+    slots.resize(size, NONE);
+    slots
 }
 
 /// One distinct pre-token; its bytes lie in the table's arena.

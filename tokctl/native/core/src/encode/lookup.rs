@@ -12,16 +12,14 @@ use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{check_length, Segment, Segmenter};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
+use crate::key_batch::{BatchLookup, GatheredPlaces, KeyBatch, BATCH};
 use crate::large_pages::reserve_projected;
 use crate::packed::{Key, LONGEST};
-use crate::pretokenize::{Metaspace, PreTokenSink, TextsSink};
+use crate::pretokenize::{Metaspace, TextsSink};
 use crate::Interrupt;
 
 /// Stands among the ids where a line ends; no token has such an id.
 pub(crate) const LINE_END: u32 = u32::MAX - 1;
-
-/// Pre-tokens of a batch.
-pub(crate) const BATCH: usize = 256;
 
 /// Batches between two polls of the interrupt.
 pub(crate) const POLL_EVERY: usize = 64;
@@ -42,50 +40,11 @@ pub(crate) struct LookupState {
     pub deferred: DeferredMerges,
 }
 
-/// Pre-tokens that are not looked up yet.
-#[derive(Debug)]
-pub(crate) struct KeyBatch {
-    /// Start and end in the text.
-    pub starts: [usize; BATCH],
-    pub ends: [usize; BATCH],
-    /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
-    pub keys: [Key; BATCH],
-    pub hashes: [u64; BATCH],
-}
-
-impl KeyBatch {
-    /// Fills in the hashes of so many keys, and prefetches their slots.
-    #[inline]
-    pub fn make_hashes(&mut self, count: usize, hasher: PrefetchingHasher) {
-        for (hash, &key) in self.hashes.iter_mut().zip(&self.keys[..count]) {
-            *hash = hasher.hash(key);
-        }
-    }
-
-    /// Appends the ids of the keys from `at` on, up to the first that is not found at once;
-    /// returns the place of that one, or `count`.
-    #[inline(always)]
-    pub fn append_hits(
-        &self,
-        at: usize,
-        count: usize,
-        cache: &IdsCache,
-        out: &mut Vec<u32>,
-    ) -> usize {
-        at + cache.append_first_hits(&self.keys[at..count], &self.hashes[at..count], out)
-    }
-}
-
 impl LookupState {
     pub fn new(memory: CacheMemory) -> Self {
         LookupState {
             cache: IdsCache::new(memory),
-            batch: Box::new(KeyBatch {
-                starts: [0; BATCH],
-                ends: [0; BATCH],
-                keys: [Key::default(); BATCH],
-                hashes: [0; BATCH],
-            }),
+            batch: Box::default(),
             rewritten: Vec::new(),
             texts: Vec::new(),
             scratch: Vec::new(),
@@ -116,77 +75,52 @@ pub(crate) struct PreTokenLookup<'b> {
     result: Result<()>,
 }
 
-/// Counts apart from the look-up that it gathers for: moved into a scanner's loop, the number stays
-/// in a register.
-pub(crate) struct GatheredPlaces<'p, 'b> {
-    lookup: &'p mut PreTokenLookup<'b>,
-    count: usize,
-}
-
-impl GatheredPlaces<'_, '_> {
-    /// The next pre-token, `text[start..end]`.
+impl BatchLookup for PreTokenLookup<'_> {
     #[inline(always)]
-    pub fn push(&mut self, start: usize, end: usize) {
-        self.lookup.batch.starts[self.count % BATCH] = start;
-        self.lookup.batch.ends[self.count % BATCH] = end;
-        self.count += 1;
-        if self.count == BATCH {
-            self.lookup.count = BATCH;
-            self.lookup.look_up();
-            self.count = 0;
+    fn batch(&mut self) -> &mut KeyBatch {
+        self.batch
+    }
+
+    #[inline(always)]
+    fn count(&mut self) -> &mut usize {
+        &mut self.count
+    }
+
+    /// Appends the ids of the batch.
+    #[inline(never)]
+    fn look_up(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        if self.result.is_err() {
+            return;
         }
-    }
-}
-
-impl PreTokenSink for GatheredPlaces<'_, '_> {
-    #[inline(always)]
-    fn take(&mut self, start: usize, end: usize) {
-        self.push(start, end);
-    }
-
-    #[inline(always)]
-    fn take_adjoining(&mut self, base: usize, mut start: usize, ends: &[u16]) -> usize {
-        let mut rest = ends;
-        while !rest.is_empty() {
-            let KeyBatch {
-                starts: all_starts,
-                ends: all_ends,
-                ..
-            } = &mut *self.lookup.batch;
-            let free = all_starts[self.count..]
-                .iter_mut()
-                .zip(&mut all_ends[self.count..]);
-            let mut taken = 0;
-            for ((to_start, to_end), &end) in free.zip(rest) {
-                *to_start = start;
-                start = base + usize::from(end);
-                *to_end = start;
-                taken += 1;
-            }
-            rest = &rest[taken..];
-            self.count += taken;
-            if self.count == BATCH {
-                self.lookup.count = BATCH;
-                self.lookup.look_up();
-                self.count = 0;
-            }
+        self.batches += 1;
+        if self.batches.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
+            self.result = Err(Error::Interrupted);
+            return;
         }
-        start
+        match self.words {
+            None => self.make_keys(count),
+            Some(_) => self.cache.hasher().make_hashes(self.batch, count),
+        }
+        if self.out.capacity() - self.out.len() < count * INLINE {
+            let done = match self.words {
+                None => self.done(count),
+                Some(_) => 0,
+            };
+            let rest = self.text.len().saturating_sub(done);
+            let ids = self.out.len() - self.first + count;
+            reserve_projected(self.out, count * INLINE, (done, rest), ids);
+        }
+        self.result = self.append_all(count);
     }
 }
 
-impl TextsSink for GatheredPlaces<'_, '_> {
+impl TextsSink for GatheredPlaces<'_, PreTokenLookup<'_>> {
     /// [`LINE_END`] comes next.
     #[inline]
     fn end_text(&mut self) {
         // As an empty pre-token, of which there is no other.
         self.push(0, 0);
-    }
-}
-
-impl Drop for GatheredPlaces<'_, '_> {
-    fn drop(&mut self) {
-        self.lookup.count = self.count;
     }
 }
 
@@ -250,11 +184,8 @@ impl<'b> PreTokenLookup<'b> {
     }
 
     /// Takes pre-tokens as ranges of the text. Not where words are rewritten.
-    pub fn places(&mut self) -> GatheredPlaces<'_, 'b> {
-        GatheredPlaces {
-            count: self.count,
-            lookup: self,
-        }
+    pub fn places(&mut self) -> GatheredPlaces<'_, Self> {
+        GatheredPlaces::new(self)
     }
 
     /// The next word that is rewritten, which need not lie in the text.
@@ -277,34 +208,6 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// Appends the ids of the batch.
-    #[inline(never)]
-    fn look_up(&mut self) {
-        let count = std::mem::take(&mut self.count);
-        if self.result.is_err() {
-            return;
-        }
-        self.batches += 1;
-        if self.batches.is_multiple_of(POLL_EVERY) && (self.interrupt)() {
-            self.result = Err(Error::Interrupted);
-            return;
-        }
-        match self.words {
-            None => self.make_keys(count),
-            Some(_) => self.batch.make_hashes(count, self.cache.hasher()),
-        }
-        if self.out.capacity() - self.out.len() < count * INLINE {
-            let done = match self.words {
-                None => self.done(count),
-                Some(_) => 0,
-            };
-            let rest = self.text.len().saturating_sub(done);
-            let ids = self.out.len() - self.first + count;
-            reserve_projected(self.out, count * INLINE, (done, rest), ids);
-        }
-        self.result = self.append_all(count);
-    }
-
     /// So many bytes of the text lie before the end of the batch.
     fn done(&self, count: usize) -> usize {
         let mut ends = self.batch.ends[..count].iter().rev();
@@ -323,7 +226,7 @@ impl<'b> PreTokenLookup<'b> {
     fn append_all(&mut self, count: usize) -> Result<()> {
         let mut at = 0;
         while at < count {
-            at = (self.batch).append_hits(at, count, self.cache, self.out);
+            at = (self.cache).append_hits(self.batch, at..count, self.out);
             if at < count {
                 let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
                 self.append_missed(key, hash)?;

@@ -13,12 +13,13 @@ use std::ops::Range;
 use super::borders::Borders;
 use super::cache::{IdsCache, INLINE};
 use super::encoder::{Call, Encoder, BLOCK};
-use super::lookup::{KeyBatch, LookupState, BATCH, CACHED, POLL_EVERY};
+use super::lookup::{LookupState, CACHED, POLL_EVERY};
 use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{Segment, Segmenter};
 use super::unigram::{CachedWord, Sentence, Unigram};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
+use crate::key_batch::{KeyBatch, BATCH};
 use crate::normalize::{rewrite_spaced, Chain, Edges, Tidy};
 use crate::packed::{Key, LONGEST};
 use crate::pretokenize::{safe_blocks, PreTokenizer};
@@ -259,7 +260,7 @@ impl<'s> SentenceLookup<'s> {
             return Err(Error::Interrupted);
         }
         let hasher = self.cache.hasher();
-        self.batch.make_hashes(count, hasher);
+        hasher.make_hashes(self.batch, count);
         if !texts.is_empty() {
             let keys = self.batch.keys[..count].iter();
             for (hash, key) in self.batch.hashes.iter_mut().zip(keys) {
@@ -300,7 +301,7 @@ impl<'s> SentenceLookup<'s> {
     fn append_all(&mut self, texts: &[u8], count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
-            at = (self.batch).append_hits(at, count, self.cache, self.out);
+            at = (self.cache).append_hits(self.batch, at..count, self.out);
             if at < count {
                 let (key, hash) = (self.batch.keys[at], self.batch.hashes[at]);
                 if !self.append_missed(texts, key, hash)? {

@@ -15,13 +15,11 @@ mod records;
 mod segments;
 mod short;
 
-use std::ops::Add;
+use std::ops::{Add, Range};
 
-use super::lookup::KeyBatch;
+use crate::key_batch::KeyBatch;
 use crate::packed::{Key, Seeds};
 use crate::prefetch::prefetch;
-#[cfg(target_arch = "x86_64")]
-use crate::pretokenize::Level;
 pub use buffers::{BufferPool, IdNumber, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
@@ -147,19 +145,16 @@ impl PrefetchingHasher<'_> {
         text: &[u8],
         batch: &mut KeyBatch,
         count: usize,
-        mut odd: impl FnMut(usize, usize) -> (Key, u64),
+        odd: impl FnMut(usize, usize) -> (Key, u64),
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if let Level::Avx512(has) = Level::get() {
-            return avx512::make_keys(has, text, batch, count, self.seeds, self.short, odd);
-        }
-        let places = batch.starts.iter().zip(&batch.ends).take(count);
-        let made = batch.keys.iter_mut().zip(&mut batch.hashes).zip(places);
-        for ((key, hash), (&start, &end)) in made {
-            (*key, *hash) = match Key::in_window(text, start, end) {
-                Some(key) => (key, self.hash(key)),
-                None => odd(start, end),
-            };
+        batch.make_keys(text, count, self.seeds, self.short, odd);
+    }
+
+    /// Fills in the hashes of so many keys, and prefetches their slots.
+    #[inline]
+    pub fn make_hashes(self, batch: &mut KeyBatch, count: usize) {
+        for (hash, &key) in batch.hashes.iter_mut().zip(&batch.keys[..count]) {
+            *hash = self.hash(key);
         }
     }
 
@@ -203,10 +198,15 @@ impl IdsCache {
         self.seeds.hash_long(text)
     }
 
-    /// See [`short::ShortTable::append_first_hits`].
-    #[inline]
-    pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
-        self.short.append_first_hits(keys, hashes, out)
+    /// Appends the ids of keys of a batch, up to the first that is not found at once; returns the
+    /// place of that one, or the end.
+    #[inline(always)]
+    pub fn append_hits(&self, batch: &KeyBatch, keys: Range<usize>, out: &mut Vec<u32>) -> usize {
+        let hashes = &batch.hashes[keys.clone()];
+        let found = self
+            .short
+            .append_first_hits(&batch.keys[keys.clone()], hashes, out);
+        keys.start + found
     }
 
     pub fn ids_of_key(&mut self, key: Key, hash: u64) -> Option<&[u32]> {
