@@ -23,7 +23,7 @@ pub struct Encoder {
     pub(crate) pre_tokenizer: PreTokenizer,
     pub(crate) segmenter: Segmenter,
     /// See [`sentences`].
-    tidy: Option<Tidy>,
+    pub(super) tidy: Option<Tidy>,
     /// May the text of these be cut into blocks? A model's own rules are looked through for
     /// that, so it is computed once, and for a long text alone.
     pub(crate) tidy_in_blocks: Once<bool>,

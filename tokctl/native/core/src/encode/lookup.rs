@@ -126,7 +126,7 @@ impl TextsSink for GatheredPlaces<'_, PreTokenLookup<'_>> {
 
 /// In place of a key where a line ends. The cache holds it like any other, with [`LINE_END`] for
 /// its id, so that the loop over hits is not left at each line.
-const LINE_END_KEY: Key = Key::NONE;
+pub(crate) const LINE_END_KEY: Key = Key::NONE;
 
 /// The key of a pre-token that [`Key::in_window`] has none for, and its hash.
 #[inline(never)]

@@ -8,12 +8,13 @@
 //! their ids are the same behind any sum of scores; before one that is not, and after each batch,
 //! the sum is computed from the ids.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::borders::Borders;
 use super::cache::{IdsCache, INLINE};
 use super::encoder::{Call, Encoder, BLOCK};
-use super::lookup::{LookupState, CACHED, POLL_EVERY};
+use super::lookup::{LookupState, CACHED, LINE_END, LINE_END_KEY, POLL_EVERY};
 use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{Segment, Segmenter};
 use super::unigram::{CachedWord, Sentence, Unigram};
@@ -53,6 +54,70 @@ impl Encoder {
         words.finish()
     }
 
+    /// Can [`Self::sentences_together`] take sentences?
+    pub(super) fn takes_sentences_together(&self) -> bool {
+        let sums = match &self.segmenter {
+            Segmenter::Unigram(model) => model.has_words_anywhere(),
+            _ => true,
+        };
+        sums && self.tidy.is_some() && self.normalizers.before_tidy_splits_at_nul()
+    }
+
+    /// Appends the ids of so many sentences, [`LINE_END`] behind those of each. In `text` stands a
+    /// NUL before the first and behind each of them. False where they hold others: then nothing
+    /// happened. Only if [`Self::takes_sentences_together`].
+    pub(super) fn sentences_together(
+        &self,
+        text: Vec<u8>,
+        count: usize,
+        call: &mut Call,
+        out: &mut Vec<u32>,
+    ) -> Result<bool> {
+        let Some(tidy) = self.tidy else {
+            return Ok(false);
+        };
+        let normalized = self.normalizers.apply_before_tidy(&text, Edges::WHOLE)?;
+        let changed = match normalized {
+            Cow::Owned(changed) => Some(changed),
+            Cow::Borrowed(_) => None,
+        };
+        let mut text = changed.unwrap_or(text);
+        let nuls: Vec<usize> = memchr::memchr_iter(0, &text).collect();
+        if nuls.len() != count + 1 {
+            return Ok(false);
+        }
+        // The space that is put before the first word of each.
+        nuls.iter().for_each(|&nul| text[nul] = b' ');
+        let near = match &self.segmenter {
+            Segmenter::Unigram(model) => model.near_characters(),
+            _ => usize::MAX,
+        };
+        let (segmenter, interrupt) = (&self.segmenter, call.interrupt);
+        let state = &mut call.state.lookup;
+        let mut lookup = SentenceLookup::new_near(segmenter, state, out, interrupt);
+        for ends in nuls.windows(2) {
+            let sentence = ends[0] + 1..ends[1];
+            let mut words = tidy.words();
+            if sentence.len() < near {
+                words.feed(&text, sentence, true, |text, start, end| {
+                    lookup.push(text, start, end)
+                })?;
+                lookup.push_key(LINE_END_KEY)?;
+                continue;
+            }
+            lookup.finish()?;
+            let mut alone = SentenceLookup::new(segmenter, state, out, interrupt);
+            words.feed(&text, sentence, true, |text, start, end| {
+                alone.push(text, start, end)
+            })?;
+            alone.finish()?;
+            out.push(LINE_END);
+            lookup = SentenceLookup::new_near(segmenter, state, out, interrupt);
+        }
+        lookup.finish()?;
+        Ok(true)
+    }
+
     /// The ids of a stretch that is normalized, `▁` and all. Its words are looked up as those of
     /// [`Self::sentence_ids`]: what is cached of a word must hold wherever it stands.
     pub(crate) fn normalized_sentence_ids(
@@ -79,7 +144,7 @@ impl Encoder {
         let can_be_cut = || self.normalizers.before_tidy_cuts_before_space();
         if stretch.len() <= BLOCK || !*self.tidy_in_blocks.get_or_init(can_be_cut) {
             let text = self.normalizers.apply_before_tidy(stretch, Edges::WHOLE)?;
-            words.feed(&text, true, emit)?;
+            words.feed(&text, 0..text.len(), true, emit)?;
             return Ok(());
         }
         // What may be the start of a word.
@@ -91,7 +156,7 @@ impl Encoder {
             waiting.extend_from_slice(&text);
             // A long word is not looked through again for each block.
             if waiting.len() >= wanted || edges.end {
-                let done = words.feed(&waiting, edges.end, &mut emit)?;
+                let done = words.feed(&waiting, 0..waiting.len(), edges.end, &mut emit)?;
                 waiting.drain(..done);
                 wanted = 2 * waiting.len();
             }
@@ -105,6 +170,9 @@ struct SentenceSum<'s> {
     model: &'s Unigram,
     /// Can words have the same ids behind any sum?
     anywhere: bool,
+    /// Are these sentences with [`LINE_END`] behind each, whose sums are near? Then nobody needs the
+    /// sum but a word whose ids depend on it.
+    near: bool,
     /// Its sum stands before the first id that is not added yet.
     sentence: Option<Sentence<'s>>,
     /// The place of that id.
@@ -149,6 +217,7 @@ impl<'s> SentenceLookup<'s> {
         let sum = model.map(|model| SentenceSum {
             model,
             anywhere: model.has_words_anywhere(),
+            near: false,
             sentence: None,
             from: out.len(),
         });
@@ -172,6 +241,21 @@ impl<'s> SentenceLookup<'s> {
             interrupt,
             batches: 0,
         }
+    }
+
+    /// For sentences of fewer bytes than [`Unigram::near_characters`] with [`LINE_END_KEY`] behind
+    /// each.
+    fn new_near(
+        segmenter: &'s Segmenter,
+        state: &'s mut LookupState,
+        out: &'s mut Vec<u32>,
+        interrupt: Interrupt<'s>,
+    ) -> Self {
+        let mut lookup = SentenceLookup::new(segmenter, state, out, interrupt);
+        if let Some(sums) = &mut lookup.sum {
+            sums.near = true;
+        }
+        lookup
     }
 
     /// The next word, `text[start..end]`.
@@ -217,7 +301,11 @@ impl<'s> SentenceLookup<'s> {
         }
         self.look_up(false)?;
         match self.sum {
-            Some(_) => self.append_behind_sum(word, None),
+            Some(_) => {
+                // Of sentences together; else all was added.
+                self.add_sum();
+                self.append_behind_sum(word, None)
+            }
             None => self.segment(word).map(|_| ()),
         }
     }
@@ -272,10 +360,12 @@ impl<'s> SentenceLookup<'s> {
         self.out.reserve(count * INLINE);
         let first = self.out.len();
         let before = self.sum.as_ref().map_or(0.0, SentenceSum::sum);
+        let near = self.sum.as_ref().is_some_and(|sums| sums.near);
         let mut done = self.append_all(texts, count)?;
-        if !last {
+        if !last && !near {
             done = done && self.add_sum();
         }
+        debug_assert!(done || !near);
         if let (Some(sums), false) = (&mut self.sum, done) {
             // The sum was taken down somewhere among them: each as the search does it.
             self.out.truncate(first);
@@ -317,6 +407,11 @@ impl<'s> SentenceLookup<'s> {
     #[inline(never)]
     fn append_missed(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
         if self.append_cached(texts, key, hash) {
+            return Ok(true);
+        }
+        if key == LINE_END_KEY {
+            self.out.push(LINE_END);
+            self.cache.insert_key(key, hash, &[LINE_END]);
             return Ok(true);
         }
         if let (Some(place), Some(borders)) = (key.place(), self.borders) {
@@ -473,7 +568,16 @@ impl<'s> SentenceLookup<'s> {
             return true;
         };
         let from = std::mem::replace(&mut sums.from, self.out.len());
-        sums.sentence(self.interrupt).add(&self.out[from..])
+        let mut ids = &self.out[from..];
+        let near = sums.near;
+        let sentence = sums.sentence(self.interrupt);
+        if near {
+            if let Some(end) = ids.iter().rposition(|&id| id == LINE_END) {
+                ids = &ids[end + 1..];
+                sentence.set_sum(0.0);
+            }
+        }
+        sentence.add(ids)
     }
 }
 

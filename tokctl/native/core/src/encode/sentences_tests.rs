@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use crate::encode::lookup::LINE_END;
 use crate::encode::{
     Encoder, Learned, Merging, Precision, Segmentation, Segmenter, SegmenterOptions, Unigram,
     UnigramOptions, Unknown,
 };
 use crate::model::{Marker, Units, NO_ID};
-use crate::normalize::{Chain, Normalizer};
+use crate::normalize::{Chain, CharsMap, Normalizer};
 use crate::pattern::Search;
 use crate::pretokenize::PreTokenizer;
 use crate::random::random_below;
@@ -208,6 +209,99 @@ fn merged_words_apart_are_what_the_sentence_is() {
                 &expected,
                 &format!("{round} {words}"),
             );
+        }
+    }
+}
+
+#[test]
+fn sentences_together_are_what_each_is_alone() {
+    let replace = |from: &str, to: &str| Normalizer::Replace {
+        pattern: Search::Literal(from.into()),
+        content: to.into(),
+    };
+    let strip = |left| Normalizer::StripSpaces { left, right: !left };
+    let rules = || Normalizer::CharsMap(CharsMap::named("nmt_nfkc", false).unwrap());
+    let marked = || vec![replace(" ", "▁")];
+    let joined = || {
+        vec![
+            rules(),
+            strip(true),
+            Normalizer::CollapseSpaces,
+            Normalizer::Prepend(" ".into()),
+            replace("▁", " "),
+            strip(false),
+            replace(" ", "▁"),
+        ]
+    };
+    let pieces = PIECES.map(String::from);
+    let models: [&dyn Fn() -> Segmenter; 4] = [
+        &|| Segmenter::Unigram(unigram(7.1, 1000, false)),
+        &|| Segmenter::Unigram(unigram(9.0, 1, true)),
+        &|| Segmenter::Unigram(unigram(3e4, 5, false)),
+        &|| {
+            Segmenter::Merges(merging(
+                &pieces,
+                Some(999),
+                Some(|byte| 100 + u32::from(byte)),
+            ))
+        },
+    ];
+    let mut below = random_below(5);
+    for (number, model) in models.iter().enumerate() {
+        for chain in [marked(), joined()] {
+            let encoder = |chain| Encoder::new(chain, PreTokenizer::default(), model());
+            let chain = Chain::new(chain);
+            let (together, alone) = (encoder(chain.clone()), encoder(chain));
+            assert!(together.takes_sentences_together());
+            let odd = [
+                "",
+                " ",
+                "  a",
+                "▁ab b",
+                "ａb ｶﾞ",
+                "é\u{301} ab",
+                "a\0b",
+                "ab\u{3000}",
+                "ba ",
+            ];
+            for seed in 0..24 {
+                // A few of them have NULs, and a few are so long that their sums are taken down.
+                let kinds = [odd.len(), 6][below(2)];
+                let mut texts: Vec<String> = Vec::new();
+                for _ in 0..2 + below(40) {
+                    texts.push(match below(4) {
+                        0 => odd[below(kinds)].into(),
+                        1 if below(4) == 0 => text(300 + below(2000), seed),
+                        _ => text(below(12), seed),
+                    });
+                }
+                let mut state = alone.call_state();
+                let call = &mut state.call(&|| false, None);
+                let (mut expected, mut expected_ends) = (vec![7], Vec::new());
+                for text in &texts {
+                    alone
+                        .ids_with(text.as_bytes(), call, &mut expected)
+                        .unwrap();
+                    expected_ends.push(expected.len());
+                }
+                let mut state = together.call_state();
+                let call = &mut state.call(&|| false, None);
+                let (mut ids, mut ends) = (vec![7], Vec::new());
+                together
+                    .ids_of_each(&texts, call, &mut ids, &mut ends)
+                    .unwrap();
+                assert!(ids == expected && ends == expected_ends, "{number} {seed}");
+                for end in ["", "\n"] {
+                    let block = texts.join("\n") + end;
+                    let mut ids = vec![7];
+                    together.line_ids(block.as_bytes(), call, &mut ids).unwrap();
+                    let lines: Vec<Vec<u32>> = (ids[1..].split(|&id| id == LINE_END))
+                        .map(|line| line.to_vec())
+                        .collect();
+                    assert_eq!(lines.len(), texts.len() + end.len(), "{number} {seed}");
+                    assert!(lines.concat() == expected[1..], "{number} {seed}");
+                }
+            }
         }
     }
 }

@@ -20,6 +20,25 @@ impl Encoder {
     /// Appends the ids of every line of `block`; behind those of a line, [`LINE_END`] stands for
     /// its line feed.
     pub(crate) fn line_ids(&self, block: &[u8], call: &mut Call, out: &mut Vec<u32>) -> Result<()> {
+        if !found(call.matchers) && self.takes_sentences_together() {
+            let open = !block.is_empty() && !block.ends_with(b"\n");
+            let mut text = Vec::with_capacity(block.len() + 2);
+            text.push(0);
+            text.extend_from_slice(block);
+            let mut count = usize::from(open);
+            for end in memchr::memchr_iter(b'\n', block) {
+                text[1 + end] = 0;
+                count += 1;
+            }
+            if open {
+                text.push(0);
+            }
+            if self.sentences_together(text, count, call, out)? {
+                // No line feed stands behind the last one.
+                out.truncate(out.len() - usize::from(open));
+                return Ok(());
+            }
+        }
         if !self.takes_texts_together(call.matchers) {
             for line in lines(block) {
                 self.ids_with(&block[line.clone()], call, out)?;
@@ -48,6 +67,19 @@ impl Encoder {
     ) -> Result<()> {
         let bytes = texts.iter().map(|text| text.as_ref().len()).sum::<usize>() + texts.len();
         let short = bytes <= COPIED && bytes < SHORT * texts.len();
+        let first = out.len();
+        if texts.len() > 1 && short && !found(call.matchers) && self.takes_sentences_together() {
+            let mut joined = Vec::with_capacity(bytes + 1);
+            joined.push(0);
+            for text in texts {
+                joined.extend_from_slice(text.as_ref());
+                joined.push(0);
+            }
+            if self.sentences_together(joined, texts.len(), call, out)? {
+                take_ends(out, first, ends);
+                return Ok(());
+            }
+        }
         if texts.len() < 2 || !short || !self.takes_texts_together(call.matchers) {
             for text in texts {
                 self.ids_with(text.as_ref(), call, out)?;
@@ -61,7 +93,6 @@ impl Encoder {
             places.push(joined.len());
             joined.push(TAB);
         }
-        let first = out.len();
         self.ids_together(&joined, &places, call, out)?;
         take_ends(out, first, ends);
         Ok(())
@@ -89,11 +120,15 @@ impl Encoder {
     /// Are pre-tokens ranges of the text as given, so that those of many texts can be looked up
     /// together?
     fn takes_texts_together(&self, matchers: Option<&Matchers>) -> bool {
-        let found = matchers.is_some_and(|all| all.raw().is_some() || all.normalized().is_some());
         let splitting = &self.pre_tokenizer;
         let rewrites = splitting.metaspace().is_some() || splitting.rewrites();
-        !found && self.normalizers.is_empty() && !rewrites && self.fused().is_none()
+        !found(matchers) && self.normalizers.is_empty() && !rewrites && self.fused().is_none()
     }
+}
+
+/// Are there tokens to be found in texts?
+fn found(matchers: Option<&Matchers>) -> bool {
+    matchers.is_some_and(|all| all.raw().is_some() || all.normalized().is_some())
 }
 
 /// Each line without its line feed, if it has one.

@@ -66,6 +66,13 @@ impl Chain {
         before_space(&self.normalizers[..self.before_tidy()])
     }
 
+    /// Do the steps before [`Self::tidy`] leave each NUL as it is, make no others, and never look at
+    /// what lies on both sides of one? Then texts can be taken together with NULs between them.
+    pub fn before_tidy_splits_at_nul(&self) -> bool {
+        let mut before = self.normalizers[..self.before_tidy()].iter();
+        before.all(|step| matches!(step, Normalizer::CharsMap(rules) if rules.splits_at_nul()))
+    }
+
     fn before_tidy(&self) -> usize {
         self.tidy.map_or(self.normalizers.len(), |tidy| tidy.from)
     }

@@ -4,6 +4,8 @@
 //! it; see `formats/sentencepiece/spaces.py`. This is what those steps make together, for a
 //! text from its start to its end.
 
+use std::ops::Range;
+
 use super::Normalizer;
 use crate::pattern::Search;
 
@@ -76,7 +78,7 @@ impl Tidy {
             rewrite(&text[start..end], &mut out);
             Ok::<(), std::convert::Infallible>(())
         };
-        let Ok(_) = SpacedWords::new(self.steps).feed(text, true, write);
+        let Ok(_) = SpacedWords::new(self.steps).feed(text, 0..text.len(), true, write);
         out
     }
 
@@ -111,12 +113,15 @@ impl SpacedWords {
         }
     }
 
-    /// Calls `emit(bytes, start, end)` for every word that is whole, until one fails: it is these
-    /// of the bytes, which may be `text` or others. Returns how many bytes of `text` they are: the rest belongs in front of what comes next, if `text` does not reach to the `end`.
+    /// Calls `emit(bytes, start, end)` for every word of `text[part]` that is whole, until one fails:
+    /// it is these of the bytes, which may be `text` or others. Returns where they end in `text`:
+    /// the rest belongs in front of what comes next, if the part does not reach to the `end`. A
+    /// U+0020 before the part may be taken for the space that is put before the first word.
     #[inline]
     pub fn feed<E>(
         &mut self,
         text: &[u8],
+        part: Range<usize>,
         end: bool,
         mut emit: impl FnMut(&[u8], usize, usize) -> Result<(), E>,
     ) -> Result<usize, E> {
@@ -124,10 +129,12 @@ impl SpacedWords {
             TidySteps::Joined { lead } => (true, lead),
             TidySteps::Marked { lead } => (false, lead),
         };
-        let mut at = match joins && !self.started {
-            true => spaces_at(text, 0),
-            false => 0,
-        };
+        // What lies behind it is not looked at, but words are told as ranges of all.
+        let (all, text) = (text, &text[..part.end]);
+        let mut at = part.start;
+        if joins && !self.started {
+            at += spaces_at(text, at);
+        }
         while at < text.len() {
             let start = at;
             // As nearly all words begin.
@@ -137,7 +144,7 @@ impl SpacedWords {
                     if at == text.len() && !end {
                         return Ok(start);
                     }
-                    emit(text, start, at)?;
+                    emit(all, start, at)?;
                     continue;
                 }
             }
@@ -165,7 +172,7 @@ impl SpacedWords {
                 break;
             }
             if spaces == 1 && content > 0 && text[content - 1] == b' ' {
-                emit(text, content - 1, at)?;
+                emit(all, content - 1, at)?;
             } else {
                 self.scratch.clear();
                 self.scratch.resize(spaces, b' ');
@@ -329,8 +336,10 @@ mod tests {
                         rewrite(word, &mut out);
                         Ok::<(), ()>(())
                     };
-                    let done = words.feed(&text[..cut], false, &mut emit).unwrap();
-                    words.feed(&text[done..], true, &mut emit).unwrap();
+                    let done = words.feed(&text, 0..cut, false, &mut emit).unwrap();
+                    words
+                        .feed(&text, done..text.len(), true, &mut emit)
+                        .unwrap();
                     assert_eq!(out, whole, "{chain:?} {text:x?} {cut}");
                 }
             }

@@ -22,6 +22,7 @@ use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::model::{CharTrie, NO_ID};
 use crate::{unicode, Interrupt};
+use margin::NEAR;
 pub(crate) use sentence::Sentence;
 pub(crate) use word_cache::CachedWord;
 
@@ -203,6 +204,15 @@ impl Unigram {
     /// May [`Sentence::anywhere`] find any?
     pub(crate) fn has_words_anywhere(&self) -> bool {
         self.id_scores.is_some()
+    }
+
+    /// Characters of a sentence whose sums are all so near 0 that none is taken down, and that words
+    /// which are the same anywhere are so in it.
+    pub(crate) fn near_characters(&self) -> usize {
+        let scores = self.scores_32.iter().map(|score| score.abs());
+        let highest = scores.fold((self.unknown_score as f32).abs(), f32::max);
+        // Rounding makes at most a 256th more of the sum of so many.
+        ((NEAR * 0.99 / highest) as usize).min(1 << 16)
     }
 
     /// Calls `offer(length, piece, score)` for every piece that starts at `at`, the shortest first,

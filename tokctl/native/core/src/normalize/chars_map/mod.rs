@@ -184,6 +184,12 @@ impl CharsMap {
         }
     }
 
+    /// Do the rules apply to what lies on the two sides of a NUL as if each were a text?
+    /// No key of theirs holds one, and neither does a value: NULs close them in a blob.
+    pub(super) fn splits_at_nul(&self) -> bool {
+        !self.graphemes && self.kept.is_none() && !self.rules.ascii[0]
+    }
+
     /// Are these SentencePiece's own rules, of which every value is known?
     pub(super) fn is_builtin(&self) -> bool {
         matches!(self.rules.source, Source::Builtin(_))
