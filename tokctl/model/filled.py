@@ -312,7 +312,8 @@ class FilledRecipe:
         )
 
 
-def _merges(core: StoredModel) -> list[Merge]:
+def merges_of(core: StoredModel) -> list[Merge]:
+    """The merges that the core holds."""
     columns = core.merge_columns()
     return list(map(partial(tuple.__new__, Merge), zip(*columns, strict=True)))
 
@@ -320,7 +321,7 @@ def _merges(core: StoredModel) -> list[Merge]:
 #: How the lists of a model are made that the core holds.
 _LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
     "tokens": lambda core: core.tokens(),
-    "merges": _merges,
+    "merges": merges_of,
     "scores": lambda core: core.scores(),
     "counts": lambda core: core.token_counts(),
 }

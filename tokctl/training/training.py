@@ -10,6 +10,7 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
+from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import resizing
 from tokctl.training.counting import Progress, TextStats, count, count_lines, count_mapping, scaled
@@ -31,11 +32,13 @@ class _Trained:
     """What a trainer found.
 
     alphabet: initial symbols that have an id.
+    core: tokens and merges, where no lists have been made of them.
     """
 
     tokens: list[bytes]
     alphabet: int
     exhausted: bool
+    core: _native.StoredModel | None = None
     merges: list[Merge] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -156,6 +159,8 @@ def fill(
         count_scale=read.scale,
         extended=len(old.tokens) if old else 0,
     )
+    if trained.core is not None:
+        return FilledRecipe.of_core(recipe, trained.core, record)
     return FilledRecipe(
         recipe,
         trained.tokens,
@@ -209,12 +214,12 @@ def _by_merges(
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         progress=report,
     )
-    merges = [Merge(*row) for row in trained.merges]
+    core, exhausted = trained.model, trained.exhausted
     if old is None:
-        alphabet = trained.alphabet_end - len(special)
-        return _Trained(trained.tokens, alphabet, trained.exhausted, merges)
+        return _Trained([], trained.alphabet_end - len(special), exhausted, core=core)
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
-    return _Trained(trained.tokens, alphabet, trained.exhausted, [*old.merges, *merges])
+    merges = [*old.merges, *merges_of(core)]
+    return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
 
 
 def _alphabet_size(old: FilledRecipe) -> int:

@@ -170,7 +170,7 @@ impl ModelFile {
 
 /// See `tokctl_core::model::Stored`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct StoredModel(Stored);
+pub struct StoredModel(pub Stored);
 
 #[pymethods]
 impl StoredModel {

@@ -8,9 +8,7 @@ use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, T
 
 use crate::counter::Counts;
 use crate::errors::{self, invalid, to_python};
-
-/// (left id, right id, token id, count, left count, right count)
-type MergeRow = (u32, u32, u32, u64, u64, u64);
+use crate::stored::StoredModel;
 
 /// A model to go on from: its tokens, and (left id, right id, token id) of each merge.
 type Model = (Vec<Vec<u8>>, Vec<(u32, u32, u32)>);
@@ -79,42 +77,14 @@ pub fn train_by_frequency<'py>(
 }
 
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Training(tokctl_core::train::Training);
-
-#[pymethods]
-impl Training {
-    #[getter]
-    fn tokens<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        let tokens = self.0.vocabulary.tokens().iter();
-        tokens.map(|token| PyBytes::new(py, token)).collect()
-    }
-
-    #[getter]
-    fn merges(&self) -> Vec<MergeRow> {
-        let merges = self.0.merges.iter();
-        merges
-            .map(|m| {
-                (
-                    m.left,
-                    m.right,
-                    m.token,
-                    m.count,
-                    m.left_count,
-                    m.right_count,
-                )
-            })
-            .collect()
-    }
-
-    #[getter]
-    fn alphabet_end(&self) -> u32 {
-        self.0.alphabet_end
-    }
-
-    #[getter]
-    fn exhausted(&self) -> bool {
-        self.0.stop == Stop::Exhausted
-    }
+pub struct Training {
+    #[pyo3(get)]
+    model: Py<StoredModel>,
+    /// See `tokctl_core::train::Training`.
+    #[pyo3(get)]
+    alphabet_end: u32,
+    #[pyo3(get)]
+    exhausted: bool,
 }
 
 #[pyfunction]
@@ -155,10 +125,14 @@ pub fn train(
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
-    errors::watched(py, progress, |report| {
+    let training = errors::watched(py, progress, |report| {
         tokctl_core::train::train(&counts.0, &options, report)
+    })?;
+    Ok(Training {
+        alphabet_end: training.alphabet_end,
+        exhausted: training.stop == Stop::Exhausted,
+        model: Py::new(py, StoredModel(training.into_stored()))?,
     })
-    .map(Training)
 }
 
 #[pyclass(module = "tokctl._native", frozen)]

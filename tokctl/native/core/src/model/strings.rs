@@ -118,6 +118,22 @@ impl Index {
         Some(repeated)
     }
 
+    /// The number of a string, which `strings` gets as its next one where it is new. The index is
+    /// that of all of `strings`.
+    pub fn intern(&mut self, strings: &mut Strings, string: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(string);
+        let equal = |&number: &u32| strings.get(number as usize) == Some(string);
+        if let Some(&number) = self.numbers.find(hash, equal) {
+            return number;
+        }
+        let number = u32::try_from(strings.len()).expect("fewer than 2^32 strings");
+        strings.push(string);
+        let (hasher, strings) = (&self.hasher, &*strings);
+        let again = |&number: &u32| hasher.hash_one(strings.get(number as usize).unwrap_or(b""));
+        self.numbers.insert_unique(hash, number, again);
+        number
+    }
+
     /// The number of a string of `strings`, which the index was made of.
     #[inline]
     pub fn find(&self, strings: &Strings, string: &[u8]) -> Option<u32> {
@@ -177,6 +193,13 @@ mod tests {
         assert_eq!(index.find(&strings, b"2"), None);
         assert!(Index::of(&of(&[b"a", b"b", b"a"])).is_none());
         assert!(Index::of(&of(&[])).is_some());
+        let (mut interned, mut index) = (Strings::default(), Index::default());
+        for _ in 0..2 {
+            for (number, text) in (0u32..).zip(&texts) {
+                assert_eq!(index.intern(&mut interned, text.as_bytes()), number);
+            }
+        }
+        assert_eq!(interned, strings);
         let strings = of(&[b"a", b"b", b"a", b"c"]);
         let last = Index::of_last(&strings, |number| number != 3).unwrap();
         let found = [b"a", b"b", b"c"].map(|text| last.find(&strings, text));

@@ -157,7 +157,7 @@ pub(super) fn initial_symbols(vocabulary: &Vocabulary, options: &Options) -> Alp
         Units::Characters => {
             let special: HashSet<&[u8]> =
                 options.special_tokens.iter().map(Vec::as_slice).collect();
-            let tokens = vocabulary.tokens().iter().map(Vec::as_slice).zip(0..);
+            let tokens = vocabulary.tokens().iter().zip(0..);
             let ordinary = tokens.filter(|(token, _)| !special.contains(token));
             Alphabet::characters(&options.marker, ordinary)
         }

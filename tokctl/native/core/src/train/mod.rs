@@ -22,7 +22,7 @@ use hashbrown::HashSet;
 
 use crate::count::Counts;
 use crate::error::{Error, Result};
-use crate::model::{Marker, Merge, Units, Vocabulary};
+use crate::model::{Marker, Merge, Stored, Units, Vocabulary};
 use alphabet::Limits;
 use corpus::Corpus;
 use pairs::{PairId, Pairs};
@@ -92,6 +92,25 @@ pub struct Training {
     pub alphabet_end: u32,
 
     pub stop: Stop,
+}
+
+impl Training {
+    /// What was learned, as a model's file would hold it.
+    pub fn into_stored(self) -> Stored {
+        let merges = self.merges.iter();
+        let column = |count: fn(&Merge) -> u64| self.merges.iter().map(count).collect();
+        Stored {
+            merges: merges.map(|m| (m.left, m.right, m.token)).collect(),
+            counts: [
+                column(|merge| merge.count),
+                column(|merge| merge.left_count),
+                column(|merge| merge.right_count),
+            ],
+            tokens: self.vocabulary.into_tokens(),
+            scores: Vec::new(),
+            token_counts: Vec::new(),
+        }
+    }
 }
 
 /// Called now and then with the vocabulary's size so far; false stops the training.
