@@ -5,8 +5,8 @@
 //! pair is pushed again.
 //!
 //! Most pairs are rare and never get their turn. So the heap holds only those whose counts
-//! have as many bits as the highest ones; the others wait in lists, one for each number of
-//! bits, until the heap is empty.
+//! begin with the same bits as the highest ones ([`level`]); the others wait in lists, one for
+//! each level, until the heap is empty.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,24 +21,32 @@ type QueueEntry = (u64, Reverse<TieKey>, PairId);
 
 pub struct ByCount {
     heap: BinaryHeap<QueueEntry>,
-    /// Counts in the heap have at least so many bits.
-    bits: usize,
-    /// By the number of bits: pairs with smaller counts. One whose count has fallen since
+    /// The least level of a count in the heap.
+    level: usize,
+    /// By level: pairs with smaller counts. One whose count has fallen since
     /// is moved to its list when the one where it stands has its turn.
     waiting: Vec<Vec<PairId>>,
 }
 
-fn bits(count: u64) -> usize {
-    (u64::BITS - count.leading_zeros()) as usize
+/// Counts of one level have the same first bits.
+const SAME: u32 = 5;
+
+/// One more than the highest level.
+const LEVELS: usize = ((u64::BITS - SAME) as usize + 2) << (SAME - 1);
+
+/// The number of bits and the first of them: higher counts have the same level or a higher one, and
+/// low counts one for each.
+fn level(count: u64) -> usize {
+    let dropped = (u64::BITS - SAME).saturating_sub(count.leading_zeros());
+    ((dropped as usize) << (SAME - 1)) + (count >> dropped) as usize
 }
 
 impl ByCount {
     pub fn new(pairs: &mut Pairs, corpus: &Corpus) -> Self {
-        let most = u64::BITS as usize + 1;
         let mut selector = ByCount {
             heap: BinaryHeap::new(),
-            bits: most,
-            waiting: vec![Vec::new(); most],
+            level: LEVELS,
+            waiting: vec![Vec::new(); LEVELS],
         };
         for pair in 0..pairs.len() as PairId {
             if pairs.is_candidate(pair) {
@@ -51,8 +59,8 @@ impl ByCount {
     /// Takes in the pair as things stand.
     fn push(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
         let count = pairs.count(pair);
-        if bits(count) < self.bits {
-            self.waiting[bits(count)].push(pair);
+        if level(count) < self.level {
+            self.waiting[level(count)].push(pair);
         } else {
             let key = pairs.tie_key(pair, corpus);
             self.heap.push((count, Reverse(key), pair));
@@ -62,11 +70,11 @@ impl ByCount {
     /// Fills the heap with the highest counts of those that wait. False: none is left.
     fn descend(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> bool {
         while self.heap.is_empty() {
-            let Some(bits) = self.bits.checked_sub(1) else {
+            let Some(level) = self.level.checked_sub(1) else {
                 return false;
             };
-            self.bits = bits;
-            for pair in std::mem::take(&mut self.waiting[bits]) {
+            self.level = level;
+            for pair in std::mem::take(&mut self.waiting[level]) {
                 if pairs.is_candidate(pair) {
                     self.push(pair, pairs, corpus);
                 }
@@ -85,8 +93,8 @@ impl Selector for ByCount {
             }
             let now = pairs.count(pair);
             if now < count {
-                match bits(now) < self.bits {
-                    true => self.waiting[bits(now)].push(pair),
+                match level(now) < self.level {
+                    true => self.waiting[level(now)].push(pair),
                     false => self.heap.push((now, Reverse(pairs.tie_bound(pair)), pair)),
                 }
                 continue;
@@ -111,5 +119,24 @@ impl Selector for ByCount {
         for &pair in gained {
             self.push(pair, pairs, corpus);
         }
+    }
+}
+
+#[cfg(test)]
+mod level_tests {
+    use super::*;
+
+    #[test]
+    fn levels_ascend_without_a_gap() {
+        let mut last = 0;
+        for count in 0..100_000 {
+            assert!((last..=last + 1).contains(&level(count)), "{count}");
+            assert!(count >= 32 || level(count) == count as usize);
+            last = level(count);
+        }
+        for bits in 1..u64::BITS {
+            assert_eq!(level(1 << bits), level((1 << bits) - 1) + 1);
+        }
+        assert_eq!(level(u64::MAX) + 1, LEVELS);
     }
 }

@@ -12,6 +12,7 @@ use super::{Options, Ties};
 use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Vocabulary, NO_ID};
+use crate::prefetch::prefetch;
 
 const EDGE: u32 = u32::MAX;
 const INSIDE: u32 = u32::MAX - 1;
@@ -100,6 +101,12 @@ impl Corpus {
             Some(order) => order[self.word(place) as usize],
             None => 0,
         }
+    }
+
+    /// Asks for what stands at a place.
+    #[inline]
+    pub fn prefetch(&self, place: Place) {
+        prefetch(&self.slots[place as usize]);
     }
 
     /// Is there now a `left` at `place` with a `right` after it?

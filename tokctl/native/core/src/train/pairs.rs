@@ -302,6 +302,9 @@ pub struct Pairs {
 /// Progress is reported, and Ctrl-C looked for, every so many places.
 const REPORT_EVERY: usize = 1 << 16;
 
+/// Places that are asked for ahead: a corpus is larger than the processor's cache.
+const AHEAD: usize = 8;
+
 impl Pairs {
     pub fn new(
         corpus: &Corpus,
@@ -445,7 +448,11 @@ impl Pairs {
         self.after.clear(self.lengths.len());
         let mut merged = 0;
         let mut rewritten = Vec::new();
-        for (number, &place) in places.as_slice()[head..].iter().enumerate() {
+        let places = &places.as_slice()[head..];
+        for (number, &place) in places.iter().enumerate() {
+            if let Some(&soon) = places.get(number + AHEAD) {
+                corpus.prefetch(soon);
+            }
             if number % REPORT_EVERY == REPORT_EVERY - 1 && !progress(0) {
                 return Err(Error::Interrupted);
             }
@@ -465,7 +472,6 @@ impl Pairs {
                 rewritten.push(corpus.word(place));
             }
         }
-        drop(places);
         corpus.count_merged(left, right, token, merged);
         corpus.move_to_end(&mut rewritten);
         self.lose(left, right, merged);
