@@ -128,6 +128,8 @@ def run_job(job: Job, timeout: float = 150.0) -> Sample:
         **os.environ,
         "RAYON_NUM_THREADS": str(job.threads),
         "TOKENIZERS_PARALLELISM": "true" if job.threads > 1 else "false",
+        # A library that pip has installed is compiled; so is a checkout from its first run on.
+        "PYTHONDONTWRITEBYTECODE": "",
     }
     command = [sys.executable, "-m", "tests.bench.worker", str(asked), str(answer)]
     try:
