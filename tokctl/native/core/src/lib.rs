@@ -30,6 +30,9 @@ pub mod unicode;
 pub use error::{Error, Result};
 pub use jobs::Interrupt;
 
+#[global_allocator]
+static ALLOCATOR: large_pages::Allocator = large_pages::Allocator;
+
 /// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
 /// forks at that moment would leave its child with it. To be called before there are threads.
 pub fn prepare() {

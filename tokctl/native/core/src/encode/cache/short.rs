@@ -98,7 +98,7 @@ pub(crate) fn slot_of<T>(places: &[T], hash: u64) -> &T {
 }
 
 fn buckets(count: usize) -> Vec<Bucket> {
-    let mut buckets = Vec::with_capacity(count);
+    let mut buckets = Vec::with_capacity(large_pages::whole_pages::<Bucket>(count));
     large_pages::ask(buckets.spare_capacity_mut());
     buckets.resize(count, Bucket::default());
     buckets
@@ -117,7 +117,7 @@ impl ShortTable {
     pub fn stats(&self) -> CacheStats {
         CacheStats {
             entries: self.entries,
-            bytes: self.buckets.capacity() * size_of::<Bucket>() + self.elsewhere.bytes(),
+            bytes: self.buckets.len() * size_of::<Bucket>() + self.elsewhere.bytes(),
         }
     }
 

@@ -429,6 +429,9 @@ pub(crate) fn merge(
     first: usize,
     interrupt: Interrupt,
 ) -> Result<()> {
+    if interrupt() {
+        return Err(Error::Interrupted);
+    }
     merge_windows(merges, out, first, (WINDOW, BORDER), interrupt)
 }
 
