@@ -129,8 +129,13 @@ impl SpacedWords {
             TidySteps::Joined { lead } => (true, lead),
             TidySteps::Marked { lead } => (false, lead),
         };
-        // What lies behind it is not looked at, but words are told as ranges of all.
+        // Words are told as ranges of all. Their ends are searched for sixteen bytes at a time, the
+        // last one's as well where a space stands behind it.
         let (all, text) = (text, &text[..part.end]);
+        let searched = match all.get(part.end) {
+            Some(b' ') => all,
+            _ => text,
+        };
         let mut at = part.start;
         if joins && !self.started {
             at += spaces_at(text, at);
@@ -140,7 +145,7 @@ impl SpacedWords {
             // As nearly all words begin.
             if let (true, [b' ', next, ..]) = (self.started, &text[at..]) {
                 if *next != b' ' && *next != MARK[0] {
-                    at = word_end(text, at + 2);
+                    at = word_end(searched, at + 2).min(part.end);
                     if at == text.len() && !end {
                         return Ok(start);
                     }
@@ -164,7 +169,7 @@ impl SpacedWords {
                 }
             }
             let content = at;
-            at = word_end(text, at);
+            at = word_end(searched, at).min(part.end);
             if at == text.len() && !end {
                 return Ok(start);
             }
@@ -230,11 +235,10 @@ fn before_stop(text: &[u8]) -> usize {
     while let Some((first, second)) = pair(text, at) {
         let (first, second) = (stops(first), stops(second));
         if first | second != 0 {
-            let (found, base) = match first {
-                0 => (second, 8),
-                _ => (first, 0),
-            };
-            return at + base + found.trailing_zeros() as usize / 8;
+            // Without a jump: 8 where there is none.
+            let [first, second] = [first, second].map(|stops| stops.trailing_zeros() as usize / 8);
+            let behind = if first == 8 { second } else { 0 };
+            return at + first + behind;
         }
         at += 16;
     }

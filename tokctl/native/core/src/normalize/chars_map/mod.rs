@@ -49,7 +49,7 @@ struct Rules {
     ascii: [bool; 128],
     /// Per ASCII character: what it becomes, if no rule begins with it and another one.
     alone: [Option<u8>; 128],
-    /// No printable one does.
+    /// No printable one does, and neither does a NUL.
     plain: bool,
     concerned: Concerned,
     /// Only its first character tells of a rule, and not that of ASCII.
@@ -206,7 +206,7 @@ impl Rules {
             Source::Builtin(_) => None,
             Source::Blob(blob) => blob.alone(byte as u8),
         });
-        let plain = !ascii[PRINTABLE].contains(&true);
+        let plain = !ascii[PRINTABLE].contains(&true) && !ascii[0];
         let concerned = Concerned::new(&source);
         let ascii_joins = matches!(source, Source::Blob(_));
         Rules {
@@ -224,7 +224,9 @@ impl Rules {
     fn untouched_ascii(&self, bytes: &[u8]) -> usize {
         let is_untouched = |&byte: &u8| byte < 0x80 && !self.ascii[usize::from(byte)];
         let length = match self.plain {
-            true => leading(bytes, |byte| !PRINTABLE.contains(&usize::from(byte))),
+            true => leading(bytes, |byte| {
+                byte != 0 && !PRINTABLE.contains(&usize::from(byte))
+            }),
             false => 0,
         };
         let rest = &bytes[length..];
