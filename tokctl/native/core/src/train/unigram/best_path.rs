@@ -52,6 +52,8 @@ pub fn usage(
 pub struct Path {
     scores: Vec<f64>,
     steps: Vec<PathStep>,
+    /// Characters of the stretch that was searched last; the room is for the longest.
+    length: usize,
 }
 
 impl Path {
@@ -68,22 +70,27 @@ impl Path {
         stop: Interrupt,
     ) -> f64 {
         let length = range.len();
-        self.scores.clear();
-        self.scores.resize(length + 1, f64::NEG_INFINITY);
-        self.scores[0] = 0.0;
-        self.steps.clear();
-        self.steps.resize(length + 1, (0, 1));
+        self.length = length;
+        if self.scores.len() <= length {
+            self.scores.resize(length + 1, 0.0);
+            self.steps.resize(length + 1, (0, 1));
+        }
+        let best = &mut self.scores[..=length];
+        let steps = &mut self.steps[..=length];
+        best.fill(f64::NEG_INFINITY);
+        best[0] = 0.0;
+        steps.fill((0, 1));
         for (index, at) in range.enumerate() {
             if index % LOOK == LOOK - 1 && stop() {
                 break;
             }
-            let here = self.scores[index];
+            let here = best[index];
             // Longer pieces come from earlier places, so they are there first.
             let mut offer = |id: usize, width: usize| {
                 let (score, end) = (here + scores[id], index + width);
-                if score > self.scores[end] + EQUAL {
-                    self.scores[end] = score;
-                    self.steps[end] = (id as u32, width as u8);
+                if score > best[end] + EQUAL {
+                    best[end] = score;
+                    steps[end] = (id as u32, width as u8);
                 }
             };
             offer(corpus.codes[at] as usize - 1, 1);
@@ -94,12 +101,12 @@ impl Path {
                 offer(id, width);
             }
         }
-        self.scores[length]
+        best[length]
     }
 
     /// The pieces of the best segmentation, the last one first.
     pub fn pieces(&self) -> impl Iterator<Item = usize> + '_ {
-        let mut end = self.steps.len() - 1;
+        let mut end = self.length;
         std::iter::from_fn(move || {
             if end == 0 {
                 return None;

@@ -88,12 +88,22 @@ pub fn expect(
     Ok(sum)
 }
 
+/// So many numbers of a list that grows where it has to. Most segments have only a few
+/// characters: their numbers are not worth a call.
+#[inline]
+fn first(numbers: &mut Vec<f64>, count: usize) -> &mut [f64] {
+    if numbers.len() < count {
+        numbers.resize(count, 0.0);
+    }
+    &mut numbers[..count]
+}
+
 impl Model<'_> {
     /// Fills in the probability of all segmentations up to each place; returns that of
     /// the whole segment.
     fn forward(&self, range: std::ops::Range<usize>, forward: &mut Vec<f64>) -> f64 {
-        forward.clear();
-        forward.resize(range.len() + 1, 0.0);
+        let forward = first(forward, range.len() + 1);
+        forward.fill(0.0);
         forward[0] = 1.0;
         for (index, at) in range.enumerate() {
             let here = forward[index];
@@ -115,8 +125,7 @@ impl Model<'_> {
         last: f64,
         counts: &mut [f64],
     ) {
-        backward.clear();
-        backward.resize(range.len() + 1, 0.0);
+        let backward = first(backward, range.len() + 1);
         backward[range.len()] = last;
         for (index, at) in range.enumerate().rev() {
             let before = forward[index];

@@ -25,9 +25,34 @@ const ASK: usize = 1 << 16;
 pub struct Lattice {
     /// The edges at place `at` are `starts[at]..starts[at + 1]`.
     starts: Vec<u32>,
-    ids: Vec<u32>,
-    /// In characters, at least 2; ascending at each place.
-    lengths: Vec<u8>,
+    /// Those of a place by ascending length.
+    edges: Vec<Edge>,
+}
+
+/// A piece's id, and in the last byte its length in characters, which is at least 2: one stream of
+/// memory for the passes over the corpus, which are many.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge(u32);
+
+impl Edge {
+    /// Bits of the length.
+    const LENGTH: u32 = 8;
+    /// One more than the highest id.
+    const IDS: u32 = 1 << (u32::BITS - Edge::LENGTH);
+
+    fn new(id: u32, length: u8) -> Self {
+        Edge(id << Edge::LENGTH | u32::from(length))
+    }
+
+    #[inline]
+    fn id(self) -> usize {
+        (self.0 >> Edge::LENGTH) as usize
+    }
+
+    #[inline]
+    fn length(self) -> u8 {
+        self.0 as u8
+    }
 }
 
 impl Lattice {
@@ -38,11 +63,17 @@ impl Lattice {
         mut visit: impl FnMut(&mut dyn FnMut(u32, u32, u8)) -> Result<()>,
     ) -> Result<Self> {
         let mut starts = vec![0u32; places + 1];
-        let mut edges = 0u64;
-        visit(&mut |at, _, _| {
+        let (mut edges, mut highest) = (0u64, 0);
+        visit(&mut |at, id, _| {
             starts[at as usize] += 1;
             edges += 1;
+            highest = id.max(highest);
         })?;
+        if highest >= Edge::IDS {
+            return Err(Error::TooLarge(
+                "there are more than 2^24 pieces: train from a smaller seed".into(),
+            ));
+        }
         if edges >= u64::from(u32::MAX) {
             return Err(Error::TooLarge(
                 "the pieces match at more than 2^32 places: train on less text, or from a smaller seed"
@@ -54,14 +85,12 @@ impl Lattice {
             total += std::mem::replace(start, total);
         }
         let mut lattice = Lattice {
-            ids: vec![0; edges as usize],
-            lengths: vec![0; edges as usize],
+            edges: vec![Edge::default(); edges as usize],
             starts: Vec::new(),
         };
         visit(&mut |at, id, length| {
             let slot = starts[at as usize] as usize;
-            lattice.ids[slot] = id;
-            lattice.lengths[slot] = length;
+            lattice.edges[slot] = Edge::new(id, length);
             starts[at as usize] += 1;
         })?;
         // Each start has moved to the next one's place.
@@ -75,9 +104,8 @@ impl Lattice {
     #[inline]
     pub fn edges(&self, at: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> + '_ {
         let range = self.starts[at] as usize..self.starts[at + 1] as usize;
-        let ids = self.ids[range.clone()].iter();
-        ids.zip(&self.lengths[range])
-            .map(|(&id, &length)| (id as usize, length as usize))
+        let edges = self.edges[range].iter();
+        edges.map(|edge| (edge.id(), usize::from(edge.length())))
     }
 
     /// Gives pieces their new ids; those with [`NO_ID`] lose their edges.
@@ -89,16 +117,15 @@ impl Lattice {
             }
             let end = self.starts[at] as usize;
             for edge in from..end {
-                let id = new_ids[self.ids[edge] as usize];
-                self.ids[kept] = id;
-                self.lengths[kept] = self.lengths[edge];
+                let edge = self.edges[edge];
+                let id = new_ids[edge.id()];
+                self.edges[kept] = Edge::new(id, edge.length());
                 kept += usize::from(id != NO_ID);
             }
             from = end;
             self.starts[at] = kept as u32;
         }
-        self.ids.truncate(kept);
-        self.lengths.truncate(kept);
+        self.edges.truncate(kept);
         Ok(())
     }
 }
@@ -144,6 +171,21 @@ mod tests {
         assert_eq!(at(&lattice, 0), [(4, 2)]);
         assert_eq!(at(&lattice, 2), [(5, 3)]);
         assert_eq!(at(&lattice, 3), [(4, 2)]);
+    }
+
+    #[test]
+    fn an_edge_has_room_for_so_many_ids() {
+        for id in [Edge::IDS - 1, Edge::IDS] {
+            let visit = |push: &mut dyn FnMut(u32, u32, u8)| {
+                push(0, id, u8::MAX);
+                Ok(())
+            };
+            let found = Lattice::new(1, visit).map(|lattice| lattice.edges(0).next());
+            match id < Edge::IDS {
+                true => assert_eq!(found, Ok(Some((id as usize, usize::from(u8::MAX))))),
+                false => assert!(matches!(found, Err(Error::TooLarge(_)))),
+            }
+        }
     }
 
     #[test]

@@ -24,7 +24,9 @@ mod suffixes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use hashbrown::HashSet;
 
 use crate::count::Counts;
 use crate::error::{Error, Result};

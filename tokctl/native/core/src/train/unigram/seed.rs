@@ -7,7 +7,8 @@
 //! occurrence of a pre-token, overlaps included.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+
+use hashbrown::HashSet;
 
 use super::corpus::{UnigramCorpus, END};
 use super::lattice::Lattice;
