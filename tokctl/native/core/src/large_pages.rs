@@ -24,12 +24,20 @@ const LEAST: usize = LARGE / 2;
 ///
 /// It is a small page less than they have. No vector that grows by itself comes to such a size, so
 /// that it tells [`Allocator`] what is wanted.
-pub fn whole_pages<T>(count: usize) -> usize {
+fn whole_pages<T>(count: usize) -> usize {
     let bytes = count.saturating_mul(size_of::<T>());
     match bytes.saturating_add(SMALL).checked_next_multiple_of(LARGE) {
         Some(pages) if bytes >= LEAST => (pages - SMALL) / size_of::<T>(),
         _ => count,
     }
+}
+
+/// A table of so many values, all of which are going to be used.
+pub(crate) fn table<T: Clone>(size: usize, value: T) -> Vec<T> {
+    let mut table = Vec::with_capacity(whole_pages::<T>(size));
+    ask(table.spare_capacity_mut());
+    table.resize(size, value);
+    table
 }
 
 /// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
@@ -183,7 +191,7 @@ pub fn advise_start<T>(memory: &[MaybeUninit<T>]) {
 }
 
 /// Says that all of `memory` is going to be used. What is not touched stays free.
-pub fn ask<T>(memory: &[MaybeUninit<T>]) {
+fn ask<T>(memory: &[MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
         let bytes = size_of_val(memory);

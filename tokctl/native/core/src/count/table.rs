@@ -278,7 +278,7 @@ pub struct ShortCounts {
 impl ShortCounts {
     pub fn new() -> Self {
         ShortCounts {
-            slots: free(LEAST),
+            slots: large_pages::table(LEAST, NONE),
             used: 0,
             seeds: Seeds::default(),
         }
@@ -334,7 +334,7 @@ impl ShortCounts {
 
     fn grow(&mut self) {
         let size = self.slots.len() * 2;
-        for slot in std::mem::replace(&mut self.slots, free(size)) {
+        for slot in std::mem::replace(&mut self.slots, large_pages::table(size, NONE)) {
             if slot.key != FREE {
                 let mut at = self.home(slot.key);
                 while self.slots[at].key != FREE {
@@ -388,7 +388,7 @@ impl ShortCounts {
     /// Takes all entries out; a table of more than `most` bytes starts small again.
     pub fn reset(&mut self, most: usize) {
         if self.bytes() > most {
-            self.slots = free(LEAST);
+            self.slots = large_pages::table(LEAST, NONE);
         } else {
             self.slots.fill(NONE);
         }
@@ -418,13 +418,6 @@ const NONE: CountSlot = CountSlot {
     count: 0,
     first: 0,
 };
-
-fn free(size: usize) -> Vec<CountSlot> {
-    let mut slots = Vec::with_capacity(size);
-    large_pages::ask(slots.spare_capacity_mut());
-    slots.resize(size, NONE);
-    slots
-}
 
 /// One distinct pre-token; its bytes lie in the table's arena.
 #[derive(Debug, Clone, Copy)]

@@ -97,17 +97,10 @@ pub(crate) fn slot_of<T>(places: &[T], hash: u64) -> &T {
     &places[hash as usize & (places.len() - 1)]
 }
 
-fn buckets(count: usize) -> Vec<Bucket> {
-    let mut buckets = Vec::with_capacity(large_pages::whole_pages::<Bucket>(count));
-    large_pages::ask(buckets.spare_capacity_mut());
-    buckets.resize(count, Bucket::default());
-    buckets
-}
-
 impl ShortTable {
     pub fn new(limits: ShortLimits) -> Self {
         ShortTable {
-            buckets: buckets(limits.first),
+            buckets: large_pages::table(limits.first, Bucket::default()),
             entries: 0,
             elsewhere: Generations::new(limits.elsewhere),
             most: limits.most,
@@ -267,7 +260,10 @@ impl ShortTable {
         let length = self.buckets.len();
         let factor = if length < 1 << 16 { 4 } else { 2 };
         let larger = (length * factor).min(self.most);
-        let old = std::mem::replace(&mut self.buckets, buckets(larger));
+        let old = std::mem::replace(
+            &mut self.buckets,
+            large_pages::table(larger, Bucket::default()),
+        );
         self.entries = 0;
         for slot in old.iter().flat_map(|Bucket(slots)| slots) {
             if !slot.is_empty() {

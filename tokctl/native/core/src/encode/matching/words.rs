@@ -113,11 +113,8 @@ impl TokenTable {
     fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
         let tokens: Vec<(&[u8], u32)> = tokens.collect();
         let count = (tokens.len() + tokens.len() / 3 + 1).next_power_of_two();
-        let mut slots = Vec::with_capacity(large_pages::whole_pages::<TokenSlot>(count));
-        large_pages::ask(slots.spare_capacity_mut());
-        slots.resize(count, TokenSlot::FREE);
         let mut table = TokenTable {
-            slots,
+            slots: large_pages::table(count, TokenSlot::FREE),
             texts: Vec::new(),
             seeds: Seeds::default(),
         };
