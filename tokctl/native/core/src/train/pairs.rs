@@ -9,6 +9,7 @@ use super::ties::{TieKey, Ties};
 use super::{Options, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Marker, Units, Vocabulary};
+use crate::prefetch::prefetch;
 
 // What stands on one side of a pair that is being merged, symbol by symbol.
 //
@@ -103,6 +104,12 @@ impl PairTable {
     fn hash(&self, left: u32, right: u32) -> u32 {
         self.hasher
             .hash_one(u64::from(left) << 32 | u64::from(right)) as u32
+    }
+
+    /// Asks for the slot where the search for a pair begins.
+    #[inline]
+    fn prefetch(&self, left: u32, right: u32) {
+        prefetch(&self.slots[self.hash(left, right) as usize & (self.slots.len() - 1)]);
     }
 
     /// The slot of a pair, or the free one where it belongs. `symbols` gives the symbols of a pair.
@@ -485,6 +492,14 @@ impl Pairs {
             std::mem::take(&mut self.before),
             std::mem::take(&mut self.after),
         );
+        for neighbour in before.found() {
+            self.ids.prefetch(neighbour.symbol, token);
+            self.ids.prefetch(neighbour.symbol, left);
+        }
+        for neighbour in after.found() {
+            self.ids.prefetch(token, neighbour.symbol);
+            self.ids.prefetch(right, neighbour.symbol);
+        }
         let mut gained = Vec::with_capacity(before.found().len() + after.found().len());
         self.gain(&before, |symbol| (symbol, token), &mut gained);
         self.gain(&after, |symbol| (token, symbol), &mut gained);
