@@ -20,6 +20,7 @@ UNSAFE: dict[str, str] = {
     "core/src/encode/cache/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/encode/cache/short.rs": "ids are written into a list's spare room",
     "core/src/key_batch/avx512.rs": "AVX-512 instructions, once they are found",
+    "core/src/normalize/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/large_pages.rs": "the allocator: mappings for large pages; what holds nothing",
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",

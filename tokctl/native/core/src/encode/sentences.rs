@@ -21,7 +21,7 @@ use super::unigram::{CachedWord, Sentence, Unigram};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::key_batch::{KeyBatch, BATCH};
-use crate::normalize::{rewrite_spaced, Chain, Edges, Tidy};
+use crate::normalize::{rewrite_spaced, Chain, Edges, Stops, Tidy};
 use crate::packed::{Key, LONGEST};
 use crate::pretokenize::{safe_blocks, PreTokenizer};
 use crate::Interrupt;
@@ -95,11 +95,12 @@ impl Encoder {
         let (segmenter, interrupt) = (&self.segmenter, call.interrupt);
         let state = &mut call.state.lookup;
         let mut lookup = SentenceLookup::new_near(segmenter, state, out, interrupt);
+        let (mut words, mut stops) = (tidy.words(), Stops::new(&text));
         for ends in nuls.windows(2) {
             let sentence = ends[0] + 1..ends[1];
-            let mut words = tidy.words();
+            words.restart();
             if sentence.len() < near {
-                words.feed(&text, sentence, true, |text, start, end| {
+                words.feed(&mut stops, sentence, true, |text, start, end| {
                     lookup.push(text, start, end)
                 })?;
                 lookup.push_key(LINE_END_KEY)?;
@@ -107,7 +108,7 @@ impl Encoder {
             }
             lookup.finish()?;
             let mut alone = SentenceLookup::new(segmenter, state, out, interrupt);
-            words.feed(&text, sentence, true, |text, start, end| {
+            words.feed(&mut stops, sentence, true, |text, start, end| {
                 alone.push(text, start, end)
             })?;
             alone.finish()?;
@@ -144,7 +145,7 @@ impl Encoder {
         let can_be_cut = || self.normalizers.before_tidy_cuts_before_space();
         if stretch.len() <= BLOCK || !*self.tidy_in_blocks.get_or_init(can_be_cut) {
             let text = self.normalizers.apply_before_tidy(stretch, Edges::WHOLE)?;
-            words.feed(&text, 0..text.len(), true, emit)?;
+            words.feed(&mut Stops::new(&text), 0..text.len(), true, emit)?;
             return Ok(());
         }
         // What may be the start of a word.
@@ -156,7 +157,8 @@ impl Encoder {
             waiting.extend_from_slice(&text);
             // A long word is not looked through again for each block.
             if waiting.len() >= wanted || edges.end {
-                let done = words.feed(&waiting, 0..waiting.len(), edges.end, &mut emit)?;
+                let (stops, all) = (&mut Stops::new(&waiting), 0..waiting.len());
+                let done = words.feed(stops, all, edges.end, &mut emit)?;
                 waiting.drain(..done);
                 wanted = 2 * waiting.len();
             }

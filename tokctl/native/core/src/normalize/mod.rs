@@ -5,6 +5,8 @@
 //! UTF-8 pass unchanged, and a well-formed stretch between them is normalized by itself.
 
 mod aligned;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod bert;
 mod bert_at_once;
 mod chain;
@@ -20,7 +22,7 @@ use std::ops::Range;
 pub use aligned::Aligned;
 pub use chain::Chain;
 pub use chars_map::{compile, compile_named, CharsMap, CharsMapRules};
-pub use tidy::{rewrite as rewrite_spaced, SpacedWords, Tidy};
+pub use tidy::{rewrite as rewrite_spaced, SpacedWords, Stops, Tidy};
 
 use crate::error::Result;
 use crate::pattern::Search;

@@ -6,8 +6,12 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::Normalizer;
 use crate::pattern::Search;
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::{HasAvx512, Level};
 
 /// What stands for a space.
 const MARK: &[u8; 3] = b"\xE2\x96\x81";
@@ -78,7 +82,8 @@ impl Tidy {
             rewrite(&text[start..end], &mut out);
             Ok::<(), std::convert::Infallible>(())
         };
-        let Ok(_) = SpacedWords::new(self.steps).feed(text, 0..text.len(), true, write);
+        let mut words = SpacedWords::new(self.steps);
+        let Ok(_) = words.feed(&mut Stops::new(text), 0..text.len(), true, write);
         out
     }
 
@@ -113,6 +118,11 @@ impl SpacedWords {
         }
     }
 
+    /// What comes next is another text.
+    pub fn restart(&mut self) {
+        self.started = false;
+    }
+
     /// Calls `emit(bytes, start, end)` for every word of `text[part]` that is whole, until one fails:
     /// it is these of the bytes, which may be `text` or others. Returns where they end in `text`:
     /// the rest belongs in front of what comes next, if the part does not reach to the `end`. A
@@ -120,7 +130,7 @@ impl SpacedWords {
     #[inline]
     pub fn feed<E>(
         &mut self,
-        text: &[u8],
+        stops: &mut Stops,
         part: Range<usize>,
         end: bool,
         mut emit: impl FnMut(&[u8], usize, usize) -> Result<(), E>,
@@ -129,13 +139,9 @@ impl SpacedWords {
             TidySteps::Joined { lead } => (true, lead),
             TidySteps::Marked { lead } => (false, lead),
         };
-        // Words are told as ranges of all. Their ends are searched for sixteen bytes at a time, the
-        // last one's as well where a space stands behind it.
-        let (all, text) = (text, &text[..part.end]);
-        let searched = match all.get(part.end) {
-            Some(b' ') => all,
-            _ => text,
-        };
+        // Words are told as ranges of all.
+        let all = stops.text;
+        let text = &all[..part.end];
         let mut at = part.start;
         if joins && !self.started {
             at += spaces_at(text, at);
@@ -145,7 +151,7 @@ impl SpacedWords {
             // As nearly all words begin.
             if let (true, [b' ', next, ..]) = (self.started, &text[at..]) {
                 if *next != b' ' && *next != MARK[0] {
-                    at = word_end(searched, at + 2).min(part.end);
+                    at = stops.next(at + 2, part.end);
                     if at == text.len() && !end {
                         return Ok(start);
                     }
@@ -169,7 +175,7 @@ impl SpacedWords {
                 }
             }
             let content = at;
-            at = word_end(searched, at).min(part.end);
+            at = stops.next(at, part.end);
             if at == text.len() && !end {
                 return Ok(start);
             }
@@ -208,16 +214,84 @@ fn spaces_at(text: &[u8], at: usize) -> usize {
     text[at..].iter().take_while(|&&byte| byte == b' ').count()
 }
 
-/// The first place from `at` on where a space or `▁` stands.
-#[inline]
-fn word_end(text: &[u8], mut at: usize) -> usize {
-    loop {
-        at += before_stop(&text[at..]);
-        match text.get(at) {
-            None | Some(b' ') => return at,
-            Some(_) if text[at..].starts_with(MARK) => return at,
-            Some(_) => at += 1,
+/// Where spaces and `▁` stand in a text, which is gone through from its start to its end.
+pub struct Stops<'t> {
+    text: &'t [u8],
+    /// Where the block begins that was looked at last, and a bit for each of its bytes.
+    #[cfg(target_arch = "x86_64")]
+    block: Option<(HasAvx512, usize, u64)>,
+}
+
+impl<'t> Stops<'t> {
+    pub fn new(text: &'t [u8]) -> Self {
+        Stops {
+            text,
+            #[cfg(target_arch = "x86_64")]
+            block: match Level::get() {
+                Level::Avx512(has) => avx512::stops(has, text, 0).map(|stops| (has, 0, stops)),
+                _ => None,
+            },
         }
+    }
+
+    /// The first place from `at` on where one begins that ends at `end` or before, or `end`.
+    #[inline(always)]
+    fn next(&mut self, at: usize, end: usize) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(block) = self.block {
+            return self.next_by_blocks(block, at, end);
+        }
+        self.next_one_by_one(at, end)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn next_by_blocks(
+        &mut self,
+        (has, mut start, mut stops): (HasAvx512, usize, u64),
+        mut at: usize,
+        end: usize,
+    ) -> usize {
+        loop {
+            let inside = at.wrapping_sub(start);
+            if inside < avx512::BLOCK {
+                let behind = stops >> inside;
+                if behind != 0 {
+                    let found = at + behind.trailing_zeros() as usize;
+                    let whole =
+                        found + MARK.len() <= end || found < end && self.text[found] == b' ';
+                    return if whole { found } else { end };
+                }
+                at = start + avx512::BLOCK;
+            }
+            if at >= end {
+                return end;
+            }
+            let Some(found) = avx512::stops(has, self.text, at) else {
+                return self.next_one_by_one(at, end);
+            };
+            (start, stops) = (at, found);
+            self.block = Some((has, start, stops));
+        }
+    }
+
+    /// The same without vectors.
+    #[inline]
+    fn next_one_by_one(&self, mut at: usize, end: usize) -> usize {
+        // Sixteen bytes at a time, up to the end as well where a space stands behind it.
+        let searched = match self.text.get(end) {
+            Some(b' ') => self.text,
+            _ => &self.text[..end],
+        };
+        while at < end {
+            at += before_stop(&searched[at..]);
+            match searched.get(at) {
+                None | Some(b' ') => break,
+                Some(_) if searched[at..].starts_with(MARK) => break,
+                Some(_) => at += 1,
+            }
+        }
+        at.min(end)
     }
 }
 
@@ -290,7 +364,8 @@ mod tests {
     }
 
     fn texts() -> Vec<Vec<u8>> {
-        let pieces: [&[u8]; 9] = [
+        let pieces: [&[u8]; 10] = [
+            b"and one that is so long that none of the bytes behind it lies in the same block",
             b" ",
             b" ",
             b"a",
@@ -304,7 +379,10 @@ mod tests {
         let mut below = random_below(7);
         let mut text = || {
             let count = below(9);
-            (0..count).flat_map(|_| pieces[below(9)]).copied().collect()
+            (0..count)
+                .flat_map(|_| pieces[below(10)])
+                .copied()
+                .collect()
         };
         (0..3000).map(|_| text()).collect()
     }
@@ -340,11 +418,31 @@ mod tests {
                         rewrite(word, &mut out);
                         Ok::<(), ()>(())
                     };
-                    let done = words.feed(&text, 0..cut, false, &mut emit).unwrap();
+                    let stops = &mut Stops::new(&text);
+                    let done = words.feed(stops, 0..cut, false, &mut emit).unwrap();
                     words
-                        .feed(&text, done..text.len(), true, &mut emit)
+                        .feed(stops, done..text.len(), true, &mut emit)
                         .unwrap();
                     assert_eq!(out, whole, "{chain:?} {text:x?} {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stops_are_those_that_are_found_one_by_one() {
+        for text in texts() {
+            let mut stops = Stops::new(&text);
+            for end in 0..=text.len() {
+                for at in [0, end / 2, end.saturating_sub(70), end] {
+                    let whole = |&at: &usize| text[at] == b' ' || text[at..end].starts_with(MARK);
+                    let expected = (at..end).find(whole).unwrap_or(end);
+                    assert_eq!(stops.next(at, end), expected, "{text:x?} {at} {end}");
+                    assert_eq!(
+                        stops.next_one_by_one(at, end),
+                        expected,
+                        "{text:x?} {at} {end}"
+                    );
                 }
             }
         }

@@ -18,9 +18,13 @@ mod tails;
 use std::sync::Arc;
 
 use super::aligned::TextSink;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Suspects;
 use super::chars::leading;
 use crate::error::{Error, Result};
 use crate::lock_free::Once;
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::Level;
 use crate::unicode::stretches;
 use blob::Blob;
 use builtin::{Builtin, Replacement};
@@ -54,6 +58,9 @@ struct Rules {
     concerned: Concerned,
     /// Only its first character tells of a rule, and not that of ASCII.
     ascii_joins: bool,
+    /// What stops [`Rules::untouched`], if ASCII does not tell more of what follows.
+    #[cfg(target_arch = "x86_64")]
+    suspects: Option<Suspects>,
 }
 
 /// Which characters of the basic plane, but for ASCII, rules concern: two bits for each, in words of
@@ -210,6 +217,9 @@ impl Rules {
         let concerned = Concerned::new(&source);
         let ascii_joins = matches!(source, Source::Blob(_));
         Rules {
+            #[cfg(target_arch = "x86_64")]
+            suspects: (!ascii_joins)
+                .then(|| Suspects::new(&ascii, |code| concerned.get(code) != 0)),
             source,
             ascii,
             alone,
@@ -236,7 +246,43 @@ impl Rules {
 
     /// How many bytes at the start no rule concerns.
     #[inline]
-    fn untouched(&self, bytes: &[u8]) -> usize {
+    fn untouched(&self, text: &str) -> usize {
+        let bytes = text.as_bytes();
+        #[cfg(target_arch = "x86_64")]
+        if let (Level::Avx512(has), Some(suspects)) = (Level::get(), &self.suspects) {
+            let looked_at = match suspects.find(has, bytes, |at| self.stop_at(bytes, at)) {
+                Ok(stop) => return stop,
+                Err(looked_at) => looked_at,
+            };
+            // A rule may begin with what was looked at last.
+            let from = before(bytes, looked_at);
+            return from + self.untouched_one_by_one(&bytes[from..]);
+        }
+        self.untouched_one_by_one(bytes)
+    }
+
+    /// Where [`Self::untouched`] ends if rules concern the character at `at`, the first of [`Suspects`]
+    /// that they may concern.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn stop_at(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let low = |byte: u8| u32::from(byte & 0x3F);
+        let code = match bytes[at..] {
+            [..0x80, ..] => return Some(at),
+            [a @ 0x80..0xE0, b, ..] => u32::from(a & 0x1F) << 6 | low(b),
+            [a @ 0xE0..0xF0, b, c, ..] => u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c),
+            _ => return Some(before(bytes, at)),
+        };
+        match self.concerned.get(code) {
+            0 => None,
+            Concerned::BEGINS => Some(at),
+            _ => Some(before(bytes, at)),
+        }
+    }
+
+    /// The same by each character.
+    #[inline]
+    fn untouched_one_by_one(&self, bytes: &[u8]) -> usize {
         // Bytes of the character before, if a rule may begin with that one.
         let (mut at, mut last) = (0, 0);
         let low = |byte: u8| u32::from(byte & 0x3F);
@@ -291,6 +337,17 @@ impl Rules {
     }
 }
 
+/// Where the character before a place begins; 0 at the start.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn before(bytes: &[u8], at: usize) -> usize {
+    let mut at = at.saturating_sub(1);
+    while at > 0 && bytes[at] & 0xC0 == 0x80 {
+        at -= 1;
+    }
+    at
+}
+
 /// Every byte of a value stands for all of the key, as in SentencePiece's offsets.
 fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
@@ -299,7 +356,7 @@ fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextS
     let mut clear = 0;
     loop {
         if at >= clear {
-            clear = at + rules.untouched(&bytes[at..]);
+            clear = at + rules.untouched(&text[at..]);
         }
         let untouched = clear - at;
         match keep {

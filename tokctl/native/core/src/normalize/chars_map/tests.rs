@@ -247,3 +247,37 @@ fn what_is_not_looked_up_has_no_rule() {
         }
     }
 }
+
+/// Vectors find what is found by each character.
+#[test]
+fn untouched_is_what_no_character_stops() {
+    let characters: Vec<char> = ('\0'..='\u{FFFF}')
+        .chain(['\u{1F600}', '\u{1D165}'])
+        .collect();
+    let mut below = random_below(5);
+    for (name, _, _) in NAMES {
+        let rules = CharsMap::named(name, false)
+            .expect("rules of this name")
+            .rules;
+        let clean: Vec<char> = (characters.iter().copied())
+            .filter(|one| rules.untouched_one_by_one(format!("{one}").as_bytes()) > 0)
+            .collect();
+        // Each character behind others, then random ones, of which few stop.
+        let mut texts: Vec<String> = (characters.iter())
+            .map(|one| format!("{}字é{one}{}", "a".repeat(below(62)), "б".repeat(40)))
+            .collect();
+        texts.extend((0..4000).map(|_| {
+            let length = below(300);
+            let one = |_| match below(100) {
+                0 => characters[below(characters.len())],
+                1..40 => clean[below(clean.len())],
+                _ => clean[below(0x600)],
+            };
+            (0..length).map(one).collect()
+        }));
+        for text in texts {
+            let expected = rules.untouched_one_by_one(text.as_bytes());
+            assert_eq!(rules.untouched(&text), expected, "{name} {text:?}");
+        }
+    }
+}
