@@ -1,6 +1,6 @@
 //! Tokens by their names: words with a space between, or objects of JSON.
 
-use super::decimal::{decimal, MAX_DIGITS};
+use super::decimal::append_lines;
 use crate::error::Result;
 use crate::text_table::{TextTable, WINDOW};
 
@@ -44,14 +44,8 @@ impl TokenNames {
     /// Appends `{"ids":[…],"tokens":[…]}`.
     pub fn append_object(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(b"{\"ids\":[");
-        let mut at = out.len();
-        out.resize(at + (MAX_DIGITS + 1) * ids.len(), 0);
-        for &id in ids {
-            at += decimal(id, &mut out[at..at + MAX_DIGITS]);
-            out[at] = b',';
-            at += 1;
-        }
-        out.truncate(at - usize::from(!ids.is_empty()));
+        // None is not there: it would have no name, below.
+        append_lines(ids, b',', &mut false, out);
         out.extend_from_slice(b"],\"tokens\":[");
         self.append(ids, out)?;
         if !ids.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decimal::{decimal, MAX_DIGITS};
+use super::decimal::append_lines;
 use super::names::TokenNames;
 use crate::encode::lookup::LINE_END;
 use crate::encode::parallel::does_not_fit;
@@ -251,7 +251,12 @@ impl ByteSink {
     /// of the text.
     fn write(&mut self, ids: &[u32]) -> Result<Pushed> {
         if let Form::Decimal = self.form {
-            return Ok(self.write_decimal(ids));
+            let joined = &mut self.joined;
+            let Some(tokens) = append_lines(ids, b' ', joined, &mut self.bytes) else {
+                return Ok(missing_id(ids));
+            };
+            self.tokens += tokens;
+            return Ok(Pushed::All);
         }
         let highest = ids.iter().fold(0, |all, &id| all | id);
         // NO_ID has all bits.
@@ -300,36 +305,6 @@ impl ByteSink {
         };
         self.tokens += (ids.len() - ends) as u64;
         Ok(Pushed::All)
-    }
-
-    fn write_decimal(&mut self, ids: &[u32]) -> Pushed {
-        // Each id takes up to a space and ten digits.
-        let mut text = [0; AT_ONCE * (1 + MAX_DIGITS)];
-        let (mut tokens, mut joined) = (0, self.joined);
-        for some in ids.chunks(AT_ONCE) {
-            let mut at = 0;
-            tokens += some.len() as u64;
-            for &id in some {
-                if id >= LINE_END {
-                    if id == NO_ID {
-                        return missing_id(ids);
-                    }
-                    text[at] = b'\n';
-                    at += 1;
-                    tokens -= 1;
-                    joined = false;
-                    continue;
-                }
-                text[at] = b' ';
-                at += usize::from(joined);
-                joined = true;
-                at += decimal(id, &mut text[at..at + MAX_DIGITS]);
-            }
-            self.bytes.extend_from_slice(&text[..at]);
-        }
-        self.joined = joined;
-        self.tokens += tokens;
-        Pushed::All
     }
 }
 
@@ -409,9 +384,6 @@ fn missing_id(ids: &[u32]) -> Pushed {
     let before = ids.iter().take_while(|&&id| id != NO_ID);
     Pushed::MissingId(before.filter(|&&id| id == LINE_END).count() as u64)
 }
-
-/// Ids that are written between two checks of the room in the output.
-const AT_ONCE: usize = 256;
 
 #[cfg(test)]
 mod tests {
