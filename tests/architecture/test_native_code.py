@@ -18,6 +18,7 @@ UNSAFE: dict[str, str] = {
     "core/src/pretokenize/masks/neon.rs": "NEON instructions, which AArch64 always has",
     "core/src/pretokenize/masks/places.rs": "places that were written are read",
     "core/src/encode/cache/avx512.rs": "AVX-512 instructions, once they are found",
+    "core/src/encode/output/decimal/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/encode/cache/short.rs": "ids are written into a list's spare room",
     "core/src/key_batch/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/normalize/avx512.rs": "AVX-512 instructions, once they are found",
