@@ -24,9 +24,11 @@ UNSAFE: dict[str, str] = {
     "core/src/normalize/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/large_pages.rs": "the allocator: mappings for large pages; what holds nothing",
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
+    "core/src/unicode/code_points.rs": "AVX-512 instructions, once they are found",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
     "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
     "python/src/decoder.rs": "Python's bytes are written where they stand",
+    "python/src/texts.rs": "code points of a str are copied into a buffer",
     "python/src/ids.rs": "buffers, lists without an object for each item, the collector paused",
 }
 

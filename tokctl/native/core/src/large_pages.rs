@@ -32,9 +32,14 @@ fn whole_pages<T>(count: usize) -> usize {
     }
 }
 
+/// Room for so many values, all of which are going to be written.
+pub fn with_room<T>(count: usize) -> Vec<T> {
+    Vec::with_capacity(whole_pages::<T>(count))
+}
+
 /// A table of so many values, all of which are going to be used.
 pub(crate) fn table<T: Clone>(size: usize, value: T) -> Vec<T> {
-    let mut table = Vec::with_capacity(whole_pages::<T>(size));
+    let mut table = with_room(size);
     ask(table.spare_capacity_mut());
     table.resize(size, value);
     table
@@ -43,7 +48,7 @@ pub(crate) fn table<T: Clone>(size: usize, value: T) -> Vec<T> {
 /// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
 /// bytes gave `ids`: what is not used in the end is never touched.
 #[cold]
-pub(crate) fn reserve_projected<N>(
+pub fn reserve_projected<N>(
     out: &mut Vec<N>,
     next: usize,
     (done, rest): (usize, usize),

@@ -403,10 +403,11 @@ impl Encoder {
         otherwise: Option<&Bound<'_, PyAny>>,
         strict: bool,
     ) -> PyResult<RaggedIds<N>> {
-        let read = self.reader(otherwise).read_all(texts)?;
+        let read = self.reader(otherwise).read_short(texts)?;
         let matchers = matchers.map(|matchers| &matchers.0);
         detached(texts.py(), |interrupt| {
-            let flat = self.inner.batch(&read, threads, matchers, interrupt)?;
+            let texts = read.slices();
+            let flat = (self.inner).batch(&texts, threads, matchers, interrupt)?;
             match strict.then(|| flat.first_with(NO_ID)).flatten() {
                 Some(text) => Err(Error::NoId(text)),
                 None => Ok(flat),

@@ -1,10 +1,15 @@
-//! Texts as Python gives them, read where they stand.
+//! Texts as Python gives them, read where they stand; many short ones, written one behind the other.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString};
-use tokctl_core::unicode::well_formed;
+use tokctl_core::large_pages::{reserve_projected, with_room};
+use tokctl_core::unicode::{well_formed, Utf8Writer};
 
 /// The bytes of a Python object, which it keeps alive.
 pub enum Text {
@@ -19,6 +24,85 @@ impl AsRef<[u8]> for Text {
             Text::Bytes(text) => text,
         }
     }
+}
+
+/// A longer `str` is read where it stands.
+const SHORT: usize = 1 << 14;
+/// Room is made for so many bytes of the texts that are left, at most.
+const MOST_AHEAD: usize = 64 << 20;
+/// So many others beyond ASCII come before one that is written.
+const IN_A_ROW: usize = 4;
+
+/// Many texts. Python makes UTF-8 of a `str` one character after the other, and keeps it with the
+/// `str`; of short ones beyond ASCII, vectors make it here, and nobody keeps it.
+#[derive(Default)]
+pub struct Texts {
+    texts: Vec<TextPlace>,
+    written: Vec<u8>,
+}
+
+enum TextPlace {
+    There(Text),
+    Written(Range<usize>),
+}
+
+impl Texts {
+    pub fn slices(&self) -> Vec<&[u8]> {
+        let slices = self.texts.iter().map(|text| match text {
+            TextPlace::Written(place) => &self.written[place.clone()],
+            TextPlace::There(text) => text.as_ref(),
+        });
+        let mut all = with_room(self.texts.len());
+        all.extend(slices);
+        all
+    }
+}
+
+/// Writes short texts.
+struct ShortTexts {
+    writer: Utf8Writer,
+    codes: Vec<u32>,
+}
+
+impl ShortTexts {
+    fn new() -> Option<Self> {
+        let writer = Utf8Writer::get()?;
+        let codes = vec![0; SHORT];
+        Some(ShortTexts { writer, codes })
+    }
+
+    /// Appends the UTF-8 of a short one; its place, or None where nothing happened. Of the texts
+    /// so many are done, and so many are left.
+    fn append(
+        &mut self,
+        text: &Bound<'_, PyString>,
+        (done, left): (usize, usize),
+        out: &mut Vec<u8>,
+    ) -> Option<Range<usize>> {
+        let length = Some(length(text)).filter(|&length| length <= SHORT)?;
+        let room = Utf8Writer::room(length);
+        if out.capacity() - out.len() < room {
+            let most = done * MOST_AHEAD / out.len().max(1);
+            reserve_projected(out, room, (done, left.min(most)), out.len());
+        }
+        let (codes, room) = (self.codes.as_mut_ptr(), self.codes.len() as isize);
+        // SAFETY: the object is a `str`, and the interpreter's lock is held, as `text` shows; of
+        // the buffer no more is written than its length.
+        let done = unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), codes, room, 0) };
+        if done.is_null() {
+            drop(PyErr::take(text.py()));
+            return None;
+        }
+        let start = out.len();
+        let is_text = self.writer.append(&self.codes[..length], out);
+        is_text.then_some(start..out.len())
+    }
+}
+
+/// Characters of a `str`.
+fn length(text: &Bound<'_, PyString>) -> usize {
+    // SAFETY: the object is a `str`, and the interpreter's lock is held, as `text` shows.
+    unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) as usize }
 }
 
 /// What becomes of texts that can't be read where they stand.
@@ -51,6 +135,46 @@ impl<'py> Reader<'_, 'py> {
         };
         let bytes = otherwise.call1((given,))?.cast_into::<PyBytes>()?;
         Ok(Text::Bytes(bytes.into()))
+    }
+
+    /// Every text of a sequence, short ones written anew where that is faster.
+    pub fn read_short(&self, given: &Bound<'py, PyAny>) -> PyResult<Texts> {
+        let mut short = ShortTexts::new();
+        let mut texts = Texts::default();
+        // So many before the next one were not ASCII, of which Python has the UTF-8 already.
+        let mut beyond_ascii = 0;
+        let count = given.len().unwrap_or(0);
+        let mut push = |texts: &mut Texts, given: &Bound<'py, PyAny>| {
+            let done = texts.texts.len();
+            let left = count.saturating_sub(done);
+            let text = given.cast::<PyString>().ok();
+            if let (IN_A_ROW.., Some(short), Some(text)) = (beyond_ascii, &mut short, text) {
+                if let Some(place) = short.append(text, (done, left), &mut texts.written) {
+                    if length(text) == place.len() {
+                        beyond_ascii = 0;
+                    }
+                    texts.texts.push(TextPlace::Written(place));
+                    return Ok(());
+                }
+            }
+            let read = self.read(given)?;
+            beyond_ascii = match text.is_some_and(|text| length(text) < read.as_ref().len()) {
+                true => beyond_ascii + 1,
+                false => 0,
+            };
+            texts.texts.push(TextPlace::There(read));
+            Ok::<(), PyErr>(())
+        };
+        match given.cast_exact::<PyList>() {
+            Ok(list) => {
+                texts.texts = with_room(list.len());
+                list.iter().try_for_each(|text| push(&mut texts, &text))?;
+            }
+            Err(_) => given
+                .try_iter()?
+                .try_for_each(|text| push(&mut texts, &text?))?,
+        }
+        Ok(texts)
     }
 
     /// Every text of a sequence.

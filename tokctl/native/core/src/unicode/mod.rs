@@ -6,12 +6,14 @@
 
 mod categories;
 mod category;
+mod code_points;
 mod script;
 pub mod scripts;
 pub mod tables;
 mod word;
 
 pub use category::{Categories, Category};
+pub use code_points::Utf8Writer;
 pub use script::{scripts_of, Scripts};
 pub use word::WordCharacters;
 
