@@ -1,23 +1,32 @@
 //! Texts by number, as of tokens by their ids, laid out so that copying one costs one load and one
 //! store.
 
+// The inner loops index without a check of every id: see `TextTable::knows`.
+#![allow(unsafe_code)]
+
 use std::mem::MaybeUninit;
 
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// Bytes of an entry, and of every copy.
 const WIDTH: usize = 16;
 /// The place of an entry's length: the last one, so that so many bytes can stand before it.
 const LENGTH: usize = WIDTH - 1;
-/// Ids whose lengths are added at a time.
-const SOME: usize = 1024;
+/// Ids that are checked at a time, and then worked on.
+const SOME: usize = 256;
+/// Ids are asked for so many places before they are needed: between the checks, the processor
+/// doesn't see that they are read one after the other.
+const AHEAD: usize = 1024;
+/// Ids in a line of the processor's cache.
+const LINE: usize = 16;
 /// Texts that are copied at a time.
-const TOGETHER: usize = 4;
-/// Room for them: a power of two above all places where one may start, and an entry; so the
-/// compiler sees that each lies within.
-pub const WINDOW: usize = 64 + WIDTH;
-/// In the place of a length: the text stands apart. No other length has all of these bits.
-const APART: u8 = u8::MAX;
+const TOGETHER: usize = 8;
+/// Room for them, however long they are.
+pub const WINDOW: usize = TOGETHER * WIDTH;
+/// In the place of a length: the text stands apart. No other length has this bit, and none is
+/// greater.
+const APART: u8 = WIDTH as u8;
 
 /// A text of up to [`LENGTH`] bytes and its length; or where a longer one stands, and its length
 /// (two little-endian numbers of 8 and 7 bytes).
@@ -104,23 +113,44 @@ impl TextTable {
     /// How long the texts of `ids` are together, without those that `skipped` says.
     pub fn size(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> Result<usize> {
         let mut size = 0;
-        for (number, some) in ids.chunks(SOME).enumerate() {
-            let (mut short, mut any) = (0, 0);
-            for (at, &id) in some.iter().enumerate() {
-                let Some(&length) = self.lengths.get(id as usize) else {
-                    let position = (number * SOME + at) as u64;
-                    return Err(Error::UnknownId { position, id });
-                };
-                let counted = usize::from(length) * usize::from(!skipped(id as usize));
-                short += counted;
-                any |= length;
+        for (number, some) in parts(ids).enumerate() {
+            if !self.knows(some) {
+                let unknown = |&id: &u32| id as usize >= self.len();
+                let at = some.iter().position(unknown).unwrap_or_default();
+                let position = (number * SOME + at) as u64;
+                return Err(Error::UnknownId {
+                    position,
+                    id: some[at],
+                });
             }
-            size += match any {
-                APART => self.size_with_apart(some, &skipped),
-                _ => short,
+            let (mut short, mut any) = (0, 0);
+            let mut add = |&id: &u32| {
+                let number = id as usize;
+                // SAFETY: the table knows all of `some`, and has as many lengths as entries.
+                let length = unsafe { *self.lengths.get_unchecked(number) };
+                short += usize::from(length) * usize::from(!skipped(number));
+                any |= length;
+            };
+            // In groups of a fixed size, so that the compiler unrolls the loop.
+            let groups = some.chunks_exact(TOGETHER);
+            groups.remainder().iter().for_each(&mut add);
+            groups.for_each(|group| group.iter().for_each(&mut add));
+            size += match any & APART {
+                0 => short,
+                _ => self.size_with_apart(some, &skipped),
             };
         }
         Ok(size)
+    }
+
+    /// Are all of `ids` numbers of texts? Without a branch for each of them.
+    fn knows(&self, ids: &[u32]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { are_below_avx2(ids, self.len()) };
+        }
+        are_below(ids, self.len())
     }
 
     /// The same where some of them stand apart.
@@ -134,7 +164,7 @@ impl TextTable {
     /// [`Self::size`] gives for them, or more; the rest of it, or None where it was too small.
     ///
     /// A short text is copied with all the entry behind it: what is too much is written over by
-    /// the next text. Four are copied at a time, each of which waits for the lengths before it
+    /// the next text. Several are copied at a time, each of which waits for the lengths before it
     /// alone. Where there is no room for that, at the end, they are copied one by one.
     pub fn fill<'o, P: OutputByte>(
         &self,
@@ -143,44 +173,57 @@ impl TextTable {
         out: &'o mut [P],
     ) -> Option<&'o mut [P]> {
         let mut room = out;
-        let mut fours = ids.chunks_exact(TOGETHER);
-        for four in &mut fours {
-            let written = match (room.first_chunk_mut(), four.first_chunk()) {
-                (Some(to), Some(four)) => self.fill_four(*four, &skipped, to),
-                _ => None,
-            };
-            room = match written {
-                Some(written) => &mut room[written..],
-                None => self.fill_each(four, &skipped, room)?,
-            };
+        for some in parts(ids) {
+            if !self.knows(some) {
+                return None;
+            }
+            let mut groups = some.chunks_exact(TOGETHER);
+            for group in &mut groups {
+                let written = match (room.first_chunk_mut(), group.first_chunk()) {
+                    // SAFETY: the table knows all of `some`.
+                    (Some(to), Some(ids)) => unsafe { self.fill_group(ids, &skipped, to) },
+                    _ => None,
+                };
+                room = match written {
+                    Some(written) => &mut room[written..],
+                    None => self.fill_each(group, &skipped, room)?,
+                };
+            }
+            room = self.fill_each(groups.remainder(), &skipped, room)?;
         }
-        self.fill_each(fours.remainder(), &skipped, room)
+        Some(room)
     }
 
     /// How long the texts are together; None where one of them stands apart or is skipped.
+    ///
+    /// # Safety
+    /// The table knows all ids.
     #[inline(always)]
-    fn fill_four<P: OutputByte>(
+    unsafe fn fill_group<P: OutputByte>(
         &self,
-        ids: [u32; TOGETHER],
+        ids: &[u32; TOGETHER],
         skipped: impl Fn(usize) -> bool,
         to: &mut [P; WINDOW],
     ) -> Option<usize> {
-        let mut at = 0;
+        let mut place = to.as_mut_ptr();
         let mut any = 0;
-        for id in ids {
-            let entry = self.entries.get(id as usize)?;
-            if skipped(id as usize) {
-                return None;
+        let mut any_skipped = false;
+        let start = place;
+        for &id in ids {
+            // SAFETY: as promised, there is such an entry. No length is above that of an entry, so
+            // that the text with this number in the group ends within as many entries, of which
+            // `to` has one for each; `place` never leaves it, but for its end.
+            unsafe {
+                let entry = self.entries.get_unchecked(id as usize);
+                place.cast::<[P; WIDTH]>().write(P::places(entry.0));
+                let length = entry.0[LENGTH];
+                any |= length;
+                place = place.add(usize::from(length));
             }
-            let length = entry.0[LENGTH];
-            any |= length;
-            let place = to
-                .get_mut(at..)
-                .and_then(|to| to.first_chunk_mut::<WIDTH>());
-            place?.copy_from_slice(&P::places(entry.0));
-            at += usize::from(length) % WIDTH;
+            any_skipped |= skipped(id as usize);
         }
-        (any != APART).then_some(at)
+        let written = place.addr() - start.addr();
+        (any & APART == 0 && !any_skipped).then_some(written)
     }
 
     /// What is left of `room`; None where it is too small, or an id unknown.
@@ -204,6 +247,28 @@ impl TextTable {
         }
         Some(room)
     }
+}
+
+#[inline(always)]
+fn are_below(ids: &[u32], limit: usize) -> bool {
+    let highest = ids.iter().copied().fold(0, u32::max);
+    ids.is_empty() || (highest as usize) < limit
+}
+
+/// The same with an instruction for the greater ones of eight pairs.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn are_below_avx2(ids: &[u32], limit: usize) -> bool {
+    are_below(ids, limit)
+}
+
+/// `ids` in parts, each of them asked for ahead.
+fn parts(ids: &[u32]) -> impl Iterator<Item = &[u32]> {
+    ids.chunks(SOME).enumerate().map(|(number, some)| {
+        let ahead = ids.iter().skip(number * SOME + AHEAD).take(SOME);
+        ahead.step_by(LINE).for_each(prefetch);
+        some
+    })
 }
 
 #[cfg(test)]
@@ -263,5 +328,21 @@ mod tests {
         assert_eq!(table.size(&[0, 1, 0], |number| number == 0), Ok(1));
         let error = Error::UnknownId { position: 2, id: 2 };
         assert_eq!(table.size(&[0, 1, 2, 3], |_| true), Err(error));
+    }
+
+    #[test]
+    fn an_unknown_id_is_found_at_every_place() {
+        let table = table(&[b"ab", b"a text that stands apart"]);
+        for position in (0..2 * SOME + AHEAD).step_by(7).chain([SOME - 1, SOME]) {
+            for id in [2, 3, i32::MAX as u32, 1 << 31, u32::MAX] {
+                let mut ids = vec![1; 2 * SOME + AHEAD];
+                ids[position] = id;
+                let position = position as u64;
+                let error = Error::UnknownId { position, id };
+                assert_eq!(table.size(&ids, |_| false), Err(error));
+                let mut out = vec![b'?'; ids.len() * 24];
+                assert!(table.fill(&ids, |_| false, &mut out).is_none());
+            }
+        }
     }
 }
