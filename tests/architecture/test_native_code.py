@@ -26,6 +26,7 @@ UNSAFE: dict[str, str] = {
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/unicode/code_points.rs": "AVX-512 instructions, once they are found",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",
+    "core/src/text_table.rs": "texts of ids that were checked by the part; AVX2 for the check",
     "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
     "python/src/decoder.rs": "Python's bytes are written where they stand",
     "python/src/texts.rs": "code points of a str are copied into a buffer",
