@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
+#[cfg(target_arch = "x86_64")]
+use crate::pretokenize::Level;
 
 /// Bytes of an entry, and of every copy.
 const WIDTH: usize = 16;
@@ -146,7 +148,7 @@ impl TextTable {
     /// Are all of `ids` numbers of texts? Without a branch for each of them.
     fn knows(&self, ids: &[u32]) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if Level::get().avx2().is_some() {
             // SAFETY: the processor has what the function is compiled for.
             return unsafe { are_below_avx2(ids, self.len()) };
         }
