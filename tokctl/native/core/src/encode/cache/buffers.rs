@@ -7,12 +7,15 @@ use std::sync::Arc;
 use crate::large_pages;
 use crate::lock_free::{Pool, Slot};
 
-/// A vector with more ids is not kept; 2 GB of 32 bits each.
-const MAX_IDS: usize = 1 << 29;
-
 /// The memory of a vector with room for more ids is the system's while it is not in use; 64 MB of
 /// 32 bits each.
 const MAX_HELD: usize = 1 << 24;
+
+/// A vector with more ids is not kept where no system takes such memory back.
+const MAX_IDS: usize = match cfg!(target_os = "linux") {
+    true => usize::MAX,
+    false => 1 << 29,
+};
 
 /// With room for at least so many, a vector is a long one.
 const LONG: usize = 1 << 16;
