@@ -116,10 +116,16 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(memory, layout, size) };
         }
-        // SAFETY: both are as large as what is copied, and the new one overlaps nothing.
+        let grows = is_mapped(layout) && is_mapped(wanted) && size > layout.size();
+        // SAFETY: both are as large as what is moved or copied, and the new one overlaps nothing.
         unsafe {
             let new = self.alloc(wanted);
-            if !new.is_null() {
+            if new.is_null() {
+                return new;
+            }
+            if grows {
+                mapping::move_pages(memory, new, layout.size() + SMALL);
+            } else {
                 std::ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
                 self.dealloc(memory, layout);
             }
@@ -169,6 +175,32 @@ mod mapping {
         }
     }
 
+    /// Moves memory without a look at its bytes: a first touch of other pages would take longer than
+    /// to copy them.
+    ///
+    /// # Safety
+    /// Both are mapped, and have so many bytes. Nobody else uses them, and nobody uses `from` again.
+    pub unsafe fn move_pages(from: *mut u8, to: *mut u8, size: usize) {
+        // What has large pages from the start is a mapping of its own to the system, which moves one
+        // at a time.
+        let first = size.min(MOST_ONCE);
+        for (at, size) in [(0, first), (first, size - first)] {
+            if size == 0 {
+                continue;
+            }
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            // SAFETY: as promised; where the pages can't be moved, nothing has happened to them.
+            unsafe {
+                let (from, to) = (from.add(at), to.add(at));
+                let moved = libc::mremap(from.cast(), size, size, flags, to.cast::<u8>());
+                if moved == libc::MAP_FAILED {
+                    std::ptr::copy_nonoverlapping(from, to, size);
+                    free(from, size);
+                }
+            }
+        }
+    }
+
     /// # Safety
     /// They are mapped, and nobody uses them any more.
     pub unsafe fn free(start: *mut u8, size: usize) {
@@ -185,6 +217,8 @@ mod mapping {
     pub fn new(_: usize) -> *mut u8 {
         std::ptr::null_mut()
     }
+
+    pub unsafe fn move_pages(_: *mut u8, _: *mut u8, _: usize) {}
 
     pub unsafe fn free(_: *mut u8, _: usize) {}
 }
@@ -262,7 +296,9 @@ mod tests {
 
     #[test]
     fn what_is_mapped_keeps_its_contents_as_it_grows_and_shrinks() {
-        let sizes = [10, LEAST / 4, LARGE, 12_345, 5 * LARGE, LEAST / 4, 3];
+        let grown = [3 * LARGE, 5 * LARGE, 8 * LARGE, 12 * LARGE];
+        let sizes = [10, LEAST / 4, LARGE, 12_345].into_iter().chain(grown);
+        let sizes = sizes.chain([LEAST / 4, 3]);
         let mut values: Vec<u32> = Vec::new();
         for size in sizes {
             let room = whole_pages::<u32>(size);
