@@ -11,6 +11,8 @@ _BETWEEN_COLLECTIONS = 100_000
 
 #: As `tokctl.errors` has it, which is not imported yet where this is needed.
 _INTERRUPTED = 130
+#: From here on, exit codes are those of signals.
+_SIGNALLED = 128
 
 
 def main() -> None:
@@ -46,6 +48,11 @@ def _end(end: SystemExit) -> NoReturn:
     import atexit
     import threading
 
+    if type(end.code) is int and end.code >= _SIGNALLED:
+        # A signal can come between what a `with` does first and its block. What it does last is
+        # done when nothing refers to it any more.
+        end.__traceback__ = end.__context__ = None
+        gc.collect()
     # CPython remembers a Ctrl-C that came while a string was executed, as dataclasses are made, and
     # would end by that signal, although it was caught. The next string makes it forget.
     exec("")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +115,35 @@ def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
         "assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN"
     )
     assert os.system(f'{sys.executable} -c "{code}"') == 0
+
+
+#: A signal comes when a temporary file has been made, and nothing yet waits to remove it.
+AT_A_FILE = """
+import contextlib, os, sys
+from tokctl.__main__ import main
+
+enter = contextlib._GeneratorContextManager.__enter__
+def interrupted(self):
+    made = enter(self)
+    if self.gen.__name__ == "_temporary":
+        assert os.path.exists(made[1])
+        os.kill(os.getpid(), number)
+    return made
+contextlib._GeneratorContextManager.__enter__ = interrupted
+number = int(sys.argv.pop(1))
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_file_that_was_just_made_goes(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    command = ["train", "-q", "--vocab", "300", "-o", "a.json", "-"]
+    done = subprocess.run(
+        [sys.executable, "-c", AT_A_FILE, str(int(number)), *command],
+        input=b"low lower lowest",
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, [*tmp_path.glob(".*.tmp")]) == (code, []), done.stderr
