@@ -12,9 +12,9 @@ use crate::lock_free::{Pool, Slot};
 const MAX_HELD: usize = 1 << 24;
 
 /// A vector with more ids is not kept where no system takes such memory back.
-const MAX_IDS: usize = match cfg!(target_os = "linux") {
-    true => usize::MAX,
-    false => 1 << 29,
+const MAX_IDS: Option<usize> = match cfg!(target_os = "linux") {
+    true => None,
+    false => Some(1 << 29),
 };
 
 /// With room for at least so many, a vector is a long one.
@@ -151,7 +151,7 @@ impl BufferPool {
     fn put_long<N: IdNumber>(&self, mut ids: Vec<N>) {
         let room = ids.capacity();
         // Room that was never written to takes no memory.
-        if room < LONG || ids.len() > MAX_IDS {
+        if room < LONG || MAX_IDS.is_some_and(|most| ids.len() > most) {
             return;
         }
         ids.clear();
