@@ -1,4 +1,4 @@
-"""The one exception that a person sees, and the exit codes of the command line."""
+"""The exception that a person sees, and the exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -33,3 +33,24 @@ class TokctlError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+
+_CORE_HINTS = {
+    "too-large": "give it less text at a time: shorter lines, or smaller files with --whole",
+    "invalid": "this text and the model's patterns do not go together; --debug shows where",
+}
+
+
+class CoreError(TokctlError):
+    """An error of the native core, which raises it.
+
+    Args:
+        kind: `invalid`, `too-large`, `no-id`, `unknown-id` and others; callers tell by it what they
+            know better.
+        details: the figures of the error, for the kinds that have some.
+    """
+
+    def __init__(self, message: str, kind: str, details: tuple[int, int, int]) -> None:
+        super().__init__(message, _CORE_HINTS.get(kind))
+        self.kind = kind
+        self.details = details

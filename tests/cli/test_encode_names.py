@@ -4,6 +4,7 @@ the other."""
 from __future__ import annotations
 
 from pathlib import Path
+from unicodedata import category
 
 import orjson
 import pytest
@@ -22,10 +23,11 @@ TEXTS = st.lists(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), min
 
 
 def escaped(token: str) -> str:
-    return "".join(
-        "\\x20" if char == " " else char.encode("unicode_escape").decode() if char.isspace()
-        else char for char in token
-    )  # fmt: skip
+    def written(char: str) -> str:
+        hidden = char.isspace() or category(char) == "Cc"
+        return char.encode("unicode_escape").decode() if hidden else char
+
+    return "".join("\\x20" if char == " " else written(char) for char in token)
 
 
 def expected(tokenizer: Tokenizer, form: str, text: str, special: str, eos: str | None) -> str:

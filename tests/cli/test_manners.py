@@ -74,6 +74,8 @@ def test_colour(world: dict[str, object], arguments: tuple[str, ...], coloured: 
     trained = tokctl("train", "--vocab", "260", *arguments, stdin=b"low lower", **world)
     assert ("\x1b[" in trained.err) == coloured
     assert trained.out == b"stdin.bpe.json\n"
+    mistaken = tokctl(*arguments, "nosuch", **world)
+    assert ("\x1b[" in mistaken.err) == coloured
 
 
 def test_file_names_can_hold_anything(models: Models) -> None:
@@ -83,6 +85,9 @@ def test_file_names_can_hold_anything(models: Models) -> None:
     assert done.err.startswith(r"error: bell\x07\x1b[31m: line 1, byte 4 is not UTF-8")
     counted = tokctl("encode", "-m", models["bytes"], "--count", name)
     assert counted.out.endswith(rb" bell\x07\x1b[31m" + b"\n")
+    for terminal, shown in ((True, rb"bell\x07\x1b[31m"), (False, name.encode())):
+        arguments = ("encode", "-m", models["bytes"], "--count", "--csv", name)
+        assert tokctl(*arguments, stdout_is_terminal=terminal).out.endswith(b"," + shown + b"\r\n")
     odd = b"odd-\xff".decode("utf-8", "surrogateescape")
     try:
         Path(odd).write_bytes(b"low lower")

@@ -138,3 +138,36 @@ tokctl.__main__.main()
     run = [sys.executable, "-m", "program"]
     done = subprocess.run(run, cwd=tmp_path, check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (130, b"")
+
+
+@pytest.mark.parametrize(
+    "line",
+    (
+        *("encode -m {bytes}", "encode -m {bytes} --count", "encode -m {bytes} --as bin"),
+        *("decode -m {bytes}", "inspect {bytes} --use - --json", "compare -m {bytes} --json -"),
+        *("train -q --vocab 300 -o a.json",),
+    ),
+)
+def test_a_pipe_that_does_not_block_is_read_to_its_end(
+    line: str, models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = command(*(word.format(bytes=models["bytes"]) for word in line.split()))
+    halves = [b"258 32 258\n" * 1000, b"32 258\n" * 1000]
+
+    def results(*, blocking: bool) -> tuple[int | None, bytes, list[bytes]]:
+        reads, writes = os.pipe()
+        os.set_blocking(reads, blocking)
+        with subprocess.Popen(given, stdin=reads, stdout=subprocess.PIPE) as running:
+            os.close(reads)
+            with os.fdopen(writes, "wb", buffering=0) as pipe:
+                # It waits for the first byte, for one in the middle, and for the end.
+                for part in (*halves, b""):
+                    time.sleep(0.4)
+                    pipe.write(part)
+            out = running.communicate(timeout=60)[0]
+        return running.returncode, out, [path.read_bytes() for path in tmp_path.glob("a.json")]
+
+    expected = results(blocking=True)
+    assert expected[0] == 0
+    assert results(blocking=False) == expected

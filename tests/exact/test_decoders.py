@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.twins.decode_chain import Step, decode_chain
 from tokctl import _native
+from tokctl.errors import CoreError
 from tokctl.model.byte_level import spell
 
 hf = pytest.importorskip("tokenizers")
@@ -212,7 +213,7 @@ def test_ids_and_streams_equal_tokens(
     assert b"".join(pieces) == expected
     whole = expected.decode("utf-8", "replace")
     assert "".join(piece.decode("utf-8", "replace") for piece in pieces) == whole
-    with pytest.raises(_native.CoreError):
+    with pytest.raises(CoreError):
         stream.push([0])
 
 
@@ -286,5 +287,5 @@ def test_no_decoder_joins_with_spaces() -> None:
     ],
 )
 def test_a_broken_step_is_an_error(step: Step) -> None:
-    with pytest.raises(_native.CoreError):
+    with pytest.raises(CoreError):
         _native.Decoder([step], [], [])

@@ -14,6 +14,7 @@ from tokenizers import normalizers
 
 from tests.exact.normalizing import HARD, TURNING, code_points, ours, places_there, rules, texts
 from tokctl import _native
+from tokctl.errors import CoreError
 
 # SentencePiece
 
@@ -98,5 +99,5 @@ def test_the_two_ways_differ() -> None:
 
 def test_a_damaged_blob_is_refused() -> None:
     for damaged in (b"abc", b"\xff\xff\xff\xffabcd", b"\3\0\0\0abcdefgh", b"\0\0\0\0\xff"):
-        with pytest.raises(_native.CoreError, match="precompiled_charsmap"):
+        with pytest.raises(CoreError, match="precompiled_charsmap"):
             _native.normalize([{"kind": "chars-map", "blob": damaged}], b"a")

@@ -17,6 +17,7 @@ from tests.exact import newer_unicode
 from tests.exact.normalizing import HARD, code_points, ours, places_there, rules, texts
 from tests.twins import normalize as twin
 from tokctl import _native
+from tokctl.errors import CoreError
 
 
 def bert(*options: bool) -> dict[str, Any]:
@@ -233,5 +234,5 @@ def test_what_cannot_be_a_normalizer() -> None:
         ({"kind": "chars-map", "name": "nfkd"}, "no rules"),
         (1, "a name or a dictionary"),
     ):
-        with pytest.raises(_native.CoreError, match=words):
+        with pytest.raises(CoreError, match=words):
             _native.normalize([part], b"")

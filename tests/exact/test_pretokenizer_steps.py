@@ -20,6 +20,7 @@ from tests.exact.test_pretokenizers import TURNING
 from tests.twins.pretokenize import PATTERNS as TWIN_PATTERNS
 from tests.twins.steps import run
 from tokctl import _native
+from tokctl.errors import CoreError
 from tokctl.model.patterns import DEEPSEEK_V3, KNOWN_PATTERNS, KNOWN_SEQUENCES, PATTERNS
 
 BEHAVIOURS = ("removed", "isolated", "merged-with-previous", "merged-with-next", "contiguous")
@@ -289,12 +290,12 @@ def test_code_points_that_hugging_face_classes_otherwise(name: str) -> None:
     ],
 )
 def test_what_describes_no_pre_tokenizer_is_refused(parts: Any, message: str) -> None:
-    with pytest.raises(_native.CoreError, match=message):
+    with pytest.raises(CoreError, match=message):
         _native.pre_tokenize(parts, b"a")
 
 
 def test_what_changes_the_text_has_no_ranges_in_it() -> None:
-    with pytest.raises(_native.CoreError, match="changes the text"):
+    with pytest.raises(CoreError, match="changes the text"):
         _native.pre_tokens(["prefix-space"], b"a")
 
 

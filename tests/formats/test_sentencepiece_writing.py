@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tests.formats.test_sentencepiece_model import sentences, texts, trained
 from tokctl import Tokenizer, _native, formats, preset
+from tokctl.errors import CoreError
 from tokctl.formats import InexpressibleError, sentencepiece
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken
@@ -93,7 +94,7 @@ def test_many_rules_are_laid_out_in_many_blocks() -> None:
     "rules", [{"a\0": "b"}, {"a": "\0"}, {"": "b"}, {"a" * n: "" for n in range(1, 40)}]
 )
 def test_rules_that_sentencepiece_refuses(rules: dict[str, str]) -> None:
-    with pytest.raises(_native.CoreError, match="a rule "):
+    with pytest.raises(CoreError, match="a rule "):
         _native.compile_chars_map(rules)
 
 

@@ -16,7 +16,7 @@ from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, agreements, intervals, measure_all
 from tokctl.analysis.metrics import Counts, range_of
 from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two
 #: halves, halves of a character, spaces, nothing at all.
@@ -151,11 +151,11 @@ def test_what_is_no_list_of_documents() -> None:
         )
 
     for ends in ([], [2], [2, 1, 3], [4], [3, 2]):
-        with pytest.raises(_native.CoreError, match="the documents are not the text"):
+        with pytest.raises(CoreError, match="the documents are not the text"):
             measured(ends)
-    with pytest.raises(_native.CoreError, match="not a weight for each document"):
+    with pytest.raises(CoreError, match="not a weight for each document"):
         measured([1, 3], [1])
-    with pytest.raises(_native.CoreError, match="documents that are too large, with their counts"):
+    with pytest.raises(CoreError, match="documents that are too large, with their counts"):
         measured([1, 3], [1, 2**60])
     assert measured([1, 3], [1, 2**40]).counts[0] == 1 + 2 * 2**40
 

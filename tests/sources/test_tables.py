@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,69 @@ def test_damaged_bytes_are_no_traceback(tmp_path: Path) -> None:
                     records(source)
             except TokctlError as error:
                 assert str(path) in error.message
+
+
+def of_offsets(offsets: list[int], kind: Any, large: bool) -> Any:
+    places = pa.array(offsets, pa.int64() if large else pa.int32()).buffers()[1]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, places, pa.py_buffer(b"abcdef")])
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 6], [-3, 0, 3, 6], [0, 3, 6, 9], [0, 9, 9, 6]])
+@pytest.mark.parametrize("form", ["file", "stream"])
+@pytest.mark.parametrize(
+    ("kind", "large"),
+    [(pa.string(), False), (pa.binary(), False), (pa.large_string(), True)],
+    ids=str,
+)
+def test_offsets_that_fall_or_lead_outside(
+    offsets: list[int], form: str, kind: Any, large: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    good = written(form, table(of_offsets([0, 3, 3, 6], kind, large)))
+    size = "q" if large else "i"
+    old, new = (array(size, places).tobytes() for places in ([0, 3, 3, 6], offsets))
+    assert good.count(old) == 1
+    path.write_bytes(good)
+    assert records(open_sources([path])[0]) == [b"abc", b"", b"def"]
+    path.write_bytes(good.replace(old, new))
+    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+        records(open_sources([path])[0])
+
+
+@pytest.mark.parametrize("index", [-1, 2, 100])
+def test_an_index_without_a_value(index: int, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    places = pa.array([0, 1, index, 1], pa.int8())
+    texts = pa.DictionaryArray.from_arrays(places, ["low", "lower"], safe=False)
+    path.write_bytes(written("file", table(texts)))
+    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+        records(open_sources([path])[0])
+
+
+def test_the_checksum_of_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    made = pa.table({"text": ["a text that is found in the file"] * 3})
+    parquet.write_table(
+        made, path, compression="none", use_dictionary=False, write_page_checksum=True
+    )
+    data = path.read_bytes()
+    assert records(open_sources([path])[0]) == [b"a text that is found in the file"] * 3
+    path.write_bytes(data.replace(b"is found", b"is other"))
+    with pytest.raises(TokctlError, match=r"t is damaged, or no Parquet: .*(crc|CRC|checksum)"):
+        records(open_sources([path])[0])
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "feather"])
+def test_a_table_by_its_name_whose_head_is_gone(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{form}"
+    data = written("file" if form == "arrow" else form, table())
+    path.write_bytes(b"\x00" * 8 + data[8:])
+    with pytest.raises(TokctlError, match=rf"t\.{form} does not begin as its name says"):
+        open_sources([path])
+    assert open_sources([path], Reading("text"))
+    path.write_bytes(b"only a name\n")
+    (source,) = open_sources([path])
+    assert not isinstance(source, Records)
 
 
 def test_text_that_is_said_to_be_a_table(tmp_path: Path) -> None:

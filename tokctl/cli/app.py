@@ -29,11 +29,6 @@ Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCT
 TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
 
 #: What to do about errors of the core that no command has explained, by their kind.
-_CORE_HINTS = {
-    "too-large": "give it less text at a time: shorter lines, or smaller files with --whole",
-    "invalid": "this text and the model's patterns do not go together; --debug shows where",
-}
-
 #: What people mean by an option of another command, by the command that they give it to.
 _MEANT = {
     ("decode", "--as"): "--from says what is read, and text comes out; ",
@@ -87,8 +82,11 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
 
 def run(arguments: Sequence[str], world: World) -> int:
     """Runs one command line and returns its exit code; errors are reported to the world."""
-    if options.wants_events(arguments, world.environ):
+    progress = options.given_early(arguments, "--progress")
+    if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
+    color = options.given_early(arguments, "--color")
+    world.color = color if color in options.COLORS else world.color
     try:
         app = build(_needed(arguments))
         code = app(
@@ -127,8 +125,6 @@ def _needed(arguments: Sequence[str]) -> Sequence[str]:
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.DONE
-    core = sys.modules.get("tokctl._native")  # what was not imported has raised nothing
-    kind = error.args[1] if core and isinstance(error, core.CoreError) else None
     # What to do now, where whoever was stopped has left work that can go on.
     hint = "; ".join(getattr(error, "__notes__", ())) or None
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
@@ -143,9 +139,6 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, TokctlError):
         world.report(error)
         return error.exit_code
-    if kind is not None:
-        world.report(TokctlError(str(error.args[0]), _CORE_HINTS.get(kind, _CORE_HINTS["invalid"])))
-        return ExitCode.BAD_INPUT
     # A mistake in the command line; the class is Typer's or Click's, as the version has it.
     if format_message := getattr(error, "format_message", None):
         command = next((word for word in arguments if word in COMMANDS), None)

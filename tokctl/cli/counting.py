@@ -164,7 +164,7 @@ def _written(
     if table_options.json:
         return as_json(counts)
     if table_options.csv:
-        return as_csv(counts)
+        return as_csv(counts, for_terminal=width is not None)
     return table(counts, named=named, width=width).encode()
 
 
@@ -231,8 +231,9 @@ def _row(counts: TokenCounts, row: FileCount) -> dict[str, Any]:
     }
 
 
-def as_csv(counts: TokenCounts) -> bytes:
-    """A header and a row for each file, as RFC 4180 has it; the sums are left to the reader."""
+def as_csv(counts: TokenCounts, *, for_terminal: bool = False) -> bytes:
+    """A header and a row for each file, as RFC 4180 has it; the sums are left to the reader. A
+    terminal gets no control characters of names."""
     import csv
     from io import StringIO
 
@@ -240,8 +241,11 @@ def as_csv(counts: TokenCounts) -> bytes:
     tokens = [f"tokens:{name}" for name in counts.models] if several else ["tokens"]
     text = StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow([*tokens, "bytes", "documents", "name"])
-    writer.writerows([*row.tokens, row.bytes, row.documents, row.name] for row in counts.files)
+    name = visible if for_terminal else str
+    writer.writerow([*map(name, tokens), "bytes", "documents", "name"])
+    writer.writerows(
+        [*row.tokens, row.bytes, row.documents, name(row.name)] for row in counts.files
+    )
     return os.fsencode(text.getvalue())
 
 

@@ -45,7 +45,8 @@ What is written:
   ids     numbers with a space between
 
   tokens  as the vocabulary spells them, a space between;
-          white space in one is escaped as in Python
+          white space and control characters in one are
+          escaped as in Python
 
   pieces  a JSON list of the stretches of text that the
           tokens cover; one that is not UTF-8 is

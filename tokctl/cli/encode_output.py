@@ -346,14 +346,17 @@ def _names(tokens: Iterable[str]) -> bytes:
 
 
 def _name(token: str) -> bytes:
-    """The token with white space escaped: a space stands between tokens only."""
+    """The token with white space and control characters escaped: a space stands between tokens
+    only, and a terminal obeys some of the others."""
     if token.isprintable() and " " not in token:
         return token.encode()
+    from unicodedata import category
+
     return "".join(
         "\\x20"
         if char == " "
         else char.encode("unicode_escape").decode()
-        if char.isspace()
+        if char.isspace() or category(char) == "Cc"
         else char
         for char in token
     ).encode()

@@ -10,7 +10,7 @@ command would be compiled four times at every start.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, get_args
 
@@ -252,18 +252,18 @@ def apply(
         world.speak_events()
 
 
-def wants_events(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Does the command line ask for `--progress json`? For errors in the command line itself,
-    which are found before `apply` is called."""
-    form = environ.get("TOKCTL_PROGRESS")
+def given_early(arguments: Sequence[str], option: str) -> str | None:
+    """The last value that the command line gives to an option. For errors in the command line
+    itself, which are found before `apply` is called."""
+    value = None
     for place, word in enumerate(arguments):
         if word == "--":
             break
-        if word == "--progress":
-            form = "".join(arguments[place + 1 : place + 2])
-        elif word.startswith("--progress="):
-            form = word.removeprefix("--progress=")
-    return form == "json"
+        if word == option:
+            value = "".join(arguments[place + 1 : place + 2])
+        elif word.startswith(f"{option}="):
+            value = word.removeprefix(f"{option}=")
+    return value
 
 
 COLORS = ("auto", "always", "never")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tokctl import _native
+from tokctl.errors import CoreError
 from tokctl.model.parts import CHARS_MAPS, NORMALIZERS, Part, native_parts
 
 #: The rules that SentencePiece is built with, by their digest: the kinds of normalizers.
@@ -50,8 +51,8 @@ def part_of(blob: bytes, keep: Sequence[str]) -> Part:
     part = NORMALIZERS.part("precompiled", rules=text, keep=list(keep))
     try:
         _native.normalize(native_parts([part]), b"")
-    except _native.CoreError as error:
-        raise ValueError(f"its normalization rules are wrong: {error.args[0]}") from None
+    except CoreError as error:
+        raise ValueError(f"its normalization rules are wrong: {error.message}") from None
     return part
 
 
@@ -91,5 +92,5 @@ def of_replacements(parts: Sequence[Part]) -> bytes | None:
             patterns[pattern] = text
     try:
         return _native.compile_chars_map(patterns)
-    except _native.CoreError:  # a NUL, or a text of over a thousand bytes
+    except CoreError:  # a NUL, or a text of over a thousand bytes
         return None

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
@@ -242,6 +242,8 @@ def unless_damaged(name: str) -> Iterator[None]:
         raise damaged(name, "a field is of another type than it should be") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise damaged(name, str(error)) from None
+    except CoreError as error:
+        raise damaged(name, error.message) from None
     except TokctlError as error:
         if error.message.startswith(name):
             raise

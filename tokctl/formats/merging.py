@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -44,8 +43,8 @@ def made(model: FilledRecipe) -> list[Triple]:
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     try:
         found = encoder(model).made(tokens)
-    except _native.CoreError as error:
-        raise TokctlError(error.args[0]) from None
+    except CoreError as error:
+        raise TokctlError(error.message) from None
     if model.scores:
         levels = [model.scores[token] for *_, token in found]
         if len(set(levels)) != len(levels):

@@ -74,7 +74,7 @@ def write(model: FilledRecipe) -> Files:
     own = spelled[:size]
     if inner.get("type") == "Unigram":
         scores = model.scores or [0.0] * len(spelled)
-        inner["vocab"] = list(zip(own, scores[:size], strict=True))
+        inner["vocab"] = list(zip(own, huggingface.written_scores(scores[:size]), strict=True))
     else:
         inner["vocab"] = own if ambiguous else {token: id_ for id_, token in enumerate(own)}
         if model.scores:

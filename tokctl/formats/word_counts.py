@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.formats.contract import (
     HEAD,
     Files,
@@ -65,8 +65,8 @@ def write(model: FilledRecipe) -> Files:
             counter.add(token, count)
     try:
         return {"": counter.finish(0).to_lines()}
-    except _native.CoreError as error:
-        raise TokctlError(error.args[0]) from None
+    except CoreError as error:
+        raise TokctlError(error.message) from None
 
 
 def _check(model: FilledRecipe) -> None:

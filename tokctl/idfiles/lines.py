@@ -24,24 +24,23 @@ def from_decimal(
     Raises:
         TokctlError: names the line and the column of what is no id of the model.
     """
-    from tokctl._native import CoreError
+    from tokctl.errors import CoreError
 
     line = 1
     for block in whole_lines(blocks):
         try:
             yield tokenizer.decoder.lines(block, line, skip_special)
         except CoreError as error:
-            message, kind, _ = error.args
-            if kind not in ("id-outside", "not-an-id"):
+            if error.kind not in ("id-outside", "not-an-id"):
                 raise
             hint = known_ids(tokenizer)
-            if kind == "not-an-id" and b"\0" in block:
+            if error.kind == "not-an-id" and b"\0" in block:
                 hint = (
                     "these are no decimal numbers; ids in binary: --from bin (--dtype says which)"
                 )
-            elif kind == "not-an-id":
+            elif error.kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
-            raise TokctlError(f"{name}: {message}", hint) from None
+            raise TokctlError(f"{name}: {error.message}", hint) from None
         line += block.count(b"\n")
 
 

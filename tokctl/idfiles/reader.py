@@ -20,8 +20,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tokctl._native import CoreError, DecodeStream
-from tokctl.errors import TokctlError
+from tokctl._native import DecodeStream
+from tokctl.errors import CoreError, TokctlError
 from tokctl.idfiles import lines
 from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
@@ -404,7 +404,7 @@ def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], 
     try:
         return decode(part.ids)
     except CoreError as error:
-        if error.args[1] != "unknown-id":
+        if error.kind != "unknown-id":
             raise
     except OverflowError:  # a number that no id can be
         pass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
@@ -365,9 +365,9 @@ def _check_rules(normalizers: tuple[Part, ...]) -> None:
 
             try:
                 _native.normalize(native_parts([part]), b"")
-            except _native.CoreError as error:
+            except CoreError as error:
                 raise TokctlError(
-                    f"the precompiled rules are damaged: {error.args[0]}",
+                    f"the precompiled rules are damaged: {error.message}",
                     "take them from a model file as they are",
                 ) from None
 

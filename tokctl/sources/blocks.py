@@ -165,8 +165,31 @@ def without_compression_suffix(name: str) -> str:
 def read_blocks(stream: BinaryIO | FileIO, size: int = BLOCK_SIZE) -> Iterator[bytes]:
     """Blocks of up to `size` bytes, each as soon as it is there."""
     read = getattr(stream, "read1", stream.read)
-    while block := read(size):
+    while block := read(size) or _later_block(stream, size):
         yield block
+
+
+def _later_block(stream: BinaryIO | FileIO, size: int) -> bytes:
+    """What comes next, where nothing has come; empty at the end.
+
+    A stream can be non-blocking, which whoever shares the pipe or the terminal may have made it at
+    any time. It gives nothing where nothing is there yet, as it does at its end, and its buffer
+    keeps to itself which of the two it was.
+    """
+    raw = getattr(stream, "raw", stream)
+    try:
+        number = raw.fileno()
+        if os.get_blocking(number):  # a terminal would have to be told twice that it ends
+            return b""
+    except (AttributeError, OSError):  # it lies in memory
+        return b""
+    import select
+
+    while (block := raw.read(size)) is None:
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        poll.poll()
+    return bytes(block)
 
 
 def unreadable(path: str, error: Exception) -> TokctlError:

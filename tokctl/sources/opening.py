@@ -37,6 +37,7 @@ _FIELD = "text"
 _THREAD_FROM = 1 << 18
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
+_TABLES = (".parquet", ".arrow", ".feather")
 
 
 def open_sources(
@@ -213,6 +214,8 @@ def _source(
         form = _form_of(head) or ("jsonl" if lines else "text")
         if form == "text" and _is_empty_tar(data.name, head):
             form = "tar"
+        if form == "text":
+            _check_is_text(data.name, head)
         if form in ("text", "jsonl") and not data.again:
             certain = blocks
 
@@ -238,6 +241,15 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
         and not head.strip(b"\0")
         and without_compression_suffix(name).endswith((".tar", ".tgz"))
     )
+
+
+def _check_is_text(name: str, head: bytes) -> None:
+    """TokctlError for a table by its name that has lost its first bytes."""
+    if without_compression_suffix(name).endswith(_TABLES) and not _NO_TEXT.isdisjoint(head):
+        raise TokctlError(
+            f"{name} does not begin as its name says, and is no text",
+            "fetch or write it again; --format says what a file is",
+        )
 
 
 def _head(data: ByteSource) -> tuple[bytes, bool]:

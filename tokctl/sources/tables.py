@@ -126,7 +126,9 @@ def _parquet_file(name: str, file: BinaryIO) -> Any:
     pyarrow(name)
     from pyarrow import parquet
 
-    return parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+    return parquet.ParquetFile(
+        file, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
+    )
 
 
 def _arrow_file(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
@@ -238,15 +240,18 @@ def column_batches(
 ) -> Iterator[Batch]:
     """The texts of a column; `path` is that of `path_to` without the column's own place.
 
-    `row` is the number of its first row, for messages and for the batches.
+    `row` is the number of its first row, for messages and for the batches. What would be read
+    outside of the column's memory is one of pyarrow's errors.
     """
     import pyarrow as pa
     from pyarrow import compute
 
     texts: Any = column
+    texts.validate()
     for place in path:
         texts = compute.struct_field(_stored(texts), [place])
     texts = _stored(texts)
+    _check_places(texts)
     if null := _first_null(texts):
         raise TokctlError(f"{name}: row {row + null - 1}: {field} is null", "leave such rows out")
     if pa.types.is_dictionary(texts.type):
@@ -254,6 +259,25 @@ def column_batches(
         yield from _chosen(values, texts.indices.to_pylist(), row)
     else:
         yield from _pieces(texts, row)
+
+
+def _check_places(texts: Any) -> None:
+    """pyarrow's error where an offset falls or points outside, or an index has no value. Text is
+    looked at as bytes: whether it is UTF-8 is for whoever reads it to decide."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(texts.type):
+        ends = compute.min_max(texts.indices).as_py()
+        if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(texts.dictionary):
+            raise pa.ArrowInvalid("an index of a dictionary is outside of it")
+        _check_places(texts.dictionary)
+        return
+    if pa.types.is_string(texts.type):
+        texts = texts.view(pa.binary())
+    elif pa.types.is_large_string(texts.type):
+        texts = texts.view(pa.large_binary())
+    texts.validate(full=True)
 
 
 def _first_null(texts: Any) -> int:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from tokctl._native import NO_ID, CoreError, IdCollector, IdWriter
-from tokctl.errors import TokctlError
+from tokctl._native import NO_ID, IdCollector, IdWriter
+from tokctl.errors import CoreError, TokctlError
 from tokctl.sources import (
     BLOCK_SIZE,
     Archive,
@@ -307,9 +307,9 @@ class DocumentEncoder:
         try:
             collector.add(batch.texts)
         except CoreError as error:
-            if error.args[1] != "no-id":
+            if error.kind != "no-id":
                 raise
-            place = error.args[2][0]
+            place = error.details[0]
             unit = source.unit if isinstance(source, Records) else None
             raise self.no_id(batch.texts[place], source.name, batch.first + place, unit) from None
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from tokctl._native import NO_ID, CoreError
-from tokctl.errors import TokctlError
+from tokctl._native import NO_ID
+from tokctl.errors import CoreError, TokctlError
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
@@ -293,10 +293,10 @@ def no_id_error(what: str) -> TokctlError:
     )
 
 
-def native_error(error: CoreError, first: int = 0) -> Exception:
+def native_error(error: CoreError, first: int = 0) -> TokctlError:
     """The error to show for one of the native encoder; `first` is the number of its first text."""
-    if error.args[1] == "no-id":
-        return no_id_error(f"a character of text {first + error.args[2][0]}")
+    if error.kind == "no-id":
+        return no_id_error(f"a character of text {first + error.details[0]}")
     return error
 
 
@@ -304,7 +304,7 @@ def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:
     """The error for ids that the native decoder refused with `error`."""
     message = "one of them is no whole number from 0 to 2^32 - 1"
     if isinstance(error, CoreError):
-        message = str(error.args[0])
+        message = error.message
     return TokctlError(message, f"this model's ids are 0 to {vocab_size - 1}")
 
 

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from tokctl._native import CoreError
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.tokenizer.encoding import native_error
 
 T = TypeVar("T")
 
 #: What a text that can't be encoded raises.
-_REFUSALS = (CoreError, TokctlError, TypeError)
+_REFUSALS = (TokctlError, TypeError)
 
 #: Texts that are read ahead at most, unless something else is asked for. The ids of so many stay
 #: in the processor's cache; threads need more to share out.

@@ -21,8 +21,8 @@ from operator import mul, sub
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokctl._native import NO_ID, CoreError
-from tokctl.errors import TokctlError
+from tokctl._native import NO_ID
+from tokctl.errors import CoreError, TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker, check_errors
 from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
@@ -286,13 +286,13 @@ class CountReader:
                 return self._document(source.name, blocks, tell)
             parts = batches = source.batches()
             return self._records(source, batches, tell or source.tell)
+        except CoreError as error:
+            hint = _HINTS.get(error.kind, "count the other files without it")
+            failure = FailedSource(
+                source.name, TokctlError(f"{source.name}: {error.message}", hint)
+            )
         except TokctlError as error:
             failure = FailedSource(source.name, error)
-        except CoreError as error:
-            hint = _HINTS.get(error.args[1], "count the other files without it")
-            failure = FailedSource(
-                source.name, TokctlError(f"{source.name}: {error.args[0]}", hint)
-            )
         if archive:
             _drain(parts)
         return failure
@@ -427,9 +427,9 @@ class TokenCounter:
         try:
             _, packed = encoder.batch_array(texts, self.options.threads, matcher, None, must)
         except CoreError as error:
-            if error.args[1] != "no-id":
+            if error.kind != "no-id":
                 raise
-            text = error.args[2][0]
+            text = error.details[0]
             raise self.documents.no_id(texts[text], place(text), None) from None
         offsets = array("q", packed)
         found = map(sub, islice(offsets, 1, None), offsets)

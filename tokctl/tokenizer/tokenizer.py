@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
@@ -485,7 +485,7 @@ class Tokenizer:
                 return ids if plain else self._finished([ids], add_special, truncation, padding)[0]
             texts = _batch(text, threads)
             batch = self.encoder.batch(texts, threads, matcher, self.as_bytes, self.must_have_ids)
-        except _native.CoreError as error:
+        except CoreError as error:
             raise native_error(error) from None
         return batch if plain else self._finished(batch, add_special, truncation, padding)
 
@@ -563,7 +563,7 @@ class Tokenizer:
             ids, offsets = self.encoder.batch_array(
                 texts, threads, matcher, self.as_bytes, self.must_have_ids, bits
             )
-        except _native.CoreError as error:
+        except CoreError as error:
             raise native_error(error) from None
         from array import array
 
@@ -868,7 +868,7 @@ class Tokenizer:
         """
         try:
             return self.decoder.decode(ids, skip_special)
-        except (_native.CoreError, OverflowError, TypeError) as error:
+        except (CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self.vocab_size) from None
 
     def decode(
@@ -885,7 +885,7 @@ class Tokenizer:
             return self.decoder.text(ids, skip_special, errors)
         except UnicodeDecodeError as error:
             raise _not_utf8(error) from None
-        except (_native.CoreError, OverflowError, TypeError) as error:
+        except (CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self.vocab_size) from None
 
     @overload
@@ -1009,7 +1009,7 @@ class DecodeStream:
             raise TokctlError("the stream is finished", "decode what follows with a new one")
         try:
             return self._stream.push_text(ids)
-        except (_native.CoreError, OverflowError, TypeError) as error:
+        except (CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self._size) from None
 
     def finish(self) -> str:

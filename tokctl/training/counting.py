@@ -17,7 +17,7 @@ from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.model import Recipe
 from tokctl.model.parts import native_parts
 from tokctl.sources import (
@@ -252,9 +252,9 @@ def finish(
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     try:
         return counter.finish(least, report)
-    except _native.CoreError as error:
+    except CoreError as error:
         raise TokctlError(
-            error.args[0], "train on less text, or give smaller weights or counts"
+            error.message, "train on less text, or give smaller weights or counts"
         ) from None
 
 
@@ -322,9 +322,9 @@ def counted_lines(
             if progress:
                 progress("count", document.tell() if document.tell else done, document.size)
         lines.end(counter)
-    except _native.CoreError as error:
+    except CoreError as error:
         raise TokctlError(
-            f"{document.name}: {error.args[0]}",
+            f"{document.name}: {error.message}",
             r"each line is a word, a tab and its count; \n, \r, \t, \\ and \xff in a word are "
             "escapes",
         ) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
@@ -130,7 +130,7 @@ def fill(
     trainer = TRAINERS[recipe.traits.trainer]
     try:
         trained = trainer(counts, read, recipe, options, report)
-    except _native.CoreError as error:
+    except CoreError as error:
         raise _explained(error, recipe, options) from None
     timing.lap("merge")
     old = options.extend
@@ -320,10 +320,10 @@ def _reserved(recipe: Recipe) -> list[bytes]:
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 
 
-def _explained(error: _native.CoreError, recipe: Recipe, options: Options) -> TokctlError:
-    message, kind, details = error.args
-    if kind == "vocabulary-too-small":
-        least = details[1]
+def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
+    message = error.message
+    if error.kind == "vocabulary-too-small":
+        least = error.details[1]
         if options.extend:
             least += len(resizing.new_special_tokens(options.extend, recipe))
             message = (

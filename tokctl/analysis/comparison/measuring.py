@@ -34,7 +34,7 @@ from tokctl.analysis.metrics import (
     tokens_per_line,
 )
 from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import available_threads
@@ -347,9 +347,9 @@ def _resampled_figures(
     natives = [[text.native for text in texts] for texts in measured.values()]
     try:
         sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
-    except _native.CoreError as error:
+    except CoreError as error:
         raise TokctlError(
-            f"there are no intervals: {error.args[0]}",
+            f"there are no intervals: {error.message}",
             "leave --intervals out, or give smaller counts",
         ) from None
     rule = first[0].counts.word_rule

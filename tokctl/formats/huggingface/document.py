@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tokctl import _native
 from tokctl._native import ModelFile
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, TokctlError
 from tokctl.formats.contract import (
     Files,
     InexpressibleError,
@@ -62,7 +62,25 @@ def is_one(source: Source) -> bool:
 def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names the file where it is not whole."""
     with unless_damaged(source.name):
-        return read_document(source.outline, source.lists)
+        document, lists = source.outline, source.lists
+        if lists is None:
+            document = with_scores_as_read(document, source)
+        elif lists.is_scored:
+            lists.take_scores_of_serde_json()
+        return read_document(document, lists)
+
+
+def with_scores_as_read(document: Json, source: Source) -> Json:
+    """The document of a file with the scores that Hugging Face's library reads there: its parser
+    has some a unit in the last place off, which decides between segmentations that are as good."""
+    import json
+
+    model = document["model"]
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), list):
+        return document
+    read = _native.read_as_serde_json
+    anew = json.loads(source.data, parse_float=read, parse_int=read)
+    return {**document, "model": {**model, "vocab": anew["model"]["vocab"]}}
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
@@ -210,7 +228,18 @@ def document_losses(model: FilledRecipe) -> list[Loss]:
     _check_spellings(near)
     frame(near, lossy=True)
     counted = any(merge[3] for merge in model.merges)
-    return [*found, *training_lost(model, model.rounds, model.counts, counted)]
+    lost = training_lost(model, model.rounds, model.counts, counted)
+    return [*found, *_bits_lost(model), *lost]
+
+
+def _bits_lost(model: FilledRecipe) -> list[Loss]:
+    """The loss of scores that no text gives to Hugging Face's parser as they are. It decides only
+    between segmentations whose sums are equal but for rounding."""
+    unreadable = _native.texts_for_serde_json(model.scores)[1]
+    if not unreadable:
+        return []
+    what = f"the last bit of {unreadable:,} scores, which Hugging Face's parser misreads"
+    return [Loss(what, minor=True)]
 
 
 def document(model: FilledRecipe) -> dict[str, Any]:
@@ -222,13 +251,25 @@ def document(model: FilledRecipe) -> dict[str, Any]:
     inner = made["model"]
     own = model.spelled[: model_size(model)]
     if inner["type"] == "Unigram":
-        inner["vocab"] = list(zip(own, model.scores, strict=False))
+        inner["vocab"] = list(zip(own, written_scores(model.scores), strict=False))
     else:
         inner["vocab"] = {token: id_ for id_, token in enumerate(own)}
     if inner["type"] == "BPE":
         name = model.spelled.__getitem__
         inner["merges"] = [(name(left), name(right)) for left, right, *_ in model.merges]
     return made
+
+
+def written_scores(scores: list[float]) -> list[Any]:
+    """Scores for `orjson.dumps`, so that every parser reads them as they are: also Hugging Face's,
+    which misreads the shortest texts of some."""
+    import orjson
+
+    texts, _ = _native.texts_for_serde_json(scores)
+    return [
+        score if text is None else orjson.Fragment(text)
+        for score, text in zip(scores, texts, strict=True)
+    ]
 
 
 def _by_merges(model: FilledRecipe) -> FilledRecipe:
@@ -498,7 +539,7 @@ def _normalizes_to_itself(model: FilledRecipe, token: AddedToken) -> bool:
     parts = native_parts(model.recipe.normalizers)
     try:
         return bool(_native.normalize(parts, token.text.encode()) == token.text.encode())
-    except _native.CoreError:
+    except CoreError:
         return False
 
 

@@ -28,7 +28,11 @@ from tokctl.formats.huggingface.classes import (
 )
 from tokctl.formats.huggingface.components import Fields, Json, replace_json, with_ids
 from tokctl.formats.huggingface.document import document as document_of
-from tokctl.formats.huggingface.document import document_losses, read_document
+from tokctl.formats.huggingface.document import (
+    document_losses,
+    read_document,
+    with_scores_as_read,
+)
 from tokctl.formats.huggingface.vocab_files import (
     fairseq,
     merges_txt,
@@ -211,6 +215,10 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
         assert known is not None
         made = _from_files(source, name, known, fields, named)
     else:
+        assert own is not None
+        if known is None or known.kept:
+            # Other classes make their model anew from what Python's parser has read, exactly.
+            given = with_scores_as_read(given, own)
         made = dict(given)
         if known:
             made = _rebuilt(given, name, known, fields, named)

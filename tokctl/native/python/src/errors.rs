@@ -1,27 +1,42 @@
-//! The core's errors as one Python exception, which `tokctl` turns into a TokctlError; Ctrl-C and
-//! progress while the core works without the GIL.
+//! The core's errors as one Python exception, which is a TokctlError; Ctrl-C and progress while the
+//! core works without the GIL.
 
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::import_exception;
 use pyo3::prelude::*;
 use tokctl_core::Error;
 
-create_exception!(
-    tokctl._native,
-    CoreError,
-    PyValueError,
-    "Raised by the core. Its arguments are (message, kind, details)."
-);
+import_exception!(tokctl.errors, CoreError);
 
-/// Interrupted work is Python's `KeyboardInterrupt`. `details` are the figures of the error, for
-/// the kinds that have some.
+thread_local! {
+    /// What interrupted work in this thread. The core's error does not hold it.
+    static INTERRUPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// What becomes of an exception in Python code that the core calls. A signal handler can raise
+/// there, which ends all of the work: that is an exception outside of `Exception`.
+pub fn from_python(py: Python<'_>, error: PyErr, what: &str) -> Error {
+    if error.is_instance_of::<PyException>(py) {
+        return Error::Invalid(format!("{what} failed: {error}"));
+    }
+    INTERRUPTION.set(Some(error));
+    Error::Interrupted
+}
+
+/// Interrupted work is what interrupted it, or `KeyboardInterrupt`. `details` are the figures of
+/// the error, for the kinds that have some.
 pub fn to_python(error: Error) -> PyErr {
     let message = error.to_string();
     let (kind, details): (&str, (u64, u64, u64)) = match error {
-        Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        Error::Interrupted => {
+            return INTERRUPTION
+                .take()
+                .unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        }
         Error::VocabularyTooSmall { requested, least } => {
             ("vocabulary-too-small", (requested, least, 0))
         }

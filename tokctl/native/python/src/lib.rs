@@ -22,7 +22,6 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tokctl_core::prepare();
-    module.add("CoreError", module.py().get_type::<errors::CoreError>())?;
     module.add("NO_ID", tokctl_core::model::NO_ID)?;
     module.add(
         "LEAST_CACHE_MEMORY",
@@ -45,6 +44,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<blocks::IdCollector>()?;
     module.add_class::<ids::IdArray>()?;
     module.add_function(wrap_pyfunction!(ids::ids_from_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::read_as_serde_json, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::texts_for_serde_json, module)?)?;
     module.add_class::<stored::ModelFile>()?;
     module.add_class::<stored::StoredModel>()?;
     module.add_class::<stored::RankFile>()?;

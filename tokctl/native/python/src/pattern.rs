@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::pattern::Pattern;
 use tokctl_core::unicode::decode;
-use tokctl_core::{Error, Result};
+use tokctl_core::Result;
+
+use crate::errors::from_python;
 
 /// A compiled pattern of the `regex` package.
 #[derive(Debug)]
@@ -29,12 +30,9 @@ pub fn python_pattern(py: Python<'_>, pattern: &str) -> PyResult<Arc<dyn Pattern
 impl Pattern for PythonPattern {
     fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>> {
         Python::attach(|py| {
-            self.spans(py, text).map_err(|error| {
-                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                    return Error::Interrupted;
-                }
-                Error::Invalid(format!("the pattern {:?} failed: {error}", self.source))
-            })
+            let what = || format!("the pattern {:?}", self.source);
+            self.spans(py, text)
+                .map_err(|error| from_python(py, error, &what()))
         })
     }
 }

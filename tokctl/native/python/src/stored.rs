@@ -9,7 +9,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
 use tokctl_core::encode::Learned;
-use tokctl_core::model::{Fault, Filling, Lists, MergeList, Ranks, Stored, NO_ID};
+use tokctl_core::model::{serde_json, Fault, Filling, Lists, MergeList, Ranks, Stored, NO_ID};
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::{Encoder, Settings};
@@ -21,6 +21,28 @@ pub struct ModelFile(Option<Lists>);
 
 /// The four columns of `Lists::columns`.
 type MergeColumns = [Option<Vec<u64>>; 4];
+
+/// How serde_json reads a number of JSON; None where it is too large.
+#[pyfunction]
+pub fn read_as_serde_json(text: &str) -> Option<f64> {
+    serde_json::read(text)
+}
+
+/// For each number that serde_json would misread from its shortest text, another text, which it
+/// reads as everybody does; None for the others. Also how many have no such text.
+#[pyfunction]
+pub fn texts_for_serde_json(numbers: Vec<f64>) -> (Vec<Option<String>>, usize) {
+    let mut without = 0;
+    let text = |number| {
+        if serde_json::is_read_well(number) {
+            return None;
+        }
+        let text = serde_json::written(number);
+        without += usize::from(text.is_none());
+        text
+    };
+    (numbers.into_iter().map(text).collect(), without)
+}
 
 #[pymethods]
 impl ModelFile {
@@ -85,6 +107,12 @@ impl ModelFile {
     /// The scores that the vocabulary holds, by id.
     fn scores(&self) -> PyResult<Vec<f64>> {
         Ok(self.lists()?.scores.clone().unwrap_or_default())
+    }
+
+    /// From now on these are the scores that serde_json reads, and with it Hugging Face's library.
+    fn take_scores_of_serde_json(&mut self) -> PyResult<()> {
+        self.lists_mut()?.take_scores_of_serde_json();
+        Ok(())
     }
 
     /// Leaves each merge out that comes again later.

@@ -23,7 +23,7 @@ pub use marker::Prepend;
 pub use merges::{Merge, Merges, NO_RANK};
 pub(crate) use pair_ranks::{PairSlot, NO_SYMBOL};
 pub use ranks::Ranks;
-pub use stored::{Fault, Filling, Lists, MergeList, Stored};
+pub use stored::{serde_json, Fault, Filling, Lists, MergeList, Stored};
 pub use strings::Strings;
 pub use trie::Trie;
 pub use vocabulary::{Vocabulary, NO_ID};

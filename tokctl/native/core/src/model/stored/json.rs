@@ -171,7 +171,7 @@ impl<'j> JsonScanner<'j> {
     }
 
     /// A number, as the nearest that a double can be; None where none is near.
-    pub fn number(&mut self) -> Option<f64> {
+    pub fn number(&mut self) -> Option<(f64, &'j str)> {
         let start = self.at;
         let negative = self.take(b'-');
         let leading_zero = self.peek() == Some(b'0');
@@ -193,7 +193,7 @@ impl<'j> JsonScanner<'j> {
         let text = std::str::from_utf8(&self.text[start..self.at]).ok()?;
         let number: f64 = text.parse().ok()?;
         // `-0` is a whole number, and those know no negative zero.
-        (number.is_finite() && !(integer && negative && leading_zero)).then_some(number)
+        (number.is_finite() && !(integer && negative && leading_zero)).then_some((number, text))
     }
 
     /// How many digits; None where there is none.
@@ -325,7 +325,7 @@ mod tests {
         for wrong in ["", "-1", "01", "1.0", "1e3", "18446744073709551616", "x"] {
             assert_eq!(whole(wrong), None, "{wrong}");
         }
-        let number = |text: &str| JsonScanner::new(text.as_bytes()).number();
+        let number = |text: &str| Some(JsonScanner::new(text.as_bytes()).number()?.0);
         for text in [
             "0",
             "-7",

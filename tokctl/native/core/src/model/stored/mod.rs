@@ -9,6 +9,7 @@
 //! name twice. Of anything else Python makes the `Lists`, and says what is wrong with it.
 
 mod json;
+pub mod serde_json;
 
 use hashbrown::{HashMap, HashSet};
 
@@ -32,6 +33,8 @@ pub struct Lists {
     index: Index,
     /// By id, where the vocabulary is a list of pieces with their scores.
     pub scores: Option<Vec<f64>>,
+    /// Those of these scores that serde_json reads otherwise, and how.
+    misread: Vec<(usize, f64)>,
     /// The scores that stand beside the vocabulary.
     pub own_scores: Option<Vec<f64>>,
     pub merges: MergeList,
@@ -289,6 +292,16 @@ impl Lists {
     }
 }
 
+impl Lists {
+    /// From now on the scores of the vocabulary are those that serde_json reads.
+    pub fn take_scores_of_serde_json(&mut self) {
+        let scores = self.scores.as_deref_mut().unwrap_or_default();
+        for (place, score) in self.misread.drain(..) {
+            scores[place] = score;
+        }
+    }
+}
+
 fn once(seen: &mut bool) -> Option<()> {
     (!std::mem::replace(seen, true)).then_some(())
 }
@@ -342,7 +355,7 @@ impl<'j> ListReader<'j> {
             match name {
                 b"merges" => reader.take_out(scanner, Self::merges),
                 b"scores" => reader.take_out(scanner, |reader, scanner| {
-                    let scores = list(scanner, JsonScanner::number)?;
+                    let scores = list(scanner, |scanner| Some(scanner.number()?.0))?;
                     reader
                         .found
                         .own_scores
@@ -381,12 +394,17 @@ impl<'j> ListReader<'j> {
                 (scanner.whole()? == id).then_some(())
             })?;
         } else {
-            let mut scores = Vec::new();
+            let (mut scores, misread) = (Vec::new(), &mut self.found.misread);
             scanner.members(b'[', b']', |scanner| {
                 scanner.expect(b'[')?;
                 spelled.push(scanner.string(&mut scratch)?);
                 scanner.expect(b',')?;
-                scores.push(scanner.number()?);
+                let (score, text) = scanner.number()?;
+                let read = serde_json::read(text)?;
+                if read.to_bits() != score.to_bits() {
+                    misread.push((scores.len(), read));
+                }
+                scores.push(score);
                 scanner.expect(b']')
             })?;
             self.found.scores = Some(scores);

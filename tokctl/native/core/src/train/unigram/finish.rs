@@ -6,6 +6,7 @@ use super::corpus::UnigramCorpus;
 use super::pieces::Pieces;
 use super::prune::NAMED;
 use super::{Dropped, Piece};
+use crate::model::serde_json;
 
 /// Characters without an estimate differ by this much, so that no two have the same score
 /// (SentencePiece: `kMinScorePenaltyDelta`).
@@ -16,8 +17,9 @@ const STEP: f64 = 0.0001;
 /// names the best of them.
 ///
 /// A character without an estimate, `unseen` ones included, stands below all pieces, rarer
-/// ones lower. Scores are rounded to 32 bits, as SentencePiece's model files hold them: so
-/// all formats hold the same model, and no order depends on rounding errors.
+/// ones lower. Scores are rounded to 32 bits, as SentencePiece's model files hold them, and to
+/// what every JSON parser reads alike: so all formats hold the same model, and no order depends
+/// on rounding errors.
 pub fn finish(
     pieces: &Pieces,
     corpus: &UnigramCorpus,
@@ -26,7 +28,7 @@ pub fn finish(
 ) -> (Vec<Piece>, u64, Vec<Dropped>) {
     let piece = |text: String, score: f64| Piece {
         text: text.into_bytes(),
-        score: f64::from(score as f32),
+        score: stored_alike(score),
     };
     let (rare, estimated): (Vec<usize>, Vec<usize>) =
         (0..pieces.characters).partition(|&id| pieces.rare[id]);
@@ -55,6 +57,21 @@ pub fn finish(
     vocabulary.append(&mut others);
     vocabulary.sort_unstable_by(order);
     (vocabulary, left_out.len() as u64, named)
+}
+
+/// The nearest number of 32 bits that has a text which all parsers read as it is; for two of a
+/// thousand that is not the nearest one.
+fn stored_alike(score: f64) -> f64 {
+    let nearest = score as f32;
+    let (mut up, mut down) = (nearest, nearest);
+    loop {
+        for candidate in [up, down].map(f64::from) {
+            if serde_json::is_read_well(candidate) || serde_json::written(candidate).is_some() {
+                return candidate;
+            }
+        }
+        (up, down) = (up.next_up(), down.next_down());
+    }
 }
 
 fn order(one: &Piece, other: &Piece) -> std::cmp::Ordering {
