@@ -218,9 +218,11 @@ def test_byte_level_vocabularies() -> None:
     model = read(made)
     assert model.recipe.units == "bytes"
     assert model.tokens == [*byte_level.IN_ID_ORDER, "<é>".encode(), "日本".encode()]
-    with pytest.raises(TokctlError, match="no token for 3 of the 256 bytes") as caught:
-        read(byte_tokenizer(tokens[3:]))
-    assert caught.value.hint and "initial_alphabet" in caught.value.hint
+    lacking = read(byte_tokenizer(tokens[3:]))
+    assert (lacking.recipe.alphabet, lacking.recipe.unknown) == ("seen", "drop")
+    never = {byte_level.CHARACTERS[byte] for byte in byte_level.NEVER_IN_UTF8}
+    text_alone = read(byte_tokenizer([token for token in tokens if token not in never]))
+    assert (text_alone.recipe.alphabet, text_alone.recipe.unknown) == ("seen", "word")
 
 
 def test_truncation_and_padding_are_options_of_a_call() -> None:

@@ -732,9 +732,11 @@ Segment = Annotated[
 ]
 Unknown = Annotated[
     str | None,
-    _wordpiece(
-        "--unknown word|char",
-        "What becomes unknown: the whole word (default), or the character alone.",
+    _unknown(
+        "--unknown word|char|drop",
+        "What becomes unknown in wordpiece: the whole word (default), or the character alone. "
+        "drop: what has no token is left out of the ids, as Hugging Face's BPE does without an "
+        "unknown token (bpe with --chars, wordpiece by merges, char).",
     ),
 ]
 MaxInputChars = Annotated[

@@ -131,10 +131,8 @@ def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
     """TokctlError where an option is for other algorithms than that of `base`."""
     for name in _NOT_FOR_ALL:
         # A number that does nothing is as good as none.
-        given = chosen[name] not in (None, False, 0) and (name, chosen[name]) != (
-            "min_frequency",
-            1,
-        )
+        idle = (None, False, 0, {"min_frequency": 1, "unknown": "drop"}.get(name))
+        given = chosen[name] not in idle
         if given and name not in base.traits.options:
             from tokctl.model import ALGORITHMS
 
@@ -178,12 +176,14 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
         changes["segmentation"] = _SEGMENTATIONS[chosen["segment"]]
     if not replace(base, **changes).matches_longest:
         for name in ("unknown", "max_input_chars"):
-            if chosen[name] is not None:
+            if chosen[name] not in (None, "drop"):
                 why, hint = _NOT_LONGEST_MATCH
                 raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
         changes["max_input_chars"] = None
     if chosen["unknown"] is not None:
         changes["unknown"] = options.choose("--unknown", chosen["unknown"], UNKNOWNS)
+        if chosen["unknown"] == "drop":
+            changes |= _unknown_token(base, "")
     if chosen["max_input_chars"] is not None:
         changes["max_input_chars"] = chosen["max_input_chars"]
     if chosen["graphemes"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokctl.cli.options import choose
-from tokctl.cli.world import World
+from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -47,8 +47,15 @@ def load_model(
 
     path = model_path(world, path)
     if hints is None:
-        return Tokenizer.load(path, cache_memory=cache_memory)
-    return Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
+        tokenizer = Tokenizer.load(path, cache_memory=cache_memory)
+    else:
+        tokenizer = Tokenizer.load(path, pattern=hints.pattern, special_tokens=hints.special)
+    if tokenizer.recipe.drops_unknown:
+        what = "bytes" if tokenizer.recipe.is_byte_level else "characters"
+        world.say(
+            f"note: {what} without a token are left out of the ids: {visible(path)} drops them"
+        )
+    return tokenizer
 
 
 def end_id(tokenizer: Tokenizer, eos: str) -> int:

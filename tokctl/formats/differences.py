@@ -48,7 +48,7 @@ def _is_idle(model: FilledRecipe, name: str) -> bool:
     recipe = model.recipe
     if name == "unk_token":
         # No byte is ever unknown, and the token is a special one all the same.
-        return recipe.is_byte_level
+        return recipe.has_every_byte
     if name == "max_input_chars" or name == "unknown":
         return not recipe.matches_longest
     return recipe.is_byte_level and name != "whole_words"

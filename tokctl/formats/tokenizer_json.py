@@ -167,7 +167,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         first = range(min(len(recipe.special_tokens), len(lists)))
         if tuple(map(lists.spelled, first)) != recipe.special_tokens:
             raise ValueError("the special tokens do not have the lowest ids")
-    if recipe.is_byte_level and None in map(lists.id, byte_level.BYTES):
+    if recipe.has_every_byte and None in map(lists.id, byte_level.BYTES):
         raise ValueError("not every byte has a token")
     training = private.get("training")
     # Without a list of its own the recipe's special tokens have the lowest ids.

@@ -22,6 +22,9 @@ BYTES = {character: byte for byte, character in CHARACTERS.items()}
 IN_ID_ORDER = [bytes([BYTES[character]]) for character in sorted(BYTES)]
 
 
+#: The bytes that UTF-8 never has (RFC 3629).
+NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
+
 #: No stand-in, and no Latin-1.
 _BETWEEN = "\uffff"
 _TO_TEXT = str.maketrans({chr(byte): character for byte, character in CHARACTERS.items()})

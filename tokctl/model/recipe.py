@@ -26,7 +26,7 @@ UNITS = ("bytes", "characters")
 MARKER_KINDS = ("none", "end", "end-fused", "start", "continuation")
 SCORES = ("count", "likelihood")
 TIE_BREAKS = ("first-seen", "rewritten-last", "lowest-id")
-UNKNOWNS = ("word", "char")
+UNKNOWNS = ("word", "char", "drop")
 ALPHABETS = ("seen", "characters", "bytes")
 PRECISIONS = ("double", "single")
 
@@ -103,7 +103,8 @@ class Recipe:
         units: what a symbol starts as, `bytes` or `characters`.
         marker: see `Marker`.
         alphabet: `seen` (initial symbols of the counted pre-tokens), `characters`
-            (these, and every character in its bare form), `bytes` (all 256).
+            (these, and every character in its bare form), `bytes` (all 256). A byte-level model
+            that other libraries made may lack some bytes: its alphabet is `seen`.
         score: `count`, or `likelihood`: count(ab) / (count(a) * count(b)).
         tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
         segmentation: `merges` by rank, `replay` of the merges in the order learned,
@@ -111,7 +112,9 @@ class Recipe:
             `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`.
         unk_token: stands for what has no token; None where nothing needs it, or where
             an unknown character is to be an error.
-        unknown: `word`, or `char` for the unknown character alone (longest match).
+        unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
+            where merges leave out what has no token and nothing stands for, without a trace, as
+            Hugging Face's BPE does.
         max_input_chars: a longer word is unknown as a whole (longest match); None: no limit.
         byte_fallback: a character without a token becomes the tokens of its bytes, `<0x0A>`.
         fuse_unknown: unknown characters side by side are one unknown token.
@@ -159,6 +162,16 @@ class Recipe:
     def is_byte_level(self) -> bool:
         """Are symbols, and so the alphabet, bytes? If not, they are characters."""
         return self.units == "bytes"
+
+    @property
+    def has_every_byte(self) -> bool:
+        """Has each of the 256 bytes a token, so that nothing is ever unknown?"""
+        return self.alphabet == "bytes"
+
+    @property
+    def drops_unknown(self) -> bool:
+        """Is what has no token left out without a trace?"""
+        return self.unknown == "drop"
 
     @property
     def has_bare_characters(self) -> bool:
@@ -336,6 +349,7 @@ def check(recipe: Recipe) -> None:
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)
     _check_segmentation(recipe)
+    _check_unknown(recipe)
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
     _check_special_tokens(recipe)
@@ -393,6 +407,19 @@ def _check_segmentation(recipe: Recipe) -> None:
         )
 
 
+def _check_unknown(recipe: Recipe) -> None:
+    if recipe.drops_unknown and not (recipe.segments_by_merging or recipe.emits_symbols):
+        raise TokctlError(
+            f"{recipe.algorithm} segmented by {recipe.segmentation} can't drop what has no token",
+            "merges can: --algo bpe --chars, or --algo wordpiece --segment merges",
+        )
+    if recipe.drops_unknown and (recipe.unk_token is not None or recipe.has_every_byte):
+        raise TokctlError(
+            "nothing is dropped where every byte has a token, or one stands for the rest",
+            "leave the unknown token out (--unk-token ''), or --unknown drop",
+        )
+
+
 def _check_pre_tokenizers(recipe: Recipe) -> None:
     for part in recipe.pre_tokenizers:
         if recipe.is_byte_level and not is_lossless(part) and part.kind != "prefix-space":
@@ -425,7 +452,8 @@ def _check_marker(recipe: Recipe) -> None:
             f"{recipe.algorithm} has no word marker",
             "leave it out: markers are for bpe and wordpiece",
         )
-    if (recipe.alphabet == "bytes") != recipe.is_byte_level:
+    fitting = ("bytes", "seen") if recipe.is_byte_level else ("seen", "characters")
+    if recipe.alphabet not in fitting:
         raise TokctlError(
             "a byte-level model has an alphabet of bytes, and no other has one",
             "set both units and alphabet to bytes, or neither",

@@ -823,7 +823,8 @@ class Tokenizer:
     @cached_property
     def must_have_ids(self) -> bool:
         """Can a character be without an id, and no token stand for it?"""
-        return self.unk_id is None and not self.recipe.is_byte_level
+        recipe = self.recipe
+        return self.unk_id is None and not (recipe.has_every_byte or recipe.drops_unknown)
 
     def as_bytes(self, text: str | bytes) -> bytes:
         """The bytes of a text, as the native encoder takes them.

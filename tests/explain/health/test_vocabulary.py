@@ -21,8 +21,9 @@ from tests.explain.health.sick import (
     unigram,
 )
 from tokctl import Tokenizer
-from tokctl.analysis.health.vocabulary import BINARY, TEXT, may_be_utf8
+from tokctl.analysis.health.vocabulary import TEXT, may_be_utf8
 from tokctl.model import FilledRecipe, Marker
+from tokctl.model.byte_level import NEVER_IN_UTF8
 from tokctl.model.presets import BPE_CHARACTERS
 
 HEALTHY = byte_level_model(["ab", "abc", " a"])
@@ -122,7 +123,7 @@ def test_bytes_of_utf_8() -> None:
         for byte in chr(char).encode()
     }
     assert every == TEXT
-    assert set(range(256)) - every == BINARY
+    assert set(range(256)) - every == NEVER_IN_UTF8
 
 
 @given(st.binary(min_size=1, max_size=5))

@@ -14,7 +14,7 @@ from tokctl.analysis.explain.vocabulary import place_of
 from tokctl.analysis.health.results import Answer, Example
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.formats.holes import filler
-from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS, NEVER_IN_UTF8
 
 # -- Ids: duplicates and holes -------------------------------------------------------------------
 
@@ -189,7 +189,8 @@ def _meets_nothing(subject: Subject) -> bool:
     recipe = subject.recipe
     # A byte-level model meets bytes alone, and byte fallback gives each character some:
     # `missing-bytes` and `missing-byte-tokens` say whether they are all there.
-    return not recipe.is_byte_level and recipe.unk_token is None and not recipe.byte_fallback
+    nothing = recipe.unk_token is None and not recipe.byte_fallback
+    return nothing and not recipe.is_byte_level
 
 
 # -- Bytes ---------------------------------------------------------------------------------------
@@ -199,9 +200,7 @@ def _meets_nothing(subject: Subject) -> bool:
 # they end inside one, or begin inside one. Land and Bartolo (2024, arXiv 2405.05417) call these
 # partial UTF-8 sequences. It is **never** UTF-8 if no bytes before and behind it make it so.
 
-#: The bytes that are in no UTF-8.
-BINARY = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
-TEXT = frozenset(range(256)) - BINARY
+TEXT = frozenset(range(256)) - NEVER_IN_UTF8
 _MISSING = ("missing-bytes", "missing-binary-bytes")
 _PARTS = ("partial-utf8", "never-utf8")
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -212,7 +211,7 @@ def check_bytes(subject: Subject) -> Iterator[Answer]:
     if subject.recipe.is_byte_level:
         there = {tokens[id_][0] for id_ in subject.reserve}
         yield _missing(subject, _MISSING[0], TEXT, there)
-        yield _missing(subject, _MISSING[1], BINARY, there)
+        yield _missing(subject, _MISSING[1], NEVER_IN_UTF8, there)
         never = [id_ for id_ in sorted(subject.partial) if not may_be_utf8(tokens[id_])]
         partial = sorted(subject.partial.difference(never))
         for name, ids in zip(_PARTS, (partial, never), strict=True):

@@ -95,7 +95,7 @@ def native_pattern(pattern: str) -> str:
                     "reads differently",
                     "write the pattern without it, and it can be read",
                 )
-        pattern = "".join(_TRANSLATED.get(piece) or _code_points(piece) for piece in pieces)
+        pattern = "".join(map(_translated, pieces))
     compile_pattern(pattern)
     return pattern
 
@@ -112,6 +112,36 @@ _THEIR_PIECES = (
 )
 #: In Ruby's syntax these match at every line, as they do here with the flag.
 _TRANSLATED = {"^": "(?m:^)", "$": "(?m:$)", r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
+#: Their word characters, in a class and alone. The `regex` package has the two joiners in `\w`;
+#: theirs alone has the digits and fractions of Latin-1, as the type of a character below U+0100 is
+#: looked up in another table (`onigenc_unicode_is_code_ctype` in Oniguruma's `unicode.c`).
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
+_LATIN_1 = r"\xB2\xB3\xB9\xBC-\xBE"
+_WORD_ALONE, _NO_WORD_ALONE = f"[{_WORD}{_LATIN_1}]", f"[^{_WORD}{_LATIN_1}]"
+_TRANSLATED |= {
+    **dict.fromkeys((r"\w", r"\p{Word}", r"\P{^Word}"), _WORD_ALONE),
+    **dict.fromkeys((r"\W", r"\P{Word}", r"\p{^Word}"), _NO_WORD_ALONE),
+    r"\b": f"(?:(?<={_WORD_ALONE})(?!{_WORD_ALONE})|(?<!{_WORD_ALONE})(?={_WORD_ALONE}))",
+    r"\B": f"(?:(?<={_WORD_ALONE})(?={_WORD_ALONE})|(?<!{_WORD_ALONE})(?!{_WORD_ALONE}))",
+    r"\p{XDigit}": "[0-9A-Fa-f]",
+    r"\P{XDigit}": "[^0-9A-Fa-f]",
+}
+#: Members of classes that the `regex` package reads otherwise.
+_MEMBERS = {
+    r"\w": _WORD,
+    r"\W": r"\W\u200C\u200D",
+    r"\p{Word}": _WORD,
+    "[:word:]": _WORD,
+    "[:punct:]": r"\p{P}\p{S}",
+    "[:digit:]": r"\d",
+    "[:^digit:]": r"\D",
+    "[:alnum:]": r"\p{Alnum}",
+    "[:^alnum:]": r"\P{Alnum}",
+    r"\p{XDigit}": "0-9A-Fa-f",
+}
+#: Of these there is no member of a class with the same meaning.
+_NO_MEMBERS = (r"\P{Word}", r"\P{XDigit}", "[:^word:]", "[:^punct:]")
+_MEMBER = r"\\[pP]\{\^?\w+\}|\\.|\[:\^?\w+:\]"
 _FOREIGN = {
     r"\h": "\\h (a hexadecimal digit)",
     r"\H": "\\H (no hexadecimal digit)",
@@ -121,6 +151,15 @@ _FOREIGN = {
     "(?m:": "(?m:…)",
     "(?m)": "(?m)",
 }
+
+
+def _translated(piece: str) -> str:
+    """The piece as the `regex` package spells what it means."""
+    import regex
+
+    if piece[0] == "[" and len(piece) > 1:
+        piece = regex.sub(_MEMBER, lambda found: _MEMBERS.get(found[0], found[0]), piece)
+    return _TRANSLATED.get(piece) or _code_points(piece)
 
 
 def _code_points(piece: str) -> str:
@@ -140,6 +179,9 @@ def _in_class(piece: str) -> str | None:
         inside = regex.sub(r"\\.|\[:\^?\w+:\]", "", piece[1:-1])
         if "[" in inside or "&&" in inside:
             return "a class inside a class"
+        for member in _NO_MEMBERS:
+            if member in piece:
+                return f"{member} in a class"
     if piece[0] == "{" and piece.endswith("+"):
         return f"the quantifier {piece}"
     return None

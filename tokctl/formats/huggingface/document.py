@@ -135,15 +135,16 @@ def read_document(
         return added_ids[text] if text in added_ids else own.id(text)
 
     after = components.read_post_processors(document.get("post_processor"), ids)
-    added = _with_special(added, [model.unk_token, *_named(after)], ids)
+    named = {*filter(None, [model.unk_token]), *_named(after)}
+    added = _with_special(added, named, ids)
     if is_byte_level:
-        _check_bytes(model)
+        _with_bytes(model)
+        added = _apart_from_bytes(added, named, own)
     recipe = Recipe(
         **{"name": NAME, **model.recipe},
         normalizers=tuple(before),
         pre_tokenizers=tuple(splitting),
         units="bytes" if is_byte_level else "characters",
-        alphabet="bytes" if is_byte_level else "seen",
         unk_token=model.unk_token,
         post_processors=tuple(after),
         decoders=tuple(
@@ -180,32 +181,62 @@ def _named(parts: list[Part]) -> list[str]:
     return [piece.token for text in templates for piece in template_pieces(text) if piece.token]
 
 
-def _with_special(added: list[AddedToken], wanted: list[str | None], ids: Ids) -> list[AddedToken]:
-    """The added tokens, `wanted` ones among them as special tokens, in id order."""
-    names = set(filter(None, wanted))
+def _with_special(added: list[AddedToken], names: set[str], ids: Ids) -> list[AddedToken]:
+    """The added tokens, those of these names among them as special tokens, in id order."""
     tokens = [t._replace(special=True, ordinary=False) if t.text in names else t for t in added]
     known = {token.text for token in tokens}
     tokens += [AddedToken(name, id_) for name in names - known if (id_ := ids(name)) is not None]
     return sorted(tokens, key=lambda token: token.id)
 
 
-def _check_bytes(model: ReadModel) -> None:
-    """TokctlError unless every byte has a token, and normal BPE is made of them."""
+def _with_bytes(model: ReadModel) -> None:
+    """Completes the recipe of a model whose tokens are bytes, spelled as characters.
+
+    A byte without a token is unknown there. It becomes the unknown token, or is left out where
+    there is none; but where UTF-8 never has the byte, no text that they read does.
+
+    Raises:
+        TokctlError: tokctl has no such model of bytes.
+    """
     algorithm = model.recipe["algorithm"]
     if not ALGORITHMS[algorithm].reads_bytes:
         raise TokctlError(
             f"its {algorithm} model reads bytes spelled as characters",
             "tokctl has bytes for BPE only",
         )
-    # No byte is without a token, so neither is ever needed.
-    model.recipe["byte_fallback"] = model.recipe["fuse_unknown"] = False
-    if missing := [one for one in byte_level.BYTES if model.lists.id(one) is None]:
+    missing = {byte for one, byte in byte_level.BYTES.items() if model.lists.id(one) is None}
+    model.recipe["alphabet"] = "seen" if missing else "bytes"
+    if missing and model.recipe["byte_fallback"]:
         raise TokctlError(
-            f"its byte-level vocabulary has no token for {len(missing)} of the 256 bytes, "
-            f"{min(missing)!r} among them",
-            "Hugging Face tokenizers drops such bytes in silence; train it with "
-            "initial_alphabet=pre_tokenizers.ByteLevel.alphabet()",
+            "its byte-level vocabulary lacks bytes, and falls back to those of their stand-ins"
         )
+    model.recipe["byte_fallback"] = False
+    if model.unk_token is None or not missing:
+        model.recipe["fuse_unknown"] = False
+    if missing <= byte_level.NEVER_IN_UTF8:
+        model.recipe.pop("unknown", None)
+
+
+def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) -> list[AddedToken]:
+    """The added tokens of a byte-level model. A special one that is spelled as stand-ins of other
+    bytes (`§` for A7) is the token of those bytes, too: ordinary text has it, and the same token is
+    found where a text spells it.
+
+    named: the tokens that the file needs as special ones.
+    """
+
+    def is_of_bytes(token: AddedToken) -> bool:
+        if not token.special or token.text.isascii() or own.id(token.text) != token.id:
+            return False
+        return set(token.text) <= byte_level.BYTES.keys()
+
+    for token in filter(is_of_bytes, added):
+        if token.text in named:
+            raise TokctlError(f"its token {token.text!r} is special, and a token of bytes, too")
+    return [
+        token._replace(special=False, ordinary=True) if is_of_bytes(token) else token
+        for token in added
+    ]
 
 
 def _check_scores(scores: list[float], added: list[AddedToken]) -> None:

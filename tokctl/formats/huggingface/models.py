@@ -22,8 +22,9 @@ _NO_LIMIT = 2**53 - 1
 
 
 def drops_unknown(recipe: Recipe) -> bool:
-    """Are there characters that have no token, and none to stand for them?"""
-    return not recipe.is_byte_level and recipe.unk_token is None and not recipe.byte_fallback
+    """Are there characters that are an error here, and that are dropped there?"""
+    unknown = recipe.unk_token is None and not recipe.byte_fallback and not recipe.drops_unknown
+    return unknown and not recipe.is_byte_level
 
 
 def needs_unknown(recipe: Recipe) -> bool:
@@ -175,7 +176,10 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
         recipe["marker"] = Marker("continuation", prefix)
         recipe["segmentation"] = "merges"
         recipe["unknown"] = "char"
-    model = _by_name(fields, lists, fields.text("unk_token", None), recipe, merges=True)
+    unk_token = fields.text("unk_token", None)
+    if unk_token is None:
+        recipe["unknown"] = "drop"
+    model = _by_name(fields, lists, unk_token, recipe, merges=True)
     model.lists.drop_repeated_merges()  # of equal merges the last one counts there
     if prefix and not model.lists.merges_go_on_with(prefix):
         raise TokctlError(f"one of its merges has a right side without the prefix {prefix!r}")

@@ -393,7 +393,9 @@ def _unknown(recipe: Recipe) -> str:
         lacking = recipe.unk_token and f", or {visible(recipe.unk_token)} where one is missing"
         return text + (lacking or "")
     if recipe.unk_token is None:
-        if recipe.is_byte_level:
+        if recipe.drops_unknown:
+            return "what has no token is left out, without a trace"
+        if recipe.has_every_byte:
             return "never: every byte has a token"
         return "an error: there is no unknown token"
     name = visible(recipe.unk_token)

@@ -157,7 +157,38 @@ impl Encoder {
                 out.push(id);
                 Ok(())
             }
-            None => self.stretch_ids(&text[start..end], start == 0, call, out),
+            None => {
+                let stretch = &text[start..end];
+                let at_start = start == 0 && self.keeps_start(stretch)?;
+                self.stretch_ids(stretch, at_start, call, out)
+            }
+        })
+    }
+
+    /// Does the normalized text begin where this one does, which a text begins with? Where its start
+    /// is taken away, no word is the first (`offsets_original` in Hugging Face's `Metaspace`).
+    pub(crate) fn keeps_start(&self, text: &[u8]) -> Result<bool> {
+        if self.normalizers.is_empty() || !self.pre_tokenizer.asks_for_start() {
+            return Ok(true);
+        }
+        // Mostly its first characters tell.
+        if text.len() > BLOCK && self.can_be_cut() {
+            let block = safe_blocks(text, BLOCK).next().unwrap_or(0..0);
+            let edges = Edges::of(&block, text);
+            if let Some(first) = self.first_place(&text[block], edges)? {
+                return Ok(first == 0);
+            }
+        }
+        Ok(self
+            .first_place(text, Edges::WHOLE)?
+            .is_none_or(|first| first == 0))
+    }
+
+    /// Where the first byte of what is left of a text comes from; None where nothing is left.
+    fn first_place(&self, text: &[u8], edges: Edges) -> Result<Option<u32>> {
+        Ok(match self.normalizers.apply_aligned(text, edges)? {
+            Some(aligned) => aligned.places.first().map(|place| place.0),
+            None => (!text.is_empty()).then_some(0),
         })
     }
 

@@ -110,7 +110,7 @@ pub struct SegmenterOptions {
     pub marker: Marker,
     /// None leaves [`NO_ID`](crate::model::NO_ID) in the output.
     pub unknown_id: Option<u32>,
-    /// Of words that have an unmatchable rest.
+    /// Of words that have an unmatchable rest, and of symbols without an id.
     pub unknown: Unknown,
     /// Unknown characters, or words, in a row are one.
     pub fuse_unknown: bool,
@@ -175,7 +175,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
         };
         // Its text says nothing of what it stands for.
         let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
-        let by_words = (by_words && !options.whole_words && !unknown_is_ordinary)
+        let drop_unknown = options.unknown == Unknown::Drop;
+        let by_words = (by_words && !options.whole_words && !unknown_is_ordinary && !drop_unknown)
             .then(|| Borders::of(self.tokens().map(|(text, _)| text)));
         let merges = match options.segmentation {
             Segmentation::Symbols => Merges::default(),
@@ -189,6 +190,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
                 _ => MergeOrder::ByRank,
             },
             unknown: options.unknown_id,
+            drop_unknown,
             fuse_unknown: options.fuse_unknown,
             whole: options.whole_words.then(|| self.words(None)),
             by_words,

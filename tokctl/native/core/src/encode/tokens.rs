@@ -194,7 +194,9 @@ impl Encoder {
                 let place = origin.of(0, text.len());
                 return visit(Part::Added { id, text, place });
             }
-            let splits = self.pre_tokenizer.run(text, base == 0 && start == 0)?;
+            let kept = places.and_then(|places| places.first());
+            let at_start = base == 0 && start == 0 && kept.is_none_or(|place| place.0 == 0);
+            let splits = self.pre_tokenizer.run(text, at_start)?;
             visit(Part::Stretch(splits, origin))
         })
     }

@@ -45,6 +45,17 @@ impl Rewrite {
         }
     }
 
+    /// Does it matter whether a piece stands where the input starts?
+    pub fn asks_for_start(&self) -> bool {
+        matches!(
+            self,
+            Rewrite::Metaspace {
+                prepend: Prepend::First,
+                ..
+            }
+        )
+    }
+
     /// What is put in front of a piece.
     pub(super) fn in_front(&self, piece: &[u8], at_start: bool) -> &[u8] {
         let (with, wanted) = match self {

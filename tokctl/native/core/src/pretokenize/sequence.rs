@@ -69,6 +69,12 @@ impl PreTokenizer {
         self.steps.iter().any(|step| step.rewrite.is_some())
     }
 
+    /// Is a text split otherwise where it stands at the start?
+    pub fn asks_for_start(&self) -> bool {
+        let rewrites = self.steps.iter().filter_map(|step| step.rewrite.as_ref());
+        rewrites.into_iter().any(Rewrite::asks_for_start)
+    }
+
     /// Gives `sink` the start and the end of every pre-token, in order; none is empty. An error
     /// where a step rewrites, because there are no ranges of `text` then.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {

@@ -99,7 +99,7 @@ complete -c tokctl -n "__tokctl_in 'train'" -l unk-token -r -F -d 'Stands for wh
 complete -c tokctl -n "__tokctl_in 'train'" -l byte-fallback -l no-byte-fallback -d 'A character without a token becomes the tokens of its ...'
 complete -c tokctl -n "__tokctl_in 'train'" -l fuse-unknown -l no-fuse-unknown -d 'Unknown characters side by side are one unknown token ...'
 complete -c tokctl -n "__tokctl_in 'train'" -l segment -x -a 'longest-match merges' -d 'How the wordpiece model encodes'
-complete -c tokctl -n "__tokctl_in 'train'" -l unknown -x -a 'word char' -d 'What becomes unknown'
+complete -c tokctl -n "__tokctl_in 'train'" -l unknown -x -a 'word char drop' -d 'What becomes unknown in wordpiece'
 complete -c tokctl -n "__tokctl_in 'train'" -l max-input-chars -x -d 'A longer word is unknown'
 complete -c tokctl -n "__tokctl_in 'train'" -l template -r -F -d 'What encode --add-special puts around one text ($A) and two ...'
 complete -c tokctl -n "__tokctl_in 'train'" -l decoder -x -a 'none byte-level wordpiece metaspace byte-fallback bpe-suffix join fuse strip replace ctc' -d 'How tokens become text, step by step'

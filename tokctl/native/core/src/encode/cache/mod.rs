@@ -213,7 +213,11 @@ impl IdsCache {
         self.short.find(key, hash, self.seeds)
     }
 
+    /// Keeps the ids of a key; none at all are not worth it.
     pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
+        if ids.is_empty() {
+            return;
+        }
         self.short.insert(key, hash, ids, self.seeds);
     }
 
@@ -226,7 +230,11 @@ impl IdsCache {
         found.is_some()
     }
 
+    /// Keeps the ids of a longer text; none at all are not worth it.
     pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
+        if ids.is_empty() {
+            return;
+        }
         self.long.insert(text, hash, ids);
     }
 }

@@ -49,7 +49,9 @@ impl SegmentCache {
         segment(&mut self.segments)?;
         self.flat.clear();
         (self.flat).extend(self.segments.iter().flat_map(|one| [one.id, one.length]));
-        self.table.insert(pre_token, hash, &self.flat);
+        if !self.flat.is_empty() {
+            self.table.insert(pre_token, hash, &self.flat);
+        }
         Ok(&self.segments)
     }
 

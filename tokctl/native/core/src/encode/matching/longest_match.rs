@@ -14,6 +14,8 @@ pub enum Unknown {
     Word,
     /// Only the character that can't be matched is; matching goes on after it.
     Character,
+    /// What has no token is left out, without a trace.
+    Drop,
 }
 
 impl Unknown {
@@ -21,6 +23,7 @@ impl Unknown {
         match name {
             "word" => Ok(Unknown::Word),
             "char" => Ok(Unknown::Character),
+            "drop" => Ok(Unknown::Drop),
             _ => Err(Error::Invalid(format!("unknown can't be {name}"))),
         }
     }

@@ -40,6 +40,9 @@ pub struct Merging {
     pub order: MergeOrder,
     /// Stands for a symbol without an id; None leaves [`NO_ID`] in the output.
     pub unknown: Option<u32>,
+    /// A symbol without an id is left out before the merges, so that those on its sides may merge;
+    /// its bytes belong to the symbol before it, or to the first one.
+    pub drop_unknown: bool,
     /// Unknown symbols in a row are one.
     pub fuse_unknown: bool,
     /// Tokens of the 256 bytes, which a symbol without an id becomes; [`NO_ID`] where a
@@ -68,6 +71,7 @@ impl Merging {
             merges,
             order: MergeOrder::ByRank,
             unknown: None,
+            drop_unknown: false,
             fuse_unknown: false,
             byte_ids: None,
             whole: None,
@@ -88,6 +92,9 @@ impl Merging {
         }
         let first = out.len();
         self.initial(pre_token, self.unknown, out);
+        if self.drop_unknown {
+            leave_out_unknown(out, first);
+        }
         match self.order {
             MergeOrder::ByRank if out.len() - first > SHORT => {
                 long::merge(&self.merges, out, first, interrupt)
@@ -318,6 +325,26 @@ impl Merging {
         }
         Ok(())
     }
+}
+
+/// Takes out the symbols without an id from the place `first` on; their bytes go to a neighbour.
+fn leave_out_unknown(out: &mut Vec<Segment>, first: usize) {
+    let (mut kept, mut lost) = (first, 0);
+    for at in first..out.len() {
+        let symbol = out[at];
+        if symbol.id != NO_ID {
+            out[kept] = Segment {
+                length: symbol.length + std::mem::take(&mut lost),
+                ..symbol
+            };
+            kept += 1;
+        } else if kept > first {
+            out[kept - 1].length += symbol.length;
+        } else {
+            lost += symbol.length;
+        }
+    }
+    out.truncate(kept);
 }
 
 /// Segments in a row, as nodes that know their neighbours. There are fewer than 2^32:

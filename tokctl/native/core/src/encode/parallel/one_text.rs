@@ -103,11 +103,15 @@ impl Encoder {
             return Ok(());
         }
         let stretches = self.stretches(text, matchers)?;
+        let first_end = stretches.get(1).map_or(text.len(), |second| second.0);
         let mut pieces = Vec::new();
         for (start, id, stretch) in &stretches {
             match id {
                 Some(id) => pieces.push(TextPiece::Id(*id)),
-                None => self.cut_stretch(stretch, *start == 0, chunk, matchers, &mut pieces)?,
+                None => {
+                    let at_start = *start == 0 && self.keeps_start(&text[..first_end])?;
+                    self.cut_stretch(stretch, at_start, chunk, matchers, &mut pieces)?;
+                }
             }
         }
         let groups = groups(pieces.iter().map(TextPiece::length), chunk);

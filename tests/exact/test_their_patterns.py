@@ -1,0 +1,88 @@
+"""Regular expressions of a `tokenizer.json`, which Oniguruma reads there and `regex` here."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from unicodedata import category
+
+import pytest
+import tokenizers as hf
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokctl import TokctlError, Tokenizer, formats
+from tokctl.formats.huggingface.components import native_pattern
+from tokctl.model.patterns import compile_pattern
+
+#: What this Python's Unicode knows; the engines differ in how new theirs is. U+0295 has become a
+#: letter without case since.
+KNOWN = "".join(
+    char
+    for char in map(chr, range(0x110000))
+    if category(char) not in ("Cn", "Cs") and char != "\u0295"
+)
+NAMES = [
+    "alpha",
+    "alnum",
+    "punct",
+    "word",
+    "space",
+    "digit",
+    "upper",
+    "lower",
+    "blank",
+    "cntrl",
+    "graph",
+    "print",
+    "xdigit",
+]
+CLASSES = [
+    *(r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"[\w]", r"[\W]", r"[^\w]", r"[^\W]", r"[^\w\s]"),
+    *(r"[\w\s]", r"\p{Word}", r"\P{Word}", r"\p{^Word}", r"[\p{Word}]", r"[^\p{Word}]"),
+    *(r"\p{Punct}", r"\p{Alnum}", r"\p{Alpha}", r"\p{Upper}", r"\p{Lower}", r"\p{Graph}"),
+    *(r"\p{Print}", r"\p{XDigit}", r"\P{XDigit}", r"[\p{XDigit}]", r"[[:punct:]a]"),
+    *(r"[^[:punct:]\s]", r"[[:^digit:]]", r"[[:^alnum:]]", r"[[:^upper:]]"),
+    *(f"[[:{name}:]]" for name in NAMES),
+    *(f"[^[:{name}:]]" for name in NAMES),
+]
+
+
+@pytest.mark.parametrize("pattern", CLASSES)
+def test_a_class_has_the_same_characters(pattern: str) -> None:
+    without = hf.normalizers.Replace(hf.Regex(pattern), "").normalize_str(KNOWN)
+    assert compile_pattern(f"regex:{native_pattern(pattern)}").sub("", KNOWN) == without
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"[\P{Word}a]", r"[\P{XDigit}]", "[[:^word:]]", "[[:^punct:]]"]
+)
+def test_members_that_can_not_be_said(pattern: str) -> None:
+    with pytest.raises(TokctlError, match="which the regex package reads differently"):
+        native_pattern(pattern)
+
+
+TEXTS = st.text("ab _-.,²½\u200c\u200d\u0301é٣日1\n", max_size=25)
+PATTERNS = [
+    *(r"\w+", r"\W+", r"\b", r"\B", r"\bw?", r"\w\b", r"[\w.]+", r"[^\w\s]+", r"\b\w"),
+    *(r"[[:punct:]]", r"\w+|[^\w\s]+", r"(?=\W)"),
+]
+
+
+@cache
+def split_by(pattern: str) -> tuple[hf.Tokenizer, Tokenizer]:
+    splitting = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    document = {
+        "version": "1.0",
+        "pre_tokenizer": {**splitting, "invert": False},
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"},
+    }
+    text = json.dumps(document)
+    return hf.Tokenizer.from_str(text), Tokenizer(formats.parse(text.encode(), "theirs.json"))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@given(text=TEXTS)
+def test_a_split(pattern: str, text: str) -> None:
+    there, here = split_by(pattern)
+    assert here.encode(text).offsets == there.encode(text).offsets
