@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.cost import cost
 from tokctl import Tokenizer, formats, preset
+from tokctl.analysis.explain import summarize
 
 hf = pytest.importorskip("tokenizers")
 
@@ -50,3 +53,16 @@ def test_all_are_found(data: bytes) -> None:
     for text, number in (("<|1234567", 123_456), ("<|39999", 39_999), ("<|400000", 40_000)):
         assert ours.encode_ids(text, special="all")[0] == first + number
         assert theirs.encode(text).ids[0] == first + number
+
+
+def test_what_is_asked_of_each_token_does_not_grow_with_the_special_ones() -> None:
+    """Kinds of tokens, and what decoders are written as, took a look at all of them each time."""
+    tokens = tuple(f"<|{n}|>" for n in range(12_000))
+    recipe = replace(preset("t5"), special_tokens=("<pad>", "</s>", "<unk>", *tokens))
+    ours = Tokenizer.train_on_counts({"low": 3, "lower": 2}, recipe=recipe, vocab_size=12_020)
+
+    def asked() -> None:
+        summarize(ours)
+        formats.losses(ours.model, "sentencepiece")
+
+    assert cost(asked, 80) <= 80

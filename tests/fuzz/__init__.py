@@ -1,7 +1,16 @@
-"""Fuzzing of the readers: whatever a file holds is a model or a TokctlError, soon.
+"""Fuzzing: whatever a file holds is a result or a TokctlError, soon, and in bounded memory.
 
-    python -m tests.fuzz gguf --seconds 600
+    pip install -e '.[dev,fuzz]'
+    python -m tests.fuzz                          # every target in turn, ten minutes each
+    python -m tests.fuzz gguf tables --seconds 60
+    python -m tests.fuzz gguf --case fuzz-work/faults/gguf/…
 
-runs atheris on one reader, guided by the coverage of `tokctl.formats`; without a name, all
-readers one after the other. `tests/fuzz/test_readers.py` is the short, seeded run of every day.
+`targets.py` says what there is: a target for each reader of models, for tables, lines, archives and
+files of ids, and the property tests against the slow twins and the peers. Cases are changed by
+their structure (`structures.py`) or as libFuzzer would change them, and those that reach new code
+are kept. The native module is built for it (`native.py`): with the coverage of its code, which
+libFuzzer sees beside that of Python's, with overflow checks and debug assertions.
+
+`corpus/` holds small cases that reach most of what was found; `test_fuzz.py` replays them, and
+fires some hundred seeded shots at each reader. Linux, with a Rust toolchain.
 """

@@ -1,16 +1,23 @@
-"""Small files of every format that is read, to start from."""
+"""Small files of every kind that is read, to start from."""
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import io
 import json
+import random
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.formats.models import RECIPES, filled, with_added
-from tokctl import Tokenizer, formats
+from tests.fuzz.structures import table
+from tests.many import records
+from tests.sources.made import COMPRESS
+from tokctl import Tokenizer, formats, idfiles
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.model import FilledRecipe
 
@@ -132,6 +139,55 @@ def written(name: str) -> Iterator[bytes]:
             yield files[""] if set(files) == {""} else joined(files)
 
 
+def tables() -> Iterator[bytes]:
+    """Tables of every layout: of the parts that a draw is made of, all come."""
+    try:
+        import pyarrow as _  # noqa: F401
+    except ImportError:
+        return
+    draw = random.Random(1)
+    yield from (table(draw) for _ in range(40))
+
+
+def lines() -> Iterator[bytes]:
+    """JSON Lines, and words with their counts."""
+    yield b'{"text": "low lower"}\n{"text": "na\\u00efve \\ud83d\\ude42", "id": 1}\n'
+    yield b'{"text": ""}\r\n\n{"text": "a\\nb"}'
+    yield b'{"text": {"text": "a"}}\n{"text": null}\n{"text": ["a"]}\n[1]\n'
+    yield b"low\t5\nlower\t2\n'a b'\t1\n"
+
+
+def archives() -> Iterator[bytes]:
+    """Archives, in each form that they are written in, and every compression of them."""
+    texts = {"a.txt": b"low lower", "b/c.jsonl": next(lines()), "d" * 120: b"", "e.gz": b""}
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=form) as file:
+            for name, content in texts.items():
+                about = tarfile.TarInfo(name)
+                data = gzip.compress(b"low", mtime=0) if name.endswith(".gz") else content
+                about.size = len(data)
+                with contextlib.suppress(ValueError):  # a name that the form has no room for
+                    file.addfile(about, io.BytesIO(data))
+        yield out.getvalue()
+    for compress in COMPRESS.values():
+        yield compress(b"low lower newest\n" * 9)
+        yield compress(out.getvalue())
+
+
+def id_files() -> Iterator[bytes]:
+    """Files of ids in every form; Megatron's two are a case of two files."""
+    tokenizer = Tokenizer(filled(RECIPES["gpt2"]))
+    texts = [b"low lower", b"", "na\u00efve".encode()]
+    for form in idfiles.FORMS:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            idfiles.write(tokenizer, [records(texts)], folder / "ids", form=form)
+            files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+        yield files["ids"] if set(files) == {"ids"} else joined(files)
+    yield b"1 2 3\n\n4\n"
+
+
 def joined(files: dict[str, bytes]) -> bytes:
     """Files as one case: name and content by turns."""
     return CUT.join(part for name, data in files.items() for part in (name.encode(), data))
@@ -149,13 +205,18 @@ _MORE: dict[str, Callable[[], Iterator[bytes]]] = {
     "sentencepiece-vocab": vocabs,
     "gguf": ggufs,
     "tekken": tekkens,
+    "tables": tables,
+    "lines": lines,
+    "archives": archives,
+    "ids": id_files,
 }
 
 
-def seeds(name: str) -> list[bytes]:
-    """The cases that the fuzzing of a format starts from."""
-    found = list(written(name)) if formats.named(name).writes else []
-    return found + list(_MORE.get(name, lambda: iter(()))())
-
-
+#: The readers of models.
 READERS = [known.name for known in FORMATS]
+
+
+def seeds(name: str) -> list[bytes]:
+    """The cases that the fuzzing of a target starts from."""
+    found = list(written(name)) if name in READERS and formats.named(name).writes else []
+    return found + list(_MORE.get(name, lambda: iter(()))())

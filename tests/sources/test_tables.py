@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from array import array
 from collections.abc import Callable
@@ -313,3 +314,83 @@ def test_a_file_that_shrinks(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(TokctlError, match=r"can't read .*t: No such file"):
         records(source)
+
+
+#: Changes the footer of a Parquet file byte by byte, and reads its texts and its ids.
+READS = """
+import subprocess
+import sys
+from pathlib import Path
+from tokctl import TokctlError, idfiles
+from tokctl.sources import open_sources
+from tests.fuzz.targets import decoder, texts_of
+path, whole = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
+start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+refused = 0
+for place in range(start, len(whole) - 8):
+    for value in {0, 2, 255, whole[place] ^ 1, whole[place] + 2 & 255, whole[place] - 2 & 255}:
+        path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+        for ids in (False, True):
+            try:
+                list(idfiles.read_text(decoder(), path) if ids else texts_of(open_sources([path])))
+            except TokctlError:
+                refused += 1
+print(refused)
+"""
+
+
+@pytest.mark.parametrize("column", ["text", "input_ids"])
+def test_no_damaged_footer_ends_the_process(column: str, tmp_path: Path) -> None:
+    """pyarrow aborts where it is asked about a column whose description is damaged."""
+    rows = {"text": ["low", None, "lower"], "input_ids": [[1, 2], [], [3]]}
+    path = tmp_path / "t"
+    parquet.write_table(pa.table({column: rows[column]}), path, compression="none")
+    done = subprocess.run(
+        [sys.executable, "-c", READS, str(path)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 200
+
+
+#: Reads a table, and prints by how many MB this process has grown meanwhile.
+PEAK = """
+import sys
+from tests.fuzz.targets import texts_of
+from tests.memory import peak
+from tokctl import TokctlError
+from tokctl.sources import open_sources
+path, whole = sys.argv[1:]
+list(texts_of(open_sources([whole])))
+before = peak()
+try:
+    list(texts_of(open_sources([path])))
+except TokctlError as error:
+    assert "Page was smaller" in error.message, error.message
+    print(peak() - before >> 10)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+def test_a_page_that_wants_all_memory(tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole", tmp_path / "t"
+    parquet.write_table(
+        pa.table({"text": ["low lower"]}), whole, compression="none", use_dictionary=False
+    )
+    data = whole.read_bytes()
+    # The size of a page: the third field of its header, which begins behind the magic number.
+    at = data.index(b"\x15", 4 + 4)
+    huge = b"\xfe\xff\xff\xff\x0f"
+    # The header grows; nothing else says where things are but the footer, which counts from here.
+    path.write_bytes(data[: at + 1] + huge + data[at + 2 :])
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path), str(whole)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) < 100

@@ -633,7 +633,7 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
         what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
         return surface.replace(MARK, " "), [Loss(what)]
     lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
-    plain = (text for id_, text in enumerate(texts) if id_ not in model.special_ids.values())
+    plain = (text for id_, text in enumerate(texts) if id_ not in model.special_id_set)
     alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
     return surface, [] if alike else lost
 

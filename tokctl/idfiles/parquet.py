@@ -11,6 +11,7 @@ from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
+from tokctl.sources.tables import column_chunks
 
 #: Columns that are looked for where none is named; the first is the one that is written.
 FIELDS = ("input_ids", "ids")
@@ -193,11 +194,13 @@ def _parquet_table(pa: Any, opened: RandomAccessFile) -> _Table:
     from pyarrow import parquet
 
     opened.file.seek(0)
-    file = parquet.ParquetFile(pa.PythonFile(opened.file, mode="r"), pre_buffer=False)
+    file = parquet.ParquetFile(
+        pa.PythonFile(opened.file, mode="r"), pre_buffer=False, page_checksum_verification=True
+    )
 
     def batches(column: str) -> Iterator[Any]:
         for group in range(file.num_row_groups):
-            rows = _rows(file.metadata.row_group(group), column)
+            rows = _rows(file.metadata.row_group(group), column_chunks(file, group, column))
             for batch in file.iter_batches(rows, row_groups=[group], columns=[column]):
                 yield batch.column(0)
 
@@ -238,13 +241,9 @@ def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
         )
 
 
-def _rows(group: Any, column: str) -> int:
+def _rows(group: Any, chunks: list[Any]) -> int:
     """How many rows of a row group have about as many ids as are read at a time."""
-    ids = 0
-    for place in range(group.num_columns):
-        found = group.column(place)
-        if found.path_in_schema.split(".")[0] == column:
-            ids = found.num_values
+    ids = sum(chunk.num_values for chunk in chunks)
     rows: int = _IDS * group.num_rows // max(ids, 1)
     return max(1, min(_MOST_ROWS, rows))
 

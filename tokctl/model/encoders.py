@@ -106,7 +106,7 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
-    special = set(model.special_ids.values())
+    special = model.special_id_set
     changed = _decoded_otherwise(model)
     if model.core is not None and not changed:
         return model.core.decoder(steps, list(special))

@@ -246,6 +246,11 @@ class FilledRecipe:
         return {token.text: token.id for token in self.added if token.special}
 
     @cached_property
+    def special_id_set(self) -> frozenset[int]:
+        """The ids of the special tokens, to be asked for one by one."""
+        return frozenset(self.special_ids.values())
+
+    @cached_property
     def reserved_ids(self) -> frozenset[int]:
         """The ids that the model never makes of ordinary text: added tokens, and bytes as
         SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 #: Rows of Parquet that are decoded at a time, at most.
 _MOST_ROWS = 1 << 12
-#: Bytes that are read at a time of a column of Parquet.
+#: Bytes that are read at a time of a column of Parquet, where the file is larger than `_SMALL`.
+#: What a damaged page says of its size is then allocated, before the page is found to be too short;
+#: a column that is read at once is held against the file.
 _BUFFER = 1 << 20
+_SMALL = 1 << 25
 #: How a stream of Arrow ends.
 _END = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -95,7 +98,7 @@ def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> 
         about, row = table.metadata, 1
         for number in range(table.num_row_groups):
             group = about.row_group(number)
-            rows = _rows_at_a_time(group, field)
+            rows = _rows_at_a_time(group, column_chunks(table, number, field))
             for batch in table.iter_batches(rows, [number], [field], use_threads=False):
                 first, *below = path_to(batch.schema, field, name)
                 yield from column_batches(batch.column(first), below, field, name, row)
@@ -110,14 +113,25 @@ def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> 
         data.done = data.size
 
 
-def _rows_at_a_time(group: Any, field: str) -> int:
+def column_chunks(table: Any, number: int, field: str) -> list[Any]:
+    """What a row group says of the columns that hold a field.
+
+    Where that is damaged pyarrow ends the process when it is asked, and raises an error when it
+    reads the column. So a row is read first.
+    """
+    about = table.metadata
+    if not about.row_group(number).num_rows:
+        return []
+    for _ in table.iter_batches(1, [number], [field], use_threads=False):
+        break
+    paths = (about.schema.column(place).path for place in range(len(about.schema)))
+    places = [at for at, path in enumerate(paths) if f"{path}.".startswith(f"{field}.")]
+    return [about.row_group(number).column(place) for place in places]
+
+
+def _rows_at_a_time(group: Any, chunks: list[Any]) -> int:
     """So many that a group of long texts is not decoded at once."""
-    parts = (group.column(place) for place in range(group.num_columns))
-    size: int = sum(
-        part.total_uncompressed_size
-        for part in parts
-        if f"{part.path_in_schema}.".startswith(f"{field}.")
-    )
+    size: int = sum(part.total_uncompressed_size for part in chunks)
     each: int = max(1, size // max(1, group.num_rows))
     return max(1, min(_MOST_ROWS, BATCH_SIZE // each))
 
@@ -126,8 +140,10 @@ def _parquet_file(name: str, file: BinaryIO) -> Any:
     pyarrow(name)
     from pyarrow import parquet
 
+    buffer = _BUFFER if file.seek(0, 2) > _SMALL else 0
+    file.seek(0)
     return parquet.ParquetFile(
-        file, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
+        file, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True
     )
 
 

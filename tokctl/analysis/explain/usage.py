@@ -248,9 +248,9 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
     unknown += uses.get(tokenizer.unk_id, 0) if tokenizer.unk_id is not None else 0
     ranked = sorted(uses, key=lambda id_: (-uses[id_], id_))
     emittable = range_of(tokenizer.model).emittable
-    special = set(tokenizer.special_ids.values())
+    special = tokenizer.model.special_id_set
     if emittable > tokenizer.vocab_size - len(special):
-        special.discard(tokenizer.unk_id or 0)
+        special -= {tokenizer.unk_id or 0}
     never = [id_ for id_ in range(tokenizer.vocab_size) if id_ not in uses and id_ not in special]
     groups = TokenGroups(tokenizer)
 

@@ -87,7 +87,7 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
     | `other` | in a vocabulary whose history is not known: not made by its merges |
     """
     model = tokenizer.model
-    if id_ in model.special_ids.values():
+    if id_ in model.special_id_set:
         return "special"
     if is_byte_token(tokenizer, id_):
         return "byte"

@@ -26,7 +26,7 @@ def check_duplicates(subject: Subject) -> Iterator[Answer]:
     places = {id_: (text, place_of(tokenizer, id_)) for id_, text in subject.bare.items()}
     yield _shared(subject, "duplicates-in-place", places)
     decode = tokenizer.decoder.decode
-    special = set(tokenizer.special_ids.values())
+    special = tokenizer.model.special_id_set
     ids = (id_ for id_ in range(tokenizer.vocab_size) if id_ not in special)
     texts = {id_: decode([id_], False) for id_ in ids}
     yield _shared(subject, "duplicates-alone", {id_: text for id_, text in texts.items() if text})

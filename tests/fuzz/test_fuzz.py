@@ -1,4 +1,4 @@
-"""The readers under fire, the same shots every day; `python -m tests.fuzz` fires for longer."""
+"""The targets under fire, the same shots every day; `python -m tests.fuzz` fires for longer."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz.corpus import cases
 from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import READERS, seeds
-from tests.fuzz.target import read, tried
+from tests.fuzz.targets import TARGETS, read
 from tokctl import Tokenizer
 
 CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))
+#: Whose cases a seed alone can make; those of `twins` are the property tests' own.
+SHOT_AT = [name for name in TARGETS if name != "twins"]
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", SHOT_AT)
 def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
     draw = random.Random(f"{name} {CASES}")
     starts = seeds(name)
@@ -28,12 +31,23 @@ def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
         case = mutated(draw.choice(starts), draw)
         begun = time.process_time()
         try:
-            tried(case, tmp_path)
+            TARGETS[name](case, tmp_path)
         except Exception:
             Path(f"{tmp_path}-case-{number}").write_bytes(case)
             raise
         slowest = max(slowest, time.process_time() - begun)
     print(f"{CASES:,} cases, the slowest {slowest:.2f} s of CPU time")
+
+
+@pytest.mark.parametrize("name", ["twins"])
+def test_what_fuzzing_kept(name: str, tmp_path: Path) -> None:
+    """Cases that reached new code; those of the others are tried in `test_guarded.py`."""
+    for number, case in enumerate(cases(name)):
+        try:
+            TARGETS[name](case, tmp_path)
+        except Exception as error:
+            error.add_note(f"case {number} of {name}")
+            raise
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name != "word-counts"])

@@ -1,0 +1,77 @@
+"""The cases that fuzzing kept, and what reading them never does: run code of the file, start a
+process, open a connection, unpickle, write outside of where it is told to. Python's audit hooks see
+all of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.targets import TARGETS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Tries the cases of a target twice: first everything is imported, then nothing may be.
+GUARDED = """
+import itertools, os, sys, tempfile
+from pathlib import Path
+from tests.fuzz.corpus import cases
+from tests.fuzz.seeds import seeds
+from tests.fuzz.targets import TARGETS
+
+FORBIDDEN = (
+    "import", "exec", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
+    "os.system", "pty.spawn", "subprocess.Popen", "socket.", "urllib.", "http.", "ftplib.",
+    "ctypes.", "pickle.find_class", "marshal.load", "os.symlink", "os.link", "os.kill", "shutil.",
+    "code.", "webbrowser.",
+)
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+name, folder, step = sys.argv[1], Path(sys.argv[2]).resolve(), int(sys.argv[3])
+tried = [*seeds(name), *cases(name)][::step]
+found, watching = set(), False
+
+CHANGING = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod")
+
+def outside(path):
+    if isinstance(path, int):
+        return False
+    return not Path(os.fsdecode(path)).resolve().is_relative_to(folder)
+
+def watch(event, arguments):
+    if not watching:
+        return
+    if event == "exec" and sys._getframe(1).f_globals["__name__"] in ("inspect", "typing"):
+        return  # the annotations of our own commands
+    if event.startswith(FORBIDDEN):
+        found.add((event, repr(arguments)[:200]))
+    elif event == "open" and arguments[2] & WRITING and outside(arguments[0]):
+        found.add((event, repr(arguments)[:200]))
+    elif event in CHANGING and outside(arguments[0]):
+        found.add((event, repr(arguments)[:200]))
+
+sys.addaudithook(watch)
+tempfile.tempdir = str(folder)
+for watching in (False, True):
+    for case in tried:
+        TARGETS[name](case, folder)
+watching = False
+print(len(tried), sorted(found))
+"""
+
+
+@pytest.mark.parametrize("step", [20, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "twins"])
+def test_reading_is_all_that_is_done(name: str, step: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", GUARDED, name, str(tmp_path), str(step)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    count, _, found = done.stdout.strip().partition(" ")
+    assert int(count) > 0 and found == "[]"
