@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cost import cost
-from tokctl import Tokenizer, formats, preset
+from tokctl import Tokenizer, default_recipe, formats, preset
 from tokctl.analysis.explain import summarize
 
 hf = pytest.importorskip("tokenizers")
@@ -59,10 +59,14 @@ def test_what_is_asked_of_each_token_does_not_grow_with_the_special_ones() -> No
     """Kinds of tokens, and what decoders are written as, took a look at all of them each time."""
     tokens = tuple(f"<|{n}|>" for n in range(12_000))
     recipe = replace(preset("t5"), special_tokens=("<pad>", "</s>", "<unk>", *tokens))
-    ours = Tokenizer.train_on_counts({"low": 3, "lower": 2}, recipe=recipe, vocab_size=12_020)
+    pieces = Tokenizer.train_on_counts({"low": 3, "lower": 2}, recipe=recipe, vocab_size=12_020)
+    recipe = replace(default_recipe("word"), special_tokens=("[UNK]", *tokens))
+    counts = {f"word{n}": 1 for n in range(3000)}
+    words = Tokenizer.train_on_counts(counts, recipe=recipe, vocab_size=16_000)
 
     def asked() -> None:
-        summarize(ours)
-        formats.losses(ours.model, "sentencepiece")
+        summarize(words)
+        summarize(pieces)
+        formats.losses(pieces.model, "sentencepiece")
 
-    assert cost(asked, 80) <= 80
+    assert cost(asked, 100) <= 100

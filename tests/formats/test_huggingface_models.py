@@ -10,7 +10,7 @@ import tokenizers as hf
 from tokenizers import AddedToken, models, pre_tokenizers
 
 from tests.conftest import shared_file
-from tokctl import TokctlError, formats
+from tokctl import TokctlError, Tokenizer, formats
 from tokctl.model import FilledRecipe, byte_level
 
 TOKENS = ["<unk>", "a", "b", "c", "ab", "abc"]
@@ -231,3 +231,16 @@ def test_truncation_and_padding_are_options_of_a_call() -> None:
     made.enable_truncation(7)
     made.enable_padding(length=9)
     assert read(made) == plain
+
+
+def test_an_added_token_of_the_vocabulary_that_no_bytes_spell() -> None:
+    """A space is no stand-in: the model never makes the token, and it is found in the text."""
+    vocab = {one: id_ for id_, one in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    made = hf.Tokenizer(models.BPE({**vocab, "<x y>": 256, "lo": 257}, [("l", "o")]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.add_tokens([AddedToken("<x y>", normalized=True, lstrip=True), "lo"])
+    text = "low <x y>lo < x y>\u00a7"
+    ours = Tokenizer(read(made))
+    assert ours.encode_ids(text) == made.encode(text, add_special_tokens=False).ids
+    again = Tokenizer(formats.parse(formats.write(ours.model, "huggingface")[""], "again"))
+    assert again.encode_ids(text) == ours.encode_ids(text)

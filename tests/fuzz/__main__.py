@@ -198,6 +198,7 @@ def fuzz(name: str, seconds: int, work: Path, measure: Path | None) -> NoReturn:
         f"-artifact_prefix={faults}/",
         "-print_final_stats=1",
         "-len_control=0",
+        f"-report_slow_units={HANGS}",
     ]
     if measure is not None:
         options = ["-merge_inner=1", f"-merge_control_file={measure}"]

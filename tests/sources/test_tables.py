@@ -316,6 +316,17 @@ def test_a_file_that_shrinks(tmp_path: Path) -> None:
         records(source)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_more_behind_the_offsets(kind: Any) -> None:
+    """A buffer may be longer than its offsets, by any number of bytes."""
+    places = array("i" if kind == pa.string() else "q", [0, 3, 3, 6]).tobytes() + b"abc"
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(b"lowest")]
+    column = pa.Array.from_buffers(kind, 3, buffers)
+    assert [
+        text for batch in tables.column_batches(column, [], "text", "t", 1) for text in batch.texts
+    ] == [b"low", b"", b"est"]
+
+
 #: Changes the footer of a Parquet file byte by byte, and reads its texts and its ids.
 READS = """
 import subprocess

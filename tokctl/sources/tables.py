@@ -341,7 +341,9 @@ def _cut(texts: Any, width: Literal["i", "q"], row: int) -> Iterator[Batch]:
         return
     _, places, data = texts.buffers()
     start = texts.offset
-    ends = memoryview(places).cast(width)[start : start + count + 1].tolist()
+    size = 4 if width == "i" else 8
+    # A writer may leave more behind them, of any length.
+    ends = memoryview(places)[start * size : (start + count + 1) * size].cast(width).tolist()
     first = 0
     while first < count:
         last = max(first + 1, bisect_right(ends, ends[first] + BATCH_SIZE, first, count + 1) - 1)

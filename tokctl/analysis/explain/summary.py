@@ -171,10 +171,11 @@ def _checks(tokenizer: Tokenizer, groups: TokenGroups) -> Checks:
     places: dict[tuple[bytes, str], list[str]] = {}
     for id_, text in groups.texts.items():
         places.setdefault((text, groups.places[id_]), []).append(tokenizer.tokens[id_])
-    for token in tokenizer.recipe.special_tokens:
+    if not tokenizer.recipe.marker.text:
+        special = {token.encode() for token in tokenizer.recipe.special_tokens}
         for (text, _), names in places.items():
-            if text == token.encode() and not tokenizer.recipe.marker.text:
-                names.append(token)
+            if text in special:
+                names.append(text.decode())
     with_text = Counter(text for text in groups.texts.values() if text)
     history = history_of(tokenizer)
     return Checks(

@@ -220,7 +220,8 @@ def _with_bytes(model: ReadModel) -> None:
 def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) -> list[AddedToken]:
     """The added tokens of a byte-level model. A special one that is spelled as stand-ins of other
     bytes (`§` for A7) is the token of those bytes, too: ordinary text has it, and the same token is
-    found where a text spells it.
+    found where a text spells it. One of the vocabulary that no bytes are spelled as (`<x y>`) is
+    found, and never made.
 
     named: the tokens that the file needs as special ones.
     """
@@ -230,13 +231,16 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
             return False
         return set(token.text) <= byte_level.BYTES.keys()
 
-    for token in filter(is_of_bytes, added):
-        if token.text in named:
-            raise TokctlError(f"its token {token.text!r} is special, and a token of bytes, too")
-    return [
-        token._replace(special=False, ordinary=True) if is_of_bytes(token) else token
-        for token in added
-    ]
+    def apart(token: AddedToken) -> AddedToken:
+        if is_of_bytes(token):
+            if token.text in named:
+                raise TokctlError(f"its token {token.text!r} is special, and a token of bytes, too")
+            return token._replace(special=False, ordinary=True)
+        if token.ordinary and not set(token.text) <= byte_level.BYTES.keys():
+            return token._replace(ordinary=False)
+        return token
+
+    return list(map(apart, added))
 
 
 def _check_scores(scores: list[float], added: list[AddedToken]) -> None:
