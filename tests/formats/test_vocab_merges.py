@@ -219,3 +219,22 @@ def test_damaged_files(
         assert str(folder) in error.message
     else:
         assert formats.parse(formats.serialize(model), "y") == model
+
+
+def test_bytes_that_are_missing(tmp_path: Path) -> None:
+    """Those that UTF-8 never has are no loss; others leave open how a text is split."""
+    needed = [one for one, byte in byte_level.BYTES.items() if byte not in byte_level.NEVER_IN_UTF8]
+    vocab = {one: id_ for id_, one in enumerate([*sorted(needed), "lo"])}
+    folder = pair(tmp_path, vocab, "l o\n")
+    ours = Tokenizer.load(folder)
+    assert_same(
+        ours,
+        implementations.ByteLevelBPETokenizer.from_file(str(folder / VOCAB), str(folder / MERGES)),
+    )
+    assert kinds(ours.model, "vocab-merges") == []
+    document = json.loads(formats.write(ours.model, "huggingface")[""])
+    document["model"]["vocab"] = {"<|q|>": vocab["q"], **vocab}
+    del document["model"]["vocab"]["q"]
+    fewer = formats.parse(json.dumps(document).encode(), "fewer")
+    with pytest.raises(InexpressibleError, match="nothing says how a text is split"):
+        formats.losses(fewer, "vocab-merges")

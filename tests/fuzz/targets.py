@@ -43,7 +43,7 @@ def model(case: bytes, folder: Path) -> None:
     try:
         found = read(case, folder)
     except TokctlError as error:
-        assert error.message and "Traceback" not in error.message
+        assert error.message and error.hint and "Traceback" not in error.message
         return
     tokenizer = Tokenizer(found)
     ids = used(tokenizer)
@@ -179,7 +179,7 @@ def digest(opened: Callable[[], list[sources.Source]]) -> str | None:
             if left < 0:
                 break
     except TokctlError as error:
-        assert error.message and "Traceback" not in error.message
+        assert error.message and error.hint and "Traceback" not in error.message
         return None
     return found.hexdigest()
 
@@ -215,7 +215,7 @@ def id_file(case: bytes, folder: Path) -> None:
                 if left < 0:
                     break
         except TokctlError as error:
-            assert error.message and "Traceback" not in error.message
+            assert error.message and error.hint and "Traceback" not in error.message
 
 
 @cache

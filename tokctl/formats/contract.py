@@ -34,6 +34,10 @@ LARGEST_VOCABULARY = 1 << 25
 #: As much of a file as its format is told by.
 HEAD = 1 << 12
 
+#: What to do about a file that is not whole, and about one that tokctl can't use.
+AGAIN = "train it again, or copy it again from where it came"
+ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
+
 #: What a format consists of on disk. A format of one file has it under the name "", and a
 #: companion under what is put behind the file's name (`.json`); a folder's files have theirs.
 Files = dict[str, bytes]
@@ -227,7 +231,7 @@ def damaged(name: str, why: str) -> TokctlError:
     """The error for a file that is not whole, or not what it seems to be."""
     return TokctlError(
         f"{name} is no model file, or a damaged one: {why}",
-        "train it again, or copy it again from where it came",
+        AGAIN,
     )
 
 
@@ -248,4 +252,4 @@ def unless_damaged(name: str) -> Iterator[None]:
         if error.message.startswith(name):
             raise
         message = f"tokctl can't use {name}: {error.message}"
-        raise TokctlError(message, error.hint) from None
+        raise TokctlError(message, error.hint or ANOTHER) from None

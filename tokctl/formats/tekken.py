@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import InexpressibleError, Source, unless_damaged
+from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
 from tokctl.formats.rust_patterns import pre_tokenizers_of
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
@@ -85,7 +85,9 @@ def read(source: Source) -> FilledRecipe:
         with unless_damaged(source.name):
             return _filled(source.document)
     except InexpressibleError as reason:
-        raise TokctlError(f"tokctl can't split a text as {source.name} says: {reason}") from None
+        raise TokctlError(
+            f"tokctl can't split a text as {source.name} says: {reason}", ANOTHER
+        ) from None
 
 
 def _filled(document: dict[str, Any]) -> FilledRecipe:

@@ -23,6 +23,8 @@ from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.formats import holes, merging
 from tokctl.formats.contract import (
+    AGAIN,
+    ANOTHER,
     LARGEST_VOCABULARY,
     Files,
     InexpressibleError,
@@ -203,7 +205,9 @@ def read(source: Source) -> FilledRecipe:
             ) from None
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:
-        raise TokctlError(f"tokctl can't use {source.name}: {error.message}", error.hint) from None
+        raise TokctlError(
+            f"tokctl can't use {source.name}: {error.message}", error.hint or ANOTHER
+        ) from None
 
 
 def _sidecar(source: Source) -> Sidecar | None:
@@ -314,20 +318,23 @@ def _ranks(data: bytes, name: str) -> _native.RankFile:
             if not digits.isdigit() or not token:
                 raise ValueError
         except ValueError:
-            raise TokctlError(f"{name}, line {number}: no token in base64 and its rank") from None
+            raise TokctlError(
+                f"{name}, line {number}: no token in base64 and its rank", AGAIN
+            ) from None
         rank = int(digits[:20])
         if len(digits) > 20 or rank >= _MOST_TOKENS:
             raise TokctlError(
-                f"{name}, line {number}: the rank {digits[:20].decode()} is too large"
+                f"{name}, line {number}: the rank {digits[:20].decode()} is too large", AGAIN
             )
         if rank in places:
             raise TokctlError(
-                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too"
+                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too", AGAIN
             )
         if token in ranks:
             raise TokctlError(
                 f"{name}, line {number}: line {places[ranks[token]]} has the token {token!r:.80}, "
-                "too"
+                "too",
+                AGAIN,
             )
         ranks[token] = rank
         places[rank] = number

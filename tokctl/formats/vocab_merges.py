@@ -87,7 +87,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     """The model that the files stand for."""
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
-    if byte_level.BYTES.keys() <= vocabulary.keys():
+    if _is_byte_level(vocabulary):
         document |= {"pre_tokenizer": byte_level_json(), "decoder": byte_level_json()}
     elif any(token.endswith(_SUFFIX) for token in vocabulary):
         document |= {**of_words(lowercase=False, strip_accents=None), "model": model}
@@ -95,8 +95,8 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
         model |= {"unk_token": next((one for one in _UNKNOWN if one in vocabulary), None)}
     elif hints.pattern is None:
         raise TokctlError(
-            "its vocabulary has neither all 256 bytes nor words that end with </w>, so nothing "
-            "says how a text is split",
+            "its vocabulary has neither all bytes of UTF-8 nor words that end with </w>, so "
+            "nothing says how a text is split",
             "tokctl convert --pattern SPLIT says it; or take the tokenizer.json that belongs to it",
         )
     document["added_tokens"] = _special(hints, vocabulary, pairs)
@@ -108,6 +108,13 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
 
 
 _UNKNOWN = ("<unk>", "[UNK]")
+
+#: The bytes that text is made of, as they are spelled: without them a vocabulary is not of bytes.
+_OF_UTF8 = {one for one, byte in byte_level.BYTES.items() if byte not in byte_level.NEVER_IN_UTF8}
+
+
+def _is_byte_level(vocabulary: dict[str, int]) -> bool:
+    return vocabulary.keys() >= _OF_UTF8
 
 
 def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
@@ -122,7 +129,7 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
         special = sorted(given.items(), key=lambda item: item[1])
         return [_entry(text, id_) for text, id_ in special]
     made = {"".join(pair) for pair in pairs}
-    is_bytes = byte_level.BYTES.keys() <= vocabulary.keys()
+    is_bytes = _is_byte_level(vocabulary)
     found = [
         text
         for text in vocabulary
@@ -148,8 +155,12 @@ def losses(model: FilledRecipe) -> list[Loss]:
     near = _as_written(model)
     write(near)
     vocabulary, pairs = _contents(near)
+    try:
+        read_again = _model(vocabulary, pairs, Hints())
+    except TokctlError as error:
+        raise InexpressibleError(f"of the two files alone, {error.message}") from None
     return [
-        *differences(near, _model(vocabulary, pairs, Hints())),
+        *differences(near, read_again),
         *training_lost(model, any(merge[3] for merge in model.merges)),
         *companions_lost(model),
     ]

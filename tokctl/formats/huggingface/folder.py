@@ -142,7 +142,9 @@ def _companions(source: Source) -> dict[str, str]:
     if folder.is_dir():
         names = sorted(path.name for path in folder.glob("*.jinja"))[: _MOST_TEMPLATES + 1]
         if len(names) > _MOST_TEMPLATES:
-            raise TokctlError(f"{folder} holds more than {_MOST_TEMPLATES} chat templates")
+            raise TokctlError(
+                f"{folder} holds more than {_MOST_TEMPLATES} chat templates", "remove some of them"
+            )
         for name in (f"{TEMPLATES}/{name}" for name in names):
             if is_carried(name):
                 found.append((name, source.beside(name)))
@@ -157,7 +159,10 @@ def _companions(source: Source) -> dict[str, str]:
         except UnicodeDecodeError as error:
             raise damaged(file.name, f"it is no UTF-8 at byte {error.start}") from None
         if sum(map(len, texts.values())) > _MOST_TEXT:
-            raise TokctlError(f"the files beside tokenizer.json are too large in {source.name}")
+            raise TokctlError(
+                f"the files beside tokenizer.json are too large in {source.name}",
+                f"name its tokenizer.json: {source.name}/tokenizer.json",
+            )
     return texts
 
 
