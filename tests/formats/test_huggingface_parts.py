@@ -14,7 +14,11 @@ from tokenizers import Regex, normalizers, pre_tokenizers, processors
 from tests.formats.models import filled
 from tests.formats.theirs import RULES, back, read, tokenizer
 from tokctl import TokctlError, _native, formats
-from tokctl.formats.huggingface.components import read_pre_tokenizers, write_pre_tokenizers
+from tokctl.formats.huggingface.components import (
+    BYTE_LEVEL,
+    read_pre_tokenizers,
+    write_pre_tokenizers,
+)
 from tokctl.formats.huggingface.document import obstacle
 from tokctl.model import Recipe
 from tokctl.model.parts import (
@@ -137,7 +141,7 @@ def test_pre_tokenizers(text: str) -> None:
         assert written == json.loads(made.to_str())["pre_tokenizer"]
     assert formats.parse(formats.serialize(model), "x") == model
     # What we write is read as the same part when nobody says what it was.
-    assert read_pre_tokenizers(written)[0] == list(model.recipe.pre_tokenizers)
+    assert read_pre_tokenizers(written) == list(model.recipe.pre_tokenizers)
 
 
 @pytest.mark.parametrize("kind", [*PRE_TOKENIZERS.kinds])
@@ -148,7 +152,7 @@ def test_every_kind_is_written_or_refused(kind: str) -> None:
     assert (obstacle(recipe) is not None) == (kind in refused)
     if kind not in refused:
         written = write_pre_tokenizers(recipe.pre_tokenizers, is_byte_level=False)
-        assert read_pre_tokenizers(written)[0] == list(recipe.pre_tokenizers)
+        assert read_pre_tokenizers(written) == list(recipe.pre_tokenizers)
 
 
 @pytest.mark.parametrize("pattern", KNOWN_PATTERNS)
@@ -170,9 +174,9 @@ def test_known_patterns_are_native(pattern: str) -> None:
             },
         ],
     }
-    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+    assert read_pre_tokenizers(data) == [PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern]), BYTE_LEVEL]
     data["pretokenizers"][0] |= {"behavior": "Removed", "invert": True}
-    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern])], True)
+    assert read_pre_tokenizers(data) == [PRE_TOKENIZERS.part(KNOWN_PATTERNS[pattern]), BYTE_LEVEL]
 
 
 def test_the_patterns_of_deepseek_are_one_scanner() -> None:
@@ -181,7 +185,7 @@ def test_the_patterns_of_deepseek_are_one_scanner() -> None:
     made = tokenizer()
     made.pre_tokenizer = pre_tokenizers.Sequence([*splits, last])
     data = json.loads(made.to_str())["pre_tokenizer"]
-    assert read_pre_tokenizers(data) == ([PRE_TOKENIZERS.part("deepseek-v3")], True)
+    assert read_pre_tokenizers(data) == [PRE_TOKENIZERS.part("deepseek-v3"), BYTE_LEVEL]
 
 
 @pytest.mark.parametrize(
@@ -197,18 +201,19 @@ def test_byte_level(options: dict[str, bool], kinds: list[str]) -> None:
     made = tokenizer()
     made.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
     data = json.loads(made.to_str())["pre_tokenizer"]
-    parts, spells_bytes = read_pre_tokenizers(data)
-    assert ([part.kind for part in parts], spells_bytes) == (kinds, True)
-    assert write_pre_tokenizers(tuple(parts), is_byte_level=True) == data
+    parts = read_pre_tokenizers(data)
+    assert [part.kind for part in parts] == [*kinds, "byte-level"]
+    assert write_pre_tokenizers(tuple(parts), is_byte_level=False) == data
+    assert write_pre_tokenizers(tuple(parts[:-1]), is_byte_level=True) == data
 
 
 def test_older_forms() -> None:
     legacy = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "str_rep": "▁"}
-    assert read_pre_tokenizers(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace"))
+    assert read_pre_tokenizers(legacy) == list(PRE_TOKENIZERS.steps("metaspace"))
     legacy["add_prefix_space"] = False
-    assert read_pre_tokenizers(legacy)[0] == list(PRE_TOKENIZERS.steps("metaspace:never"))
+    assert read_pre_tokenizers(legacy) == list(PRE_TOKENIZERS.steps("metaspace:never"))
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    assert read_pre_tokenizers(byte_level)[0] == list(PRE_TOKENIZERS.steps("gpt2"))
+    assert read_pre_tokenizers(byte_level) == [*PRE_TOKENIZERS.steps("gpt2"), BYTE_LEVEL]
 
 
 CLS, SEP = ("[CLS]", 1), ("[SEP]", 2)
@@ -280,15 +285,6 @@ def test_unknown_types_are_named(place: str, component: dict[str, Any], named: s
     with pytest.raises(TokctlError, match=named) as caught:
         formats.parse(json.dumps(document).encode(), "theirs.json")
     assert caught.value.message.startswith("tokctl can't use theirs.json: ")
-
-
-def test_what_splits_behind_bytes_is_refused() -> None:
-    made = tokenizer()
-    made.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.ByteLevel(), pre_tokenizers.Digits()]
-    )
-    with pytest.raises(TokctlError, match="go on splitting behind ByteLevel"):
-        read(made)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def tokenizer(field: str, part: Part) -> Tokenizer:
     """A small model with this one part; TokctlError where a recipe refuses it."""
     more: dict[str, Any] = {"byte_fallback": part.kind == "byte-fallback", field: [part]}
     tokens = [b"[UNK]", *(b"<0x%02X>" % byte for byte in range(256)), b"a", b"b", b"ab", b" "]
-    if part.kind == "byte-level":
+    if part.kind == "byte-level" and field == "decoders":
         more |= {"units": "bytes", "alphabet": "bytes"}
         tokens = [b"[UNK]", *(bytes([byte]) for byte in range(256))]
     recipe = Recipe(name="x", algorithm="bpe", unk_token="[UNK]", special_tokens=("[UNK]",), **more)

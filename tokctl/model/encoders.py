@@ -103,6 +103,8 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     """The native decoder. Without decoders in the recipe, the marker says how words join."""
     recipe = model.recipe
     steps: list[dict[str, Any]] = native_parts(recipe.decoders)
+    if not recipe.is_byte_level:
+        steps = [one | {"kind": _SPELLED.get(one["kind"], one["kind"])} for one in steps]
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
@@ -113,6 +115,10 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
     flags = [id_ in special for id_ in range(len(tokens))]
     return _native.Decoder(steps, tokens, flags)
+
+
+#: The tokens of a model of bytes are bytes; where they are characters, they have to become bytes.
+_SPELLED = {"byte-level": "byte-characters"}
 
 
 def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:

@@ -416,6 +416,7 @@ PRE_TOKENIZERS = PartFamily(
             main=("pattern", "behaviour"),
         ),
         "prefix-space": PartKind("puts a space before the text unless one is there"),
+        "byte-level": PartKind("spells each byte as the character that GPT-2's vocabulary has"),
     },
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},

@@ -472,7 +472,8 @@ def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
 def read_normalizers(data: Any) -> tuple[list[Part], bool]:
     """The normalizers that a component stands for, and whether the last one spells bytes.
 
-    `ByteLevel` is no normalizer here: a model of bytes needs none.
+    `ByteLevel` is no normalizer here: a model of bytes needs none, and in others it is a
+    pre-tokenizer.
     """
     components = _flatten(data, "normalizer", "normalizers")
     spells_bytes = bool(components) and components[-1].type == "ByteLevel"
@@ -624,24 +625,32 @@ _NORMALIZER_READERS: dict[str, _Reader] = {
 
 def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Json | None:
     """The component for pre-tokenizers; `InexpressibleError` where there is none."""
-    components = []
-    steps = list(parts)
-    if is_byte_level:
-        use_regex = bool(steps) and steps[-1].kind == "gpt2"
-        if use_regex:
-            steps.pop()
-        prefix = bool(steps) and steps[-1].kind == "prefix-space"
-        if prefix:
-            steps.pop()
-        components.append(byte_level(prefix, regex=use_regex))
-    before: list[Json] = []
-    for part in steps:
-        if part.kind in _KEEPING_SCANNERS:
-            patterns = scanner_patterns(part.kind)
-            before += [_split_json(pattern, "isolated", regex=True) for pattern in patterns]
+    components: list[Json] = []
+    steps = [*parts, *[BYTE_LEVEL] * is_byte_level]
+    while steps:
+        for length, (prefix, use_regex) in _BYTE_LEVEL_STEPS.items():
+            if [part.kind for part in steps[: len(length)]] == [*length]:
+                components.append(byte_level(prefix, regex=use_regex))
+                del steps[: len(length)]
+                break
         else:
-            before.append(_PRE_TOKENIZER_WRITERS[part.kind](part))
-    return _in_sequence([*before, *components], "pretokenizers")
+            part = steps.pop(0)
+            if part.kind in _KEEPING_SCANNERS:
+                patterns = scanner_patterns(part.kind)
+                components += [_split_json(pattern, "isolated", regex=True) for pattern in patterns]
+            else:
+                components.append(_PRE_TOKENIZER_WRITERS[part.kind](part))
+    return _in_sequence(components, "pretokenizers")
+
+
+#: What a ByteLevel does, as parts: by whether it puts a space in front, and splits.
+BYTE_LEVEL = PRE_TOKENIZERS.part("byte-level")
+_BYTE_LEVEL_STEPS = {
+    ("prefix-space", "gpt2", "byte-level"): (True, True),
+    ("prefix-space", "byte-level"): (True, False),
+    ("gpt2", "byte-level"): (False, True),
+    ("byte-level",): (False, False),
+}
 
 
 def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
@@ -654,20 +663,24 @@ def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
     }
 
 
-def read_pre_tokenizers(data: Any) -> tuple[list[Part], bool]:
-    """The pre-tokenizers that a component stands for, and whether the last one spells bytes."""
+def read_pre_tokenizers(data: Any) -> list[Part]:
+    """The pre-tokenizers that a component stands for; `byte-level` ones where bytes are spelled."""
     components = _flatten(data, "pre-tokenizer", "pretokenizers")
-    spells_bytes = bool(components) and components[-1].type == "ByteLevel"
-    parts: list[Part] = []
-    if spells_bytes:
-        last = components.pop()
-        if last.flag("add_prefix_space"):
-            parts.append(PRE_TOKENIZERS.part("prefix-space"))
-        if last.flag("use_regex", True):
-            parts.append(PRE_TOKENIZERS.part("gpt2"))
+    last: list[Part] = []
+    if components and components[-1].type == "ByteLevel":
+        last = _read_byte_level(components.pop())
     if known := known_sequence(map(_isolating, components)):
-        return [PRE_TOKENIZERS.part(known), *parts], spells_bytes
-    return [*_read_each(components, _PRE_TOKENIZER_READERS), *parts], spells_bytes
+        return [PRE_TOKENIZERS.part(known), *last]
+    return [*_read_each(components, _PRE_TOKENIZER_READERS), *last]
+
+
+def _read_byte_level(fields: Fields) -> list[Part]:
+    parts: list[Part] = []
+    if fields.flag("add_prefix_space"):
+        parts.append(PRE_TOKENIZERS.part("prefix-space"))
+    if fields.flag("use_regex", True):
+        parts.append(PRE_TOKENIZERS.part("gpt2"))
+    return [*parts, BYTE_LEVEL]
 
 
 def _isolating(fields: Fields) -> str | None:
@@ -770,14 +783,6 @@ def _read_punctuation(fields: Fields) -> list[Part]:
     return [PRE_TOKENIZERS.part("punctuation", behaviour=_behaviour(fields, "Isolated"))]
 
 
-def _byte_level_before_others(_fields: Fields) -> list[Part]:
-    raise TokctlError(
-        "its pre-tokenizers go on splitting behind ByteLevel, where bytes are spelled as "
-        "characters already",
-        "tokctl reads ByteLevel as the last pre-tokenizer only",
-    )
-
-
 _PRE_TOKENIZERS = (
     Component("WhitespaceSplit", "whitespace"),
     Component("Whitespace", "whitespace-punctuation"),
@@ -800,7 +805,7 @@ _PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
 _PRE_TOKENIZER_READERS: dict[str, _Reader] = {
     **{one.type: partial(one.read, PRE_TOKENIZERS) for one in _PRE_TOKENIZERS},
     "BertPreTokenizer": lambda _fields: [PRE_TOKENIZERS.part("bert")],
-    "ByteLevel": _byte_level_before_others,
+    "ByteLevel": _read_byte_level,
     **dict.fromkeys(("CharDelimiterSplit", "Delimiter"), _read_delimiter),
     "FixedLength": _read_length,
     "Metaspace": _read_metaspace,

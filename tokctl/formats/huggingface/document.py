@@ -8,7 +8,7 @@ are options of one call here and are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ from tokctl.model.parts import (
     PRE_TOKENIZERS,
     AddedToken,
     Part,
+    is_lossless,
     native_parts,
     template_pieces,
 )
@@ -119,11 +120,16 @@ def read_document(
         raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0")
     model = read_model(document["model"], lists)
     before, spells_bytes = components.read_normalizers(document.get("normalizer"))
-    splitting, splits_bytes = components.read_pre_tokenizers(document.get("pre_tokenizer"))
-    if spells_bytes and (splitting or splits_bytes):
-        raise TokctlError("its pre-tokenizers split what its normalizer ByteLevel has spelled")
-    is_byte_level = spells_bytes or splits_bytes
+    splitting = components.read_pre_tokenizers(document.get("pre_tokenizer"))
+    if spells_bytes:
+        splitting.insert(0, components.BYTE_LEVEL)
     own = model.lists
+    missing: set[int] = set()
+    if splitting[-1:] == [components.BYTE_LEVEL]:
+        missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
+    is_byte_level = _is_of_bytes(model, splitting, missing)
+    if is_byte_level:
+        splitting.pop()
     # A token that is added gets the number of tokens as its id, even where that is taken.
     given = len(own) - len(model.holes)
     added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
@@ -138,7 +144,7 @@ def read_document(
     named = {*filter(None, [model.unk_token]), *_named(after)}
     added = _with_special(added, named, ids)
     if is_byte_level:
-        _with_bytes(model)
+        _with_bytes(model, missing)
         added = _apart_from_bytes(added, named, own)
     recipe = Recipe(
         **{"name": NAME, **model.recipe},
@@ -189,32 +195,36 @@ def _with_special(added: list[AddedToken], names: set[str], ids: Ids) -> list[Ad
     return sorted(tokens, key=lambda token: token.id)
 
 
-def _with_bytes(model: ReadModel) -> None:
-    """Completes the recipe of a model whose tokens are bytes, spelled as characters.
+def _is_of_bytes(model: ReadModel, splitting: list[Part], missing: Collection[int]) -> bool:
+    """Is it a model of bytes here? That is BPE whose bytes are spelled last of all, from text that
+    nothing was taken out of. Others are models of the characters that bytes are spelled with.
+
+    missing: the bytes that have no token.
+    """
+    recipe = model.recipe
+    return (
+        splitting[-1:] == [components.BYTE_LEVEL]
+        and components.BYTE_LEVEL not in splitting[:-1]
+        and all(is_lossless(part) or part.kind == "prefix-space" for part in splitting[:-1])
+        and ALGORITHMS[recipe["algorithm"]].reads_bytes
+        and not recipe["marker"].text
+        and not (missing and recipe["byte_fallback"])
+    )
+
+
+def _with_bytes(model: ReadModel, missing: Collection[int]) -> None:
+    """Completes the recipe of a model of bytes.
 
     A byte without a token is unknown there. It becomes the unknown token, or is left out where
     there is none; but where UTF-8 never has the byte, no text that they read does.
-
-    Raises:
-        TokctlError: tokctl has no such model of bytes.
     """
-    algorithm = model.recipe["algorithm"]
-    if not ALGORITHMS[algorithm].reads_bytes:
-        raise TokctlError(
-            f"its {algorithm} model reads bytes spelled as characters",
-            "tokctl has bytes for BPE only",
-        )
-    missing = {byte for one, byte in byte_level.BYTES.items() if model.lists.id(one) is None}
-    model.recipe["alphabet"] = "seen" if missing else "bytes"
-    if missing and model.recipe["byte_fallback"]:
-        raise TokctlError(
-            "its byte-level vocabulary lacks bytes, and falls back to those of their stand-ins"
-        )
-    model.recipe["byte_fallback"] = False
+    recipe = model.recipe
+    recipe["alphabet"] = "seen" if missing else "bytes"
+    recipe["byte_fallback"] = False
     if model.unk_token is None or not missing:
-        model.recipe["fuse_unknown"] = False
-    if missing <= byte_level.NEVER_IN_UTF8:
-        model.recipe.pop("unknown", None)
+        recipe["fuse_unknown"] = False
+    if byte_level.NEVER_IN_UTF8.issuperset(missing):
+        recipe.pop("unknown", None)
 
 
 def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) -> list[AddedToken]:

@@ -232,6 +232,7 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
             suffix: get(data, "suffix")?,
         },
         "fuse" | "byte-level" => DecoderStep::Fuse,
+        "byte-characters" => DecoderStep::ByteCharacters,
         "join" => DecoderStep::JoinWithSpaces,
         "strip" => DecoderStep::Strip {
             content: get(data, "content")?,

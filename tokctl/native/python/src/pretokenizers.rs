@@ -91,6 +91,13 @@ impl Options<'_> {
                     scanner: Scanner::None,
                 });
             }
+            "byte-level" => {
+                self.only(&[])?;
+                return Ok(Step {
+                    rewrite: Some(Rewrite::ByteCharacters),
+                    scanner: Scanner::None,
+                });
+            }
             name => {
                 self.only(&[])?;
                 Scanner::named(name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::chain::{Each, Flow, StepNode, Whole};
 use super::literal::{Literal, Replace, Suffix};
 use crate::error::{Error, Result};
-use crate::model::{Marker, Prepend};
+use crate::model::{byte_characters, Marker, Prepend};
 use crate::pattern::{Pattern, Search};
 
 /// A decoder of Hugging Face's `tokenizers` 0.23, or one of tokctl's own: a map from a list
@@ -23,6 +23,9 @@ pub enum DecoderStep {
     BpeSuffix { suffix: String },
     /// All tokens become one. That is `ByteLevel`, too: tokens are bytes here, not spelled.
     Fuse,
+    /// A token that is made of GPT-2's stand-ins for bytes becomes these bytes; all become one.
+    /// That is `ByteLevel` in a model of characters.
+    ByteCharacters,
     /// All tokens become one with a space between them: what Hugging Face does where a file
     /// names no decoder.
     JoinWithSpaces,
@@ -81,6 +84,7 @@ pub enum StepPart {
     Prefix(String),
     Suffix(Arc<Literal>),
     Words(Marker),
+    ByteCharacters,
     Join,
     Fuse,
     ByteFallback,
@@ -91,7 +95,10 @@ pub enum StepPart {
 impl StepPart {
     pub fn scope(&self) -> Scope {
         match self {
-            StepPart::Replace(..) | StepPart::Matches(..) | StepPart::Strip(..) => Scope::Token,
+            StepPart::Replace(..)
+            | StepPart::Matches(..)
+            | StepPart::Strip(..)
+            | StepPart::ByteCharacters => Scope::Token,
             StepPart::ReplaceButFirst(..)
             | StepPart::Prefix(_)
             | StepPart::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
@@ -121,6 +128,7 @@ impl StepPart {
             StepPart::Prefix(prefix) => Box::new(Prefix::new(prefix)),
             StepPart::Suffix(suffix) => Box::new(Suffix::new(suffix)),
             StepPart::Words(marker) => Box::new(Whole::new(WordJoiner::new(marker))),
+            StepPart::ByteCharacters => Box::new(Whole::new(ByteCharacters::default())),
             StepPart::Join => Box::new(Fuse::new(b" ")),
             StepPart::Fuse => Box::new(Fuse::new(b"")),
             StepPart::ByteFallback => Box::new(ByteFallback::default()),
@@ -164,6 +172,7 @@ fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
         DecoderStep::ByteFallback => parts.push(StepPart::ByteFallback),
         DecoderStep::BpeSuffix { suffix } => parts.push(StepPart::Suffix(Literal::new(suffix)?)),
         DecoderStep::Fuse => parts.push(StepPart::Fuse),
+        DecoderStep::ByteCharacters => parts.extend([StepPart::ByteCharacters, StepPart::Fuse]),
         DecoderStep::JoinWithSpaces => parts.push(StepPart::Join),
         DecoderStep::Strip {
             content,
@@ -243,6 +252,22 @@ impl Each for PatternReplacer {
             from = end;
         }
         next.bytes(token.get(from..).unwrap_or_default())
+    }
+}
+
+/// `ByteLevel`: the bytes that a token spells, or the token itself.
+#[derive(Default)]
+struct ByteCharacters {
+    bytes: Vec<u8>,
+}
+
+impl Each for ByteCharacters {
+    fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()> {
+        self.bytes.clear();
+        match byte_characters::unspell(token, &mut self.bytes) {
+            Some(()) => next.bytes(&self.bytes),
+            None => next.bytes(token),
+        }
     }
 }
 

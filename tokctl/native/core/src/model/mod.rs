@@ -3,6 +3,7 @@
 //! Training fills these in; encoding and decoding read them.
 
 mod alphabet;
+pub mod byte_characters;
 mod char_ids;
 mod char_trie;
 mod marker;

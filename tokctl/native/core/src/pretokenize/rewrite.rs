@@ -4,6 +4,7 @@
 //! is put in front of a piece has the place of the piece's first character.
 
 use crate::error::{Error, Result};
+use crate::model::byte_characters::character_of;
 use crate::model::Prepend;
 use crate::unicode;
 
@@ -18,6 +19,9 @@ pub enum Rewrite {
     /// `add_prefix_space` of Hugging Face's `ByteLevel`: U+0020 is put in front of every
     /// piece that does not start with one.
     PrefixSpace,
+    /// Hugging Face's `ByteLevel` in front of others: each byte becomes the printable character that
+    /// GPT-2's vocabulary spells it with.
+    ByteCharacters,
 }
 
 /// Pieces of text written one after the other, with the place in the input of every byte.
@@ -42,6 +46,7 @@ impl Rewrite {
                 memchr::memchr(b' ', piece).is_some() || !self.in_front(piece, at_start).is_empty()
             }
             Rewrite::PrefixSpace => !self.in_front(piece, at_start).is_empty(),
+            Rewrite::ByteCharacters => !piece.iter().all(u8::is_ascii_graphic),
         }
     }
 
@@ -60,6 +65,7 @@ impl Rewrite {
     pub(super) fn in_front(&self, piece: &[u8], at_start: bool) -> &[u8] {
         let (with, wanted) = match self {
             Rewrite::PrefixSpace => (&b" "[..], true),
+            Rewrite::ByteCharacters => return b"",
             Rewrite::Metaspace {
                 replacement,
                 prepend,
@@ -94,6 +100,14 @@ impl Rewrite {
         let space = match self {
             Rewrite::Metaspace { replacement, .. } => replacement.as_bytes(),
             Rewrite::PrefixSpace => b" ",
+            Rewrite::ByteCharacters => {
+                for (at, &byte) in piece.iter().enumerate() {
+                    let mut buffer = [0; 4];
+                    let character = character_of(byte).encode_utf8(&mut buffer);
+                    out.push(character.as_bytes(), origin(at));
+                }
+                return;
+            }
         };
         for (at, byte) in piece.iter().enumerate() {
             match byte {

@@ -13,6 +13,7 @@ pub mod serde_json;
 
 use hashbrown::{HashMap, HashSet};
 
+use super::byte_characters::{byte_of, unspell};
 use super::strings::{Index, Strings};
 use json::JsonScanner;
 
@@ -221,33 +222,6 @@ impl Lists {
         }
         Ok(triples)
     }
-}
-
-/// Appends the bytes that GPT-2's stand-ins (`bytes_to_unicode` in its `encoder.py`) stand for:
-/// characters of one or two bytes of UTF-8.
-fn unspell(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
-    let mut rest = text.iter();
-    while let Some(&first) = rest.next() {
-        let code = match first {
-            ..0x80 => u32::from(first),
-            0xC2..0xE0 => u32::from(first & 0x1F) << 6 | u32::from(rest.next()? & 0x3F),
-            _ => return None,
-        };
-        bytes.push(byte_of(code)?);
-    }
-    Some(())
-}
-
-/// Printable Latin-1 stands for itself; the other bytes are U+0100 onwards, in order.
-#[inline]
-fn byte_of(character: u32) -> Option<u8> {
-    Some(match character {
-        code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => code as u8,
-        code @ 0x100..=0x120 => (code - 0x100) as u8,
-        code @ 0x121..=0x142 => (code - 0x121 + 0x7F) as u8,
-        0x143 => 0xAD,
-        _ => return None,
-    })
 }
 
 // -- scanning ---------------------------------------------------------------------------
@@ -467,25 +441,6 @@ fn list<'j, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The table as GPT-2's `bytes_to_unicode` makes it.
-    #[test]
-    fn stand_ins_are_those_of_gpt2() {
-        let mut next = 0x100;
-        for byte in 0..=255u8 {
-            let printable = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
-            let code = if printable { byte.into() } else { next };
-            next += u32::from(!printable);
-            assert_eq!(byte_of(code), Some(byte));
-            let mut bytes = Vec::new();
-            let spelled = char::from_u32(code).unwrap().to_string();
-            unspell(spelled.as_bytes(), &mut bytes).unwrap();
-            assert_eq!(bytes, [byte]);
-        }
-        assert_eq!(next, 0x144);
-        let known = (0..0x3000).filter_map(byte_of);
-        assert_eq!(known.count(), 256);
-    }
 
     fn filled(text: &str, filling: &Filling) -> Result<Stored, Fault> {
         Lists::scan(text.as_bytes()).unwrap().fill(filling)
