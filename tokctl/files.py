@@ -1,14 +1,16 @@
-"""Files that are whole or absent."""
+"""Files that are whole or absent, and files that belong together and are replaced together."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
+import shutil
 import stat
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeGuard
+from typing import BinaryIO, NamedTuple, TypeGuard
 
 from tokctl.errors import TokctlError
 
@@ -20,36 +22,215 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     It grows beside the target under another name and is renamed when it is complete and
     on the disk, so that a stop at any moment leaves the old file or the new one. What is
     not a regular file (a pipe, `/dev/null`) is written to directly. A link's target is
-    replaced, not the link.
+    replaced, not the link. What a process that was killed left for the same target goes.
 
     Raises:
         TokctlError: the file can't be written.
     """
-    path = Path(path)
+    with whole_files() as together:
+        yield together.open(path)
+
+
+@contextlib.contextmanager
+def whole_files() -> Iterator[WholeFiles]:
+    """Files that belong together: they replace their targets when the block ends without an error.
+
+        with whole_files() as together:
+            index = together.open("ids.idx")  # which says that the others are there
+            data = together.open("ids.bin")
+
+    The file that is opened first gets its name last, and what had that name before loses it first,
+    each step on the disk before the next: so nobody ever finds it beside another's companions,
+    even after a power failure. An error on the way brings the old files back.
+
+    Raises:
+        TokctlError: a file can't be written.
+    """
+    together = WholeFiles()
     try:
+        with together:
+            yield together
+    except BrokenPipeError:
+        raise  # the reader has gone: not an error of the writer
+    except OSError as error:
+        if not together.path:
+            raise  # of something else
+        raise TokctlError(
+            f"can't write {together.path}: {error.strerror or error}",
+            "choose another place with -o PATH",
+        ) from None
+
+
+class WholeFiles:
+    """What `whole_files` gives, with the system's errors as they are.
+
+    Attributes:
+        path: the file that was worked on last, for messages.
+    """
+
+    def __init__(self) -> None:
+        self.path: str | Path = ""
+        self._devices: list[BinaryIO] = []
+        self._growing: list[_Growing] = []
+
+    def __enter__(self) -> WholeFiles:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            for one in self._growing:
+                one.abandon()
+            for device in self._devices:
+                with contextlib.nullcontext() if kind is None else contextlib.suppress(OSError):
+                    device.close()
+
+    def open(self, path: str | Path) -> BinaryIO:
+        """A file that will be at `path`."""
+        self.path = path = Path(path)
         status = _status(path)
         if status and stat.S_ISDIR(status.st_mode):
             raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
         if status and not stat.S_ISREG(status.st_mode):
-            with path.open("wb") as device:
-                yield device
+            device = path.open("wb")
+            self._devices.append(device)
+            return device
+        with _signals_wait():
+            one = _Growing(path, Path(os.path.realpath(path)), status)
+            self._growing.append(one)
+        return one.file
+
+    def _finish(self) -> None:
+        for device in self._devices:
+            device.flush()
+        for one in reversed(self._growing):
+            self.path = one.path
+            one.sync()
+        if not self._growing:
             return
-        target = Path(os.path.realpath(path))
-        with _temporary(target) as (file, name):
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            # A new file gets the usual rights, a replaced one keeps its own.
-            name.chmod(stat.S_IMODE(status.st_mode) if status else 0o666 & ~umask())
-            name.replace(target)
+        first, *companions = self._growing
+        with _signals_wait():
+            try:
+                if companions:
+                    self._step([first], _Growing.set_aside)
+                    self._step(companions, _Growing.set_aside)
+                    self._step(companions, _Growing.rename)
+                self.path = first.path
+                first.rename()
+            except BaseException:
+                for one in (*companions, first):
+                    one.restore()
+                raise
+            sync_folder(first.target.parent)
+
+    def _step(self, growing: list[_Growing], do: Callable[[_Growing], bool]) -> None:
+        """Does it with each, and waits until that is on the disk."""
+        changed: set[Path] = set()
+        for one in growing:
+            self.path = one.path
+            if do(one):
+                changed.add(one.target.parent)
+        for folder in changed:
+            sync_folder(folder)
+
+
+class _Growing:
+    """A file that grows beside its target, `status` of which is None where there is none yet."""
+
+    def __init__(self, path: Path, target: Path, status: os.stat_result | None) -> None:
+        self.path = path
+        self.target = target
+        self._old = status
+        descriptor, self._name = _claim(target)
+        self.file: BinaryIO = os.fdopen(descriptor, "wb")
+        self._identity = os.fstat(descriptor)
+        self._aside: _Aside | None = None
+
+    def sync(self) -> None:
+        """Brings it to the disk."""
+        self.file.flush()
+        # A new file gets the usual rights, a replaced one keeps its own.
+        mode = stat.S_IMODE(self._old.st_mode) if self._old else 0o666 & ~umask()
+        os.fchmod(self.file.fileno(), mode)
+        os.fsync(self.file.fileno())
+
+    def rename(self) -> bool:
+        """Gives it its name."""
+        self._name.replace(self.target)
+        return True
+
+    def set_aside(self) -> bool:
+        """Takes the name from what has it; False where nothing has."""
+        try:
+            held = os.open(self.target, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        with os.fdopen(held, "rb"):
+            descriptor, name = _claim(self.target)
+            os.close(descriptor)
+            with contextlib.suppress(OSError):  # as a hidden file of ours it is locked, too
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._aside = _Aside(name, os.dup(held), os.fstat(held))
+        self.target.replace(name)
+        return True
+
+    def restore(self) -> None:
+        """The old file has its name again, or nothing has."""
+        with contextlib.suppress(OSError):
+            if self._aside is not None:
+                if _is_at(self._aside.name, self._aside.status):
+                    self._aside.name.replace(self.target)
+            elif self._old is None and _is_at(self.target, self._identity):
+                self.target.unlink()
+
+    def abandon(self) -> None:
+        """Removes what still has a hidden name."""
+        if self._aside is not None:
             with contextlib.suppress(OSError):
-                _sync_folder(target.parent)
-    except BrokenPipeError:
-        raise  # the reader has gone: not an error of the writer
-    except OSError as error:
-        raise TokctlError(
-            f"can't write {path}: {error.strerror or error}", "choose another place with -o PATH"
-        ) from None
+                self._aside.name.unlink()
+            os.close(self._aside.descriptor)
+        with contextlib.suppress(OSError):
+            if _is_at(self._name, self._identity):
+                self._name.unlink()
+        with contextlib.suppress(OSError):
+            self.file.close()
+
+
+class _Aside(NamedTuple):
+    """An old file under a hidden name. The descriptor holds its lock."""
+
+    name: Path
+    descriptor: int
+    status: os.stat_result
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is at `path`, on the disk, when the block ends without an error.
+
+    Raises:
+        OSError: it can't be made, or something is at `path`.
+    """
+    with _signals_wait():
+        descriptor, name = _claim(path, folder=True)
+    try:
+        yield name
+        for folder, _, files in os.walk(name, topdown=False):
+            for file in files:
+                _sync(Path(folder, file))
+            sync_folder(Path(folder))
+        name.chmod(0o777 & ~umask())
+        with _signals_wait():
+            name.rename(path)
+            sync_folder(path.parent)
+    finally:
+        # The folder that is locked, and not one that has the name by now.
+        with contextlib.suppress(OSError):
+            if _is_at(name, os.fstat(descriptor)):
+                shutil.rmtree(name, ignore_errors=True)
+        os.close(descriptor)
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -62,27 +243,94 @@ def _status(path: Path) -> os.stat_result | None:
         raise TokctlError(f"can't write {str(path)!r}: {error}") from None
 
 
-#: True while a temporary file is being made, whose name is not known yet. What turns signals into
-#: exceptions (`tokctl.cli.world`) waits until it is over: else the file would stay.
+#: True while a file is being made whose name nobody knows yet, and while files are renamed. What
+#: turns signals into exceptions (`tokctl.cli.signals`) waits until it is over.
 is_making = False
 
 
 @contextlib.contextmanager
-def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+def _signals_wait() -> Iterator[None]:
     global is_making
-    name = ""
     try:
         is_making = True
-        descriptor, name = tempfile.mkstemp(
-            prefix=f".{target.name[:80]}.", suffix=".tmp", dir=target.parent
-        )
-        is_making = False
-        with os.fdopen(descriptor, "wb") as file:
-            yield file, Path(name)
+        yield
     finally:
         is_making = False
-        if name:
-            Path(name).unlink(missing_ok=True)
+
+
+#: Processes that write to one target at a time. No more are waited for.
+_MOST_AT_ONCE = 100
+
+
+def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
+    """A new hidden file or folder beside the target: its descriptor, and its name.
+
+    The names are counted. Whoever makes one locks it (`flock`), and the lock ends with the process,
+    however that ends: so one that nobody has locked was left behind by a process that was killed,
+    and goes.
+    """
+    claimed: tuple[int, Path] | None = None
+    for number in range(_MOST_AT_ONCE):
+        name = target.with_name(f".{target.name[:80]}.tokctl-{number}.tmp")
+        was_there = _sweep(name)
+        if claimed is not None:
+            if not was_there:
+                break
+            continue
+        try:
+            if folder:
+                name.mkdir(0o700)
+                descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+            else:
+                descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except (FileExistsError, FileNotFoundError) as error:
+            # Somebody has that name, or swept the folder that was just made.
+            if isinstance(error, FileNotFoundError) and not folder:
+                raise
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # who sweeps was faster
+            os.close(descriptor)
+            continue
+        except OSError:
+            pass  # a file system without locks: nothing is swept there
+        with contextlib.suppress(OSError):
+            if _is_at(name, os.fstat(descriptor)):
+                claimed = descriptor, name
+                continue
+        os.close(descriptor)
+    if claimed is None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    return claimed
+
+
+def _sweep(name: Path) -> bool:
+    """Removes a hidden file or folder whose process is gone; was anything there?"""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        status = os.fstat(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if status.st_uid == os.geteuid() and _is_at(name, status):
+            if stat.S_ISDIR(status.st_mode):
+                shutil.rmtree(name)
+            elif stat.S_ISREG(status.st_mode):
+                name.unlink()
+    except OSError:
+        pass  # somebody works on it, or it can't be removed
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _is_at(name: Path, status: os.stat_result) -> bool:
+    """Has it that name?"""
+    return os.path.samestat(name.lstat(), status)
 
 
 def umask() -> int:
@@ -92,8 +340,18 @@ def umask() -> int:
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync_folder(folder: Path) -> None:
+    """Brings the names in a folder to the disk, where the file system can."""
+    try:
+        _sync(folder)
+    except OSError as error:
+        # A folder that may not be read, or a file system that has nothing to do.
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -117,27 +117,40 @@ def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
     assert os.system(f'{sys.executable} -c "{code}"') == 0
 
 
-#: A signal comes when a temporary file has been made, and nothing yet waits to remove it.
+#: A signal comes when a hidden file has been made, and nothing yet waits to remove it: in the call
+#: that makes it, or when the `with` around that has not come to its block.
 AT_A_FILE = """
 import contextlib, os, sys
+from tokctl import files
 from tokctl.__main__ import main
 
-enter = contextlib._GeneratorContextManager.__enter__
-def interrupted(self):
-    made = enter(self)
-    if self.gen.__name__ == "_temporary":
-        assert os.path.exists(made[1])
+number = int(sys.argv.pop(1))
+open_file, enter = files.WholeFiles.open, contextlib._GeneratorContextManager.__enter__
+is_file = "whole_file" in sys.argv and not sys.argv.remove("whole_file")
+def opened(self, path):
+    made = open_file(self, path)
+    assert any(name.endswith(".tmp") for name in os.listdir())
+    if not is_file:
         os.kill(os.getpid(), number)
     return made
-contextlib._GeneratorContextManager.__enter__ = interrupted
-number = int(sys.argv.pop(1))
+def entered(self):
+    made = enter(self)
+    if is_file and self.gen.__name__ == "whole_file":
+        os.kill(os.getpid(), number)
+    return made
+files.WholeFiles.open = opened
+contextlib._GeneratorContextManager.__enter__ = entered
 main()
 """
 
 
+@pytest.mark.parametrize("where", ["", "whole_file"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_file_that_was_just_made_goes(number: signal.Signals, code: int, tmp_path: Path) -> None:
-    command = ["train", "-q", "--vocab", "300", "-o", "a.json", "-"]
+def test_a_file_that_was_just_made_goes(
+    number: signal.Signals, code: int, where: str, tmp_path: Path
+) -> None:
+    option = "--save-counts" if where else "-o"
+    command = ["train", "-q", "--vocab", "300", option, "a.json", "-", *([where] if where else [])]
     done = subprocess.run(
         [sys.executable, "-c", AT_A_FILE, str(int(number)), *command],
         input=b"low lower lowest",

@@ -39,7 +39,8 @@ AGAIN = "train it again, or copy it again from where it came"
 ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
 
 #: What a format consists of on disk. A format of one file has it under the name "", and a
-#: companion under what is put behind the file's name (`.json`); a folder's files have theirs.
+#: companion under what is put behind the file's name (`.json`); a folder's files have theirs. The
+#: last file of a folder is one without which it is not read.
 Files = dict[str, bytes]
 
 

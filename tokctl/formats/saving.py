@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from tokctl import formats
 from tokctl.errors import TokctlError
-from tokctl.files import umask, whole_file
+from tokctl.files import whole_files, whole_folder
 from tokctl.formats.contract import Files, InexpressibleError, Loss
 from tokctl.model import FilledRecipe
 
@@ -85,10 +82,10 @@ def write(files: Files, path: str | Path, form: formats.Format) -> None:
         check_neighbours(files, path, form)
         _write_folder(files, Path(path))
         return
-    # The companions first: the file itself says that all is there.
-    for suffix in sorted(files, reverse=True):
-        with whole_file(f"{path}{suffix}") as file:
-            file.write(files[suffix])
+    with whole_files() as together:
+        # The file itself says that its companions are there.
+        for suffix in sorted(files):
+            together.open(f"{path}{suffix}").write(files[suffix])
 
 
 def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> None:
@@ -105,29 +102,21 @@ def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> No
 
 
 def _write_folder(files: Files, path: Path) -> None:
-    """A new folder appears whole; in one that exists, each file is replaced whole."""
+    """A new folder appears whole; in one that exists, the files are replaced together."""
     try:
         if path.is_dir():
-            for name, data in files.items():
-                (path / name).parent.mkdir(exist_ok=True)
-                with whole_file(path / name) as file:
-                    file.write(data)
+            with whole_files() as together:
+                for name in reversed(files):  # the last one says that the others are there
+                    (path / name).parent.mkdir(exist_ok=True)
+                    together.open(path / name).write(files[name])
             return
         if path.exists():
             raise TokctlError(f"can't write the folder {path}: a file has that name")
-        made = Path(tempfile.mkdtemp(prefix=f".{path.name[:80]}.", dir=path.parent))
-        try:
+        with whole_folder(path) as made:
             for name, data in files.items():
                 target = made / name
                 target.parent.mkdir(exist_ok=True)
-                with target.open("wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-            made.chmod(0o777 & ~umask())
-            made.rename(path)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+                target.write_bytes(data)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TokctlError(

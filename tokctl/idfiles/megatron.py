@@ -142,6 +142,7 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     lengths = idx.numbers(start, sequences, DTYPES["int32"])
     begins = idx.numbers(start + 4 * sequences, sequences, DTYPES["int64"])
     firsts = idx.numbers(start + 12 * sequences, documents, DTYPES["int64"])
+    ends = 0  # of the sequences, in bytes
     before = next(firsts, 0)
     if before != 0:
         raise TokctlError(f"{name}: its first document begins with sequence {before}", _HINT)
@@ -160,6 +161,7 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
                     f"on, and {ids.name} has {ids.size:,} bytes",
                     "is it cut off, or not the .bin of this .idx?",
                 )
+            ends = max(ends, begin + length * width)
             first = begin // width
             unit, last = "sequence", number + 1 == behind
             yield from window.parts(first, first + length, unit, 1 + number, ends=last)
@@ -169,4 +171,9 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     if before != sequences:
         raise TokctlError(
             f"{name}: its documents end with sequence {before:,} of {sequences:,}", _HINT
+        )
+    if ends != ids.size:
+        raise TokctlError(
+            f"{name}: its sequences end at byte {ends:,}, and {ids.name} has {ids.size:,} bytes",
+            "the two do not belong together: take the .bin that was written with this .idx",
         )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name, whole_file
+from tokctl.files import is_plain_name, sync_folder, whole_file
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
 from tokctl.idfiles.shard_journal import Journal, Provenance, files_in, manifest_of
 from tokctl.idfiles.writer import Target, Written, files_of, open_writer
@@ -256,6 +256,7 @@ class ShardFolder:
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(exist_ok=True)
+            sync_folder(self.path.absolute().parent)
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         except (OSError, ValueError) as error:
             raise _cannot(self.name, error) from None
@@ -339,6 +340,10 @@ class ShardFolder:
         with whole_file(self.path / MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
         (self.path / JOURNAL).unlink(missing_ok=True)
+        try:
+            sync_folder(self.path)
+        except OSError as error:
+            raise _cannot(self.name, error) from None
 
 
 def _lock(descriptor: int, name: str) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokctl.errors import TokctlError
-from tokctl.files import whole_file
+from tokctl.files import WholeFiles, whole_files
 from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
     SOURCE_START,
@@ -369,14 +369,14 @@ def open_writer(
     Raises:
         TokctlError: a file can't be written; `parquet` without pyarrow.
     """
-    with ExitStack() as stack:
-        # The file that is opened first is renamed last.
+    with whole_files() as together, ExitStack() as stack:
+        # The file that is opened first gets its name last.
         found = None
         if index is not None:
             from tokctl.idfiles.npy import Index
 
-            found = Index(stack.enter_context(whole_file(index)), starts=starts, begun=begun)
-        writer = _opened(stack, form, target, dtype)
+            found = Index(together.open(index), starts=starts, begun=begun)
+        writer = _opened(together, stack, form, target, dtype)
         writer.index = found
         try:
             yield writer
@@ -394,7 +394,11 @@ def files_of(form: str, target: str | Path) -> list[str]:
 
 
 def _opened(
-    stack: ExitStack, form: str, target: str | Path | BinaryIO, dtype: Dtype
+    together: WholeFiles,
+    stack: ExitStack,
+    form: str,
+    target: str | Path | BinaryIO,
+    dtype: Dtype,
 ) -> IdFileWriter:
     if form == "megatron":
         from tokctl.idfiles.megatron import MegatronWriter
@@ -402,11 +406,11 @@ def _opened(
         if not isinstance(target, (str, Path)):
             raise TokctlError("Megatron's files are two", "name them: -o PREFIX")
         data, idx = files_of(form, target)
-        second = stack.enter_context(whole_file(idx))
-        first = stack.enter_context(whole_file(data))
+        second = together.open(idx)
+        first = together.open(data)
         return MegatronWriter(first, second, stack.enter_context(_beside(target)), dtype)
     if isinstance(target, (str, Path)):
-        out = stack.enter_context(whole_file(target))
+        out = together.open(target)
         is_file = out.seekable()
     else:
         out, is_file = target, False

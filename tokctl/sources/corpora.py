@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tokctl.errors import TokctlError
+from tokctl.files import WholeFiles
 
 Progress = Callable[[int, int], None]  # progress(done, expected), in bytes
 
@@ -95,21 +96,14 @@ def fetch_corpus(
     if corpus.path is not None or corpus.address is None:
         return corpus_path(name, cache=cache)
     target = _cached_file(name, cache or cache_folder())
-    # Beside the target, so that the rename is atomic; unique, so that two fetches don't meet.
-    part = target.with_name(f".{name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("xb") as out:
-            _download(_Received(out, corpus, address or corpus.address, progress))
-            os.fsync(out.fileno())
-        part.replace(target)
+        with WholeFiles() as whole:
+            _download(_Received(whole.open(target), corpus, address or corpus.address, progress))
     except OSError as problem:
         hint = "free some space, or set TOKCTL_CACHE to a folder that you can write to"
         message = f"cannot keep {name} in {target.parent}: {problem.strerror or problem}"
         raise TokctlError(message, hint) from problem
-    finally:
-        with contextlib.suppress(OSError):  # which would hide the first error
-            part.unlink(missing_ok=True)
     return target
 
 

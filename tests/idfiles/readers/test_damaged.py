@@ -176,6 +176,8 @@ def body(length: int = 3, begin: int = 0, firsts: tuple[int, ...] = (0, 1)) -> b
         (index() + body(firsts=(0, 2)), "document 1 ends with sequence 2 of 1, and begins with 0"),
         (index() + body(firsts=(0, -1)), "document 1 ends with sequence -1 of 1"),
         (index() + body(firsts=(0, 0)), "its documents end with sequence 0 of 1"),
+        (index() + body(length=2), "its sequences end at byte 4, and"),
+        (index(0, 1) + struct.pack("<q", 0), "its sequences end at byte 0, and"),
     ],
 )
 def test_megatron(tmp_path: Path, data: bytes, message: str) -> None:
