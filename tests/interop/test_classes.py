@@ -155,7 +155,7 @@ def test_a_class_is_run_as_it_is_there(name: str, place: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["CLIPTokenizer", "LayoutLMv3TokenizerFast", "ByT5Tokenizer", "ParakeetTokenizer"],
+    ["NougatTokenizer", "LayoutLMv3TokenizerFast", "ByT5Tokenizer", "ParakeetTokenizer"],
 )
 def test_a_refused_class_says_why(name: str, tmp_path: Path) -> None:
     folder_of(trained("gpt2"), tmp_path / "x", {"tokenizer_class": name})

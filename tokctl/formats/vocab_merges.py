@@ -2,9 +2,9 @@
 
 They hold tokens with their ids and the merges in their order, and nothing of how a text is
 split. Where all of the 256 bytes have a token, they are byte-level, and the pattern is GPT-2's
-unless the caller names another. Where words end with `</w>`, they are what Hugging Face's
-`CharBPETokenizer` reads: BERT's normalizer without lower case, BERT's words, `<unk>`. Anything
-else has to be told what splits it.
+unless the caller names another; where these bytes end words with `</w>`, too, they are CLIP's.
+Where other words end with `</w>`, they are what Hugging Face's `CharBPETokenizer` reads: BERT's
+normalizer without lower case, BERT's words, `<unk>`. Anything else has to be told what splits it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import of_words
-from tokctl.formats.huggingface.components import Json
+from tokctl.formats.huggingface.classes import CLASSES, build, of_words
+from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.components import byte_level as byte_level_json
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
@@ -87,7 +87,9 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     """The model that the files stand for."""
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
-    if _is_byte_level(vocabulary):
+    if _is_byte_level(vocabulary) and vocabulary.keys() >= {one + _SUFFIX for one in _OF_UTF8}:
+        document = _clip(vocabulary, pairs)
+    elif _is_byte_level(vocabulary):
         document |= {"pre_tokenizer": byte_level_json(), "decoder": byte_level_json()}
     elif any(token.endswith(_SUFFIX) for token in vocabulary):
         document |= {**of_words(lowercase=False, strip_accents=None), "model": model}
@@ -105,6 +107,18 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     if hints.pattern is not None:
         recipe = replace(recipe, pre_tokenizers=PRE_TOKENIZERS.steps(hints.pattern))
     return replace(filled, recipe=recipe)
+
+
+def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
+    """The document of a model like CLIP's, with the template of its two special tokens."""
+    known = CLASSES["CLIPTokenizer"]
+    document = build(known, Fields(CONFIG, {}), known.roles, vocabulary, [])
+    document["model"] |= {"vocab": vocabulary, "merges": pairs}
+    if vocabulary.keys() >= set(known.roles.values()):
+        document["post_processor"] = with_ids(document["post_processor"], vocabulary)
+    else:
+        document["post_processor"] = document["model"]["unk_token"] = None
+    return document
 
 
 _UNKNOWN = ("<unk>", "[UNK]")
@@ -140,7 +154,8 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
 
 
 def _is_marked(text: str) -> bool:
-    return 2 < len(text) <= _LONGEST_MARK and (text[0], text[-1]) in _MARKS
+    marked = 2 < len(text) <= _LONGEST_MARK and (text[0], text[-1]) in _MARKS
+    return marked and not text.endswith(_SUFFIX)  # `<` at the end of a word
 
 
 def _entry(text: str, id_: int) -> Json:

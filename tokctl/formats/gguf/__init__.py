@@ -129,6 +129,7 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
 
 # -- GPT-2's byte-level BPE (`llm_tokenizer_bpe`) ------------------------------------
 
+_IN_TEXT = frozenset(range(256)) - byte_level.NEVER_IN_UTF8
 #: What may be one pre-token: no pattern puts more side by side.
 _ONE_PRE_TOKEN = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
 
@@ -137,12 +138,10 @@ def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str,
     """The recipe, and what else the model has."""
     splitting = pre_tokenizers.named(found.keys.get("tokenizer.ggml.pre", ""), pattern)
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
-    if missing := byte_level.BYTES.keys() - found.ids.keys():
-        raise TokctlError(
-            f"its vocabulary has no token for {len(missing)} of the 256 bytes, {min(missing)!r} "
-            "among them",
-            "llama.cpp drops such bytes in silence",
-        )
+    # llama.cpp drops a byte without a token in silence; here it is an error, as it is for others.
+    has_every_byte = byte_level.BYTES.keys() <= found.ids.keys() - {
+        found.texts[id_] for id_ in found.special
+    }
     lefts, rights, made = _merges(found, pairs)
     tokens = added(found, made)
     _check_apart(found, [token.id for token in tokens if not token.ordinary], splitting.whole_words)
@@ -153,7 +152,7 @@ def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str,
         algorithm="bpe",
         pre_tokenizers=splitting.parts,
         units="bytes",
-        alphabet="bytes",
+        alphabet="bytes" if has_every_byte else "seen",
         whole_words=splitting.whole_words,
         post_processors=template_of(found, tokens, *around),
         special_tokens=tuple(token.text for token in tokens if token.special),
@@ -192,7 +191,8 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
     for id_ in apart:
         text = found.texts[id_]
         looked_up = whole_words and text.isascii() and _ONE_PRE_TOKEN.fullmatch(text)
-        if text in byte_level.BYTES or (looked_up and id_ in found.special):
+        is_byte = byte_level.BYTES.get(text) in _IN_TEXT
+        if is_byte or (looked_up and id_ in found.special):
             raise TokctlError(
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
                 "looks words up"

@@ -194,10 +194,7 @@ REFUSED = {
         (f"{name}Tokenizer" for name in _DECODING.split()),
         "leaves out repeated ids when it decodes",
     ),
-    **dict.fromkeys(
-        ("CLIPTokenizer", "NougatTokenizer"),
-        "leaves parts of a text out before it spells bytes, and tokctl's models of bytes do not",
-    ),
+    "NougatTokenizer": "leaves parts of a text out before it spells bytes",
     **dict.fromkeys(
         ("DPRContextEncoderTokenizerFast", "DPRQuestionEncoderTokenizerFast"),
         "keeps tokenizer.json or not, by its config.json",

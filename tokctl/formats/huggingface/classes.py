@@ -266,6 +266,10 @@ _UNMARKED: list[Json] = [replace_json("▁", " "), {"type": "ByteFallback"}, {"t
 
 # -- pipelines: BPE on bytes --------------------------------------------------------------
 
+#: What it leaves out is white space.
+_CLIP_PATTERN = (
+    r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+)
 _GPT2: Json = {
     "model": _bpe(),
     "normalizer": None,
@@ -524,6 +528,25 @@ CLASSES = {
         ),
         extra=("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
         mask=_STRIPPING,
+    ),
+    "CLIPTokenizer": ModelClass(
+        "BPE",
+        dict.fromkeys(("eos_token", "unk_token", "pad_token"), _END)
+        | {"bos_token": "<|startoftext|>"},
+        {
+            "model": _bpe(end_of_word_suffix="</w>", unk_token=Role("unk_token")),
+            "normalizer": _normalizers(_NFC, replace_json(r"\s+", " ", regex=True), _LOWERCASE),
+            "pre_tokenizer": _pre_tokenizers(
+                _split({"Regex": _CLIP_PATTERN}, "Removed") | {"invert": True}, byte_level()
+            ),
+            "decoder": _decoders(
+                byte_level(),
+                replace_json("</w>", " "),
+                {"type": "Strip", "content": " ", "start": 1, "stop": 1},
+            ),
+            "post_processor": ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
+        },
+        _PAIR,
     ),
     "CodeGenTokenizer": ModelClass("BPE", _ENDS, _GPT2),
     "CodeLlamaTokenizer": ModelClass(

@@ -115,6 +115,24 @@ def read_document(
         TokctlError: it holds what tokctl can't do with the same result.
         ValueError, KeyError, TypeError: it is damaged.
     """
+    try:
+        return _read_document(document, lists, origin, companions)
+    except CoreError as error:
+        if error.kind != "no-byte":
+            raise
+        # A token that no bytes are spelled as: its model is none of bytes.
+        return _read_document(document, lists, origin, companions, of_bytes=False)
+
+
+def _read_document(
+    document: Json,
+    lists: ModelFile | None,
+    origin: Origin,
+    companions: dict[str, str] | None,
+    *,
+    of_bytes: bool = True,
+) -> FilledRecipe:
+    """The same; where not `of_bytes`, as a model of characters in any case."""
     version = document.get("version", "1.0")
     if version != "1.0":
         raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0")
@@ -127,7 +145,7 @@ def read_document(
     missing: set[int] = set()
     if splitting[-1:] == [components.BYTE_LEVEL]:
         missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
-    is_byte_level = _is_of_bytes(model, splitting, missing)
+    is_byte_level = of_bytes and _is_of_bytes(model, splitting, missing)
     if is_byte_level:
         splitting.pop()
     # A token that is added gets the number of tokens as its id, even where that is taken.

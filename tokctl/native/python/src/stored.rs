@@ -13,7 +13,7 @@ use tokctl_core::model::{serde_json, Fault, Filling, Lists, MergeList, Ranks, St
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::{Encoder, Settings};
-use crate::errors::{detached, invalid};
+use crate::errors::{detached, invalid, CoreError};
 
 /// See `tokctl_core::model::Lists`.
 #[pyclass(module = "tokctl._native")]
@@ -160,7 +160,7 @@ impl ModelFile {
         size: usize,
         reserved: Vec<(String, u32)>,
     ) -> PyResult<StoredModel> {
-        let lists = self.0.take().ok_or_else(taken)?;
+        let mut lists = self.0.take().ok_or_else(taken)?;
         let filled = py.detach(|| {
             lists.fill(&Filling {
                 bytes: byte_level,
@@ -169,17 +169,28 @@ impl ModelFile {
                 reserved: reserved.iter().map(|(text, id)| (*id, &text[..])).collect(),
             })
         });
+        if let Err(Fault::NoByte(_)) = filled {
+            self.0 = Some(lists);
+        }
         filled.map(StoredModel).map_err(|fault| {
             let quoted = |text: &str| PyString::new(py, text).repr().map(|text| text.to_string());
             let message = match fault {
-                Fault::NoByte(one) => quoted(one.encode_utf8(&mut [0; 4]))
-                    .map(|one| format!("{one} stands for no byte in a byte-level token")),
+                Fault::NoByte(one) => {
+                    let shown = quoted(one.encode_utf8(&mut [0; 4]));
+                    let message = |one| format!("{one} stands for no byte in a byte-level token");
+                    return shown.map(message).map_or_else(|error| error, no_byte);
+                }
                 Fault::NoToken { step, spelled } => quoted(&spelled)
                     .map(|token| format!("merge {step} names {token}, which is no token")),
             };
             message.map_or_else(|error| error, PyValueError::new_err)
         })
     }
+}
+
+/// What `read_document` of the formats takes for a reason to read it otherwise.
+fn no_byte(message: String) -> PyErr {
+    CoreError::new_err((message, "no-byte", (0, 0, 0)))
 }
 
 fn taken() -> PyErr {

@@ -140,23 +140,23 @@ impl Lists {
         })
     }
 
-    /// The model.
-    pub fn fill(self, filling: &Filling) -> Result<Stored, Fault> {
+    /// The model; the lists go into it, unless a token is spelled as no bytes.
+    pub fn fill(&mut self, filling: &Filling) -> Result<Stored, Fault> {
         let tokens = self.tokens(filling)?;
-        let merges = match self.merges {
+        let merges = match std::mem::take(&mut self.merges) {
             MergeList::Missing => Vec::new(),
             MergeList::Pairs(ref pairs) => self.triples(pairs, filling.mark)?,
             MergeList::Triples(triples) => triples,
         };
         let [counts, left_counts, right_counts, token_counts] =
-            self.columns.map(Option::unwrap_or_default);
-        let scores = match self.scores {
+            std::mem::take(&mut self.columns).map(Option::unwrap_or_default);
+        let scores = match self.scores.take() {
             Some(mut scores) => {
                 // Tokens behind the vocabulary have no score.
                 scores.resize(filling.size, 0.0);
                 scores
             }
-            None => self.own_scores.unwrap_or_default(),
+            None => self.own_scores.take().unwrap_or_default(),
         };
         Ok(Stored {
             tokens,
