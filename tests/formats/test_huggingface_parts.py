@@ -13,7 +13,7 @@ from tokenizers import Regex, normalizers, pre_tokenizers, processors
 
 from tests.formats.models import filled
 from tests.formats.theirs import RULES, back, read, tokenizer
-from tokctl import TokctlError, _native, formats
+from tokctl import TokctlError, Tokenizer, _native, formats
 from tokctl.formats.huggingface.components import (
     BYTE_LEVEL,
     read_pre_tokenizers,
@@ -294,7 +294,7 @@ def test_unknown_types_are_named(place: str, component: dict[str, Any], named: s
         (r"^a|b$", r"(?m:^)a|b(?m:$)"),
         (r"[^$]\^\$", r"[^$]\^\$"),
         (r"\s+\z", r"\s+\Z"),
-        (r"(?i:'s|'t)|[a\d]+", r"(?i:'s|'t)|[a\d]+"),
+        (r"(?i:'s|'t)|\d+", r"(?i:'s|'t)|\d+"),
         (r"[[:alpha:]]+", r"[[:alpha:]]+"),
         (r"\h+", None),
         (r"[a[b]]", None),
@@ -302,6 +302,8 @@ def test_unknown_types_are_named(place: str, component: dict[str, Any], named: s
         (r"a{2}+", None),
         (r"(?m:.)", None),
         (r"(", None),
+        (r"[\w", None),
+        (r"[\w\]", None),
     ],
 )
 def test_their_regular_expressions(pattern: str, expected: str | None) -> None:
@@ -312,6 +314,50 @@ def test_their_regular_expressions(pattern: str, expected: str | None) -> None:
             native_pattern(pattern)
     else:
         assert native_pattern(pattern) == expected
+
+
+#: Assigned by the Unicode that they know; the `regex` package knows a later one.
+KNOWN = "".join(
+    char
+    for char in map(chr, [*range(0xD800), *range(0xE000, 0x110000)])
+    if unicodedata.category(char) not in ("Cn", "Co") and char != "\u0295"
+)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\w", r"\W", r"[\w]", r"[^\w]", r"[\W]", r"[^\W\d_]", r"[^-\W]", r"(?i:\w)",
+        r"\p{Word}", r"\P{word}", r"\p{^Word}", r"[\p{Word}.]", r"[[:word:]]", r"[^[:word:]]",
+        r"[[:^word:]]", r"[[:punct:]]", r"[[:^punct:]]", r"[^[:punct:]\s]", r"[[:alnum:]_]",
+        r"[[:^alnum:]]", r"[[:digit:]]", r"[[:^digit:]]", r"\p{XDigit}", r"\p{Alnum}", r"[[:alpha:]]",
+        r"[[:upper:]]", r"[[:lower:]]", r"[[:space:]]", r"[[:cntrl:]]", r"[[:graph:]]", r"\d", r"\s",
+    ],
+)  # fmt: skip
+def test_classes_hold_the_characters_that_oniguruma_has_in_them(pattern: str) -> None:
+    import regex
+
+    from tokctl.formats.huggingface.components import native_pattern, portable_pattern
+
+    split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
+    theirs = "".join(piece for piece, _ in split.pre_tokenize_str(KNOWN))
+    ours = native_pattern(pattern)
+    assert "".join(regex.findall(ours, KNOWN)) == theirs
+    if ours != pattern:
+        # What was translated can be written again.
+        assert native_pattern(portable_pattern(ours)) == ours
+
+
+@pytest.mark.parametrize("pattern", [r"\b", r"\B", r"\b\w", r"^\w+", r"\w+$", r"\w+\b|\W"])
+@pytest.mark.parametrize("text", ["a²b ½ c\u200dd", "می\u200cخواهم \u0301x", "x ²\n½y", "²"])
+def test_borders_of_words_are_oniguruma_s(pattern: str, text: str) -> None:
+    made = tokenizer()
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    ours = Tokenizer(read(made))
+    normalized, pieces = ours.pre_tokens(text)
+    assert [normalized[a:b].decode() for a, b in pieces] == [
+        piece for piece, _ in made.pre_tokenizer.pre_tokenize_str(text)
+    ]
 
 
 def test_tokens_that_their_model_would_make_of_text() -> None:

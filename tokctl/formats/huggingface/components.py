@@ -112,36 +112,38 @@ _THEIR_PIECES = (
 )
 #: In Ruby's syntax these match at every line, as they do here with the flag.
 _TRANSLATED = {"^": "(?m:^)", "$": "(?m:$)", r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
-#: Their word characters, in a class and alone. The `regex` package has the two joiners in `\w`;
-#: theirs alone has the digits and fractions of Latin-1, as the type of a character below U+0100 is
-#: looked up in another table (`onigenc_unicode_is_code_ctype` in Oniguruma's `unicode.c`).
+#: What Oniguruma's classes hold that have another meaning here. Alone, `\w` holds six characters
+#: more than in a class: Oniguruma takes those below U+0100 from a table of Latin-1.
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
-_LATIN_1 = r"\xB2\xB3\xB9\xBC-\xBE"
-_WORD_ALONE, _NO_WORD_ALONE = f"[{_WORD}{_LATIN_1}]", f"[^{_WORD}{_LATIN_1}]"
-_TRANSLATED |= {
-    **dict.fromkeys((r"\w", r"\p{Word}", r"\P{^Word}"), _WORD_ALONE),
-    **dict.fromkeys((r"\W", r"\P{Word}", r"\p{^Word}"), _NO_WORD_ALONE),
-    r"\b": f"(?:(?<={_WORD_ALONE})(?!{_WORD_ALONE})|(?<!{_WORD_ALONE})(?={_WORD_ALONE}))",
-    r"\B": f"(?:(?<={_WORD_ALONE})(?={_WORD_ALONE})|(?<!{_WORD_ALONE})(?!{_WORD_ALONE}))",
-    r"\p{XDigit}": "[0-9A-Fa-f]",
-    r"\P{XDigit}": "[^0-9A-Fa-f]",
-}
-#: Members of classes that the `regex` package reads otherwise.
-_MEMBERS = {
+_LONE_WORD = f"{_WORD}²³¹¼½¾"
+_SETS = {
     r"\w": _WORD,
-    r"\W": r"\W\u200C\u200D",
-    r"\p{Word}": _WORD,
+    r"\p{word}": _WORD,
+    r"\P{^word}": _WORD,
     "[:word:]": _WORD,
+    "[:alnum:]": r"\p{Alphabetic}\p{Nd}",
+    "[:digit:]": r"\p{Nd}",
     "[:punct:]": r"\p{P}\p{S}",
-    "[:digit:]": r"\d",
-    "[:^digit:]": r"\D",
-    "[:alnum:]": r"\p{Alnum}",
-    "[:^alnum:]": r"\P{Alnum}",
-    r"\p{XDigit}": "0-9A-Fa-f",
+    r"\p{xdigit}": "0-9A-Fa-f",
 }
-#: Of these there is no member of a class with the same meaning.
-_NO_MEMBERS = (r"\P{Word}", r"\P{XDigit}", "[:^word:]", "[:^punct:]")
-_MEMBER = r"\\[pP]\{\^?\w+\}|\\.|\[:\^?\w+:\]"
+_COMPLEMENTS = {
+    r"\W": _WORD,
+    r"\P{word}": _WORD,
+    r"\p{^word}": _WORD,
+    r"\P{xdigit}": "0-9A-Fa-f",
+    r"\p{^xdigit}": "0-9A-Fa-f",
+    **{f"[:^{name[2:]}": held for name, held in _SETS.items() if name[0] == "["},
+}
+_TRANSLATED |= {name: f"[{held}]" for name, held in _SETS.items() if name[0] != "["}
+_TRANSLATED |= {name: f"[^{held}]" for name, held in _COMPLEMENTS.items() if name[0] != "["}
+_TRANSLATED |= dict.fromkeys((r"\w", r"\p{word}", r"\P{^word}"), f"[{_LONE_WORD}]")
+_TRANSLATED |= dict.fromkeys((r"\W", r"\P{word}", r"\p{^word}"), f"[^{_LONE_WORD}]")
+_BEHIND, _BEFORE = f"(?<=[{_LONE_WORD}])", f"(?=[{_LONE_WORD}])"
+_NOT_BEHIND, _NOT_BEFORE = f"(?<![{_LONE_WORD}])", f"(?![{_LONE_WORD}])"
+_TRANSLATED |= {
+    r"\b": f"(?:{_BEHIND}{_NOT_BEFORE}|{_NOT_BEHIND}{_BEFORE})",
+    r"\B": f"(?:{_BEHIND}{_BEFORE}|{_NOT_BEHIND}{_NOT_BEFORE})",
+}
 _FOREIGN = {
     r"\h": "\\h (a hexadecimal digit)",
     r"\H": "\\H (no hexadecimal digit)",
@@ -153,13 +155,20 @@ _FOREIGN = {
 }
 
 
-def _translated(piece: str) -> str:
-    """The piece as the `regex` package spells what it means."""
-    import regex
+#: What was written for a piece of theirs, and that piece.
+_THEIRS = {
+    **{held: name for name, held in reversed(_SETS.items())},
+    **{ours: theirs for theirs, ours in reversed(_TRANSLATED.items())},
+}
+_WRITTEN = "|".join(map(re.escape, sorted(_THEIRS, key=len, reverse=True)))
 
-    if piece[0] == "[" and len(piece) > 1:
-        piece = regex.sub(_MEMBER, lambda found: _MEMBERS.get(found[0], found[0]), piece)
-    return _TRANSLATED.get(piece) or _code_points(piece)
+
+def _translated(piece: str) -> str:
+    """The piece as the `regex` package spells it."""
+    name = piece if len(piece) < 4 else piece[:2] + piece[2:].lower()
+    if name in _TRANSLATED:
+        return _TRANSLATED[name]
+    return _class(piece) if len(piece) > 2 and piece[0] == "[" else _code_points(piece)
 
 
 def _code_points(piece: str) -> str:
@@ -172,6 +181,34 @@ def _code_points(piece: str) -> str:
     return str(regex.sub(r"\\x\{([0-9A-Fa-f]{1,8})\}|\\.", translated, piece))
 
 
+def _class(piece: str) -> str:
+    """A class. The complement of a set can't stand in a class: it stands beside it."""
+    import regex
+
+    if not regex.sub(r"\\(?s:.)", "", piece).endswith("]"):
+        return piece  # it has no end, which is an error when it is compiled
+    beside: list[str] = []
+
+    def translated(found: Any) -> str:
+        name = str(found[0])
+        if name[:2] in (r"\p", r"\P"):
+            name = name[:2] + name[2:].lower()
+        if name in _COMPLEMENTS:
+            beside.append(_COMPLEMENTS[name])
+            return ""
+        return _SETS.get(name) or _code_points(str(found[0]))
+
+    negated = piece.startswith("[^")
+    members = regex.sub(_CLASS_PIECES, translated, piece[1 + negated : -1])
+    whole = [f"[^{held}]" for held in beside] + [f"[{members}]"] * bool(members)
+    if not beside:
+        return f"[{'^' * negated}{members}]"
+    return f"(?:(?!{'|'.join(whole)})(?s:.))" if negated else f"(?:{'|'.join(whole)})"
+
+
+_CLASS_PIECES = r"\\[pP]\{\^?\w+\}|\\x\{[0-9A-Fa-f]{1,8}\}|\\(?s:.)|\[:\^?\w+:\]"
+
+
 def _in_class(piece: str) -> str | None:
     import regex
 
@@ -179,22 +216,31 @@ def _in_class(piece: str) -> str | None:
         inside = regex.sub(r"\\.|\[:\^?\w+:\]", "", piece[1:-1])
         if "[" in inside or "&&" in inside:
             return "a class inside a class"
-        for member in _NO_MEMBERS:
-            if member in piece:
-                return f"{member} in a class"
     if piece[0] == "{" and piece.endswith("+"):
         return f"the quantifier {piece}"
     return None
 
 
 def portable_pattern(pattern: str) -> str:
-    """The pattern, where both engines split alike by it; otherwise `InexpressibleError`."""
+    """The pattern, where both engines split alike by it; otherwise `InexpressibleError`. One that
+    was translated when it was read is translated back."""
     import regex
 
-    pattern = regex.sub(r"\\U([0-9A-Fa-f]{8})|\\.", _character, pattern)
-    if not _is_portable(pattern):
-        raise InexpressibleError("its regular expressions may read the pattern differently")
-    return pattern
+    portable = str(regex.sub(r"\\U([0-9A-Fa-f]{8})|\\.", _character, pattern))
+    if _is_portable(portable):
+        return portable
+    theirs = regex.sub(_WRITTEN, lambda found: _THEIRS[found[0]], pattern)
+    theirs = str(regex.sub(r"\\U([0-9A-Fa-f]{8})", _escaped, theirs))
+    try:
+        if theirs != pattern and native_pattern(theirs) == pattern:
+            return theirs
+    except TokctlError:
+        pass
+    raise InexpressibleError("its regular expressions may read the pattern differently")
+
+
+def _escaped(found: Any) -> str:
+    return rf"\x{{{int(found[1], 16):X}}}"
 
 
 def _character(found: Any) -> str:
