@@ -151,7 +151,7 @@ def test_added_tokens_and_their_flags() -> None:
     assert not by_text["new"].ordinary and not by_text["new"].normalized
     assert by_text["new"].single_word and by_text["new"].strip_left
     assert model.recipe.special_tokens == ("<unk>", "c", "<s>")
-    assert model.reserved_ids == {0, 3, 6, 7}
+    assert model.reserved_ids == {3, 6, 7}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.formats.contract import Loss
 from tokctl.model import FilledRecipe
-from tokctl.model.parts import Part, text_of
+from tokctl.model.parts import AddedToken, Part, text_of
 
 #: Fields of a recipe that decide over ids and texts, and what they are called.
 _FLAGS = {
@@ -79,9 +79,16 @@ def _whole(usual: dict[str, Any]) -> dict[str, Any]:
     return DECODERS.from_dict(usual).to_dict() if usual else {}
 
 
+def _as_special(token: AddedToken) -> AddedToken:
+    """The token; a special one whatever a file says of where it comes from."""
+    if not token.special:
+        return token
+    return token._replace(ordinary=False, named=False, listed=True, made=False)
+
+
 def _added(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
-    known = {token.text: token for token in assumed.added}
-    mine = list(model.added)
+    known = {token.text: _as_special(token) for token in assumed.added}
+    mine = list(map(_as_special, model.added))
     if not model.recipe.normalizers:
         # Nothing is normalized, so every token is found in the text as it is.
         mine = [token._replace(normalized=False, literal=False) for token in mine]

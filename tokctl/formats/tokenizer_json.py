@@ -8,6 +8,7 @@ other libraries; `huggingface.document` reads them.
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Any
 
 from tokctl._native import ModelFile
@@ -53,7 +54,7 @@ def write(model: FilledRecipe) -> Files:
     if model.training:
         private["training"] = model.training.to_dict()
     if model.added_tokens is not None:
-        private["added_tokens"] = list(map(tuple, model.added_tokens))
+        private["added_tokens"] = [_row(token) for token in model.added_tokens]
     if model.origin is not None:
         private["origin"] = tuple(model.origin)
     if model.companions:
@@ -246,7 +247,21 @@ def _companions(private: dict[str, Any]) -> dict[str, str]:
 def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
     if "added_tokens" not in private:
         return None
-    return tuple(map(AddedToken._make, private["added_tokens"]))
+    return tuple(starmap(AddedToken, private["added_tokens"]))
+
+
+def _row(token: AddedToken) -> tuple[Any, ...]:
+    """The fields of an added token; those at the end only as far as one is not as by default."""
+    row = list(token)
+    for default in reversed(_LATER):
+        if row[-1] != default:
+            break
+        row.pop()
+    return tuple(row)
+
+
+#: What the fields are by default that rows of older files do not have.
+_LATER = AddedToken("", 0)[8:]
 
 
 def _scores(private: dict[str, Any]) -> list[float]:

@@ -10,11 +10,13 @@ from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import native_parts
 
 
-def encoder(model: FilledRecipe) -> _native.Encoder:
-    """The native encoder, from normalizers to segmentation."""
+def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
+    """The native encoder, from normalizers to segmentation. `made` are the ids of the special
+    tokens that it, too, may make of text."""
     recipe = model.recipe
     return _encoder(
         model,
+        reserved=model.reserved_ids - made,
         normalizers=native_parts(recipe.normalizers),
         pre_tokenizers=native_parts(recipe.pre_tokenizers),
         segmentation=recipe.segmentation,
@@ -54,9 +56,10 @@ def _encoder(
     pre_tokenizers: list[dict[str, Any]],
     segmentation: str,
     unknown_id: int | None,
+    reserved: frozenset[int] | None = None,
 ) -> _native.Encoder:
     recipe = model.recipe
-    reserved = model.reserved_ids
+    reserved = model.reserved_ids if reserved is None else reserved
     settings = {
         "segmentation": segmentation,
         "units": recipe.units,
@@ -108,8 +111,12 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
-    special = model.special_id_set
     changed = _decoded_otherwise(model)
+    # Where a special token comes out otherwise, Hugging Face does not know it for one, unless it
+    # comes out as another.
+    left_out = [token for token in model.added if token.special and not token.named]
+    names = {token.text.encode() for token in left_out}
+    special = {t.id for t in left_out if changed.get(t.id) is None or changed[t.id] in names}
     if model.core is not None and not changed:
         return model.core.decoder(steps, list(special))
     tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
@@ -137,7 +144,8 @@ def matchers(
 ) -> _native.Matchers | None:
     """What finds the added tokens that are no special tokens, and the special ones in `allowed`;
     None where there is nothing to find."""
-    found = [token for token in model.added if not token.special or token.text in allowed]
+    added = (token for token in model.added if token.listed)
+    found = [t for t in added if not t.special or t.named or t.text in allowed]
     if not found:
         return None
     rows = [
@@ -145,7 +153,7 @@ def matchers(
             token.text.encode(),
             token.id,
             (token.single_word, token.strip_left, token.strip_right),
-            (token.normalized, token.literal, token.special),
+            (token.normalized, token.literal, token.special and not token.named),
         )
         for token in found
     ]

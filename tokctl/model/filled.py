@@ -254,7 +254,7 @@ class FilledRecipe:
     def reserved_ids(self) -> frozenset[int]:
         """The ids that the model never makes of ordinary text: added tokens, and bytes as
         SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
-        found = {token.id for token in self.added if token.special or not token.ordinary}
+        found = {token.id for token in self.added if not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
             if self.core is not None:
                 found.update(self.core.byte_tokens())

@@ -624,7 +624,14 @@ class AddedToken(NamedTuple):
         normalized: matched in the normalized text, not in the text as given.
         literal: where it is matched in the normalized text, by its spelling as it is;
             otherwise its spelling is normalized, too, and decoded so, as Hugging Face does.
-        ordinary: the model may make it of ordinary text, too; never true of a special one.
+        ordinary: the model may make it of ordinary text, too. Of the special ones this is true
+            only of those that are special by name.
+        named: it is special only in that the recipe names it, as its unknown token or in a
+            template. Where special tokens are left out, it stays; where it is listed, it is
+            always found.
+        listed: it is found in text. False for a token that Hugging Face's file only names.
+        made: of a special one: where it is allowed, the model may make it of text, too, which
+            its vocabulary has it for.
     """
 
     text: str
@@ -636,6 +643,9 @@ class AddedToken(NamedTuple):
     normalized: bool = False
     literal: bool = False
     ordinary: bool = False
+    named: bool = False
+    listed: bool = True
+    made: bool = False
 
 
 def check_added(tokens: Sequence[AddedToken]) -> None:

@@ -193,15 +193,23 @@ SPACES = (
 Offsets = list[tuple[int, int]]
 
 
-def trim(encoding: Encoding, prefix_space: bool) -> Encoding:
+def trim(
+    encoding: Encoding, prefix_space: bool, stripping: frozenset[int] = frozenset()
+) -> Encoding:
     """The encoding with trimmed offsets, and its windows, too. Surfaces stay as they are.
 
     Args:
         prefix_space: a space was put before the text: one leading space of a first token
             is that one, and nothing to leave out. Every window has a first token.
+        stripping: ids of the added tokens that take white space along: they are spelled as they
+            stand in the text.
     """
     old = encoding.offsets
-    new = _trimmed(encoding.tokens, old, prefix_space)
+    spelled = encoding.tokens
+    if stripping and not stripping.isdisjoint(encoding.raw_ids):
+        rows = zip(encoding.raw_ids, spelled, encoding.surfaces, strict=True)
+        spelled = [surface if id_ in stripping else token for id_, token, surface in rows]
+    new = _trimmed(spelled, old, prefix_space)
     in_bytes = new
     if encoding.byte_offsets != old:
         in_bytes = [
@@ -210,7 +218,7 @@ def trim(encoding: Encoding, prefix_space: bool) -> Encoding:
                 encoding.surfaces, encoding.byte_offsets, old, new, strict=True
             )
         ]
-    windows = each_window(encoding, lambda window: trim(window, prefix_space))
+    windows = each_window(encoding, lambda window: trim(window, prefix_space, stripping))
     return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
 
 
@@ -452,14 +460,21 @@ class PostProcessor:
     Attributes:
         single, pair: the templates of one text and of two.
         trims: for each `trim-offsets`, whether a prefix space was added.
+        stripping: ids of the added tokens that take white space along.
     """
 
     single: Template
     pair: Template
     trims: tuple[bool, ...] = ()
+    stripping: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, parts: PartsLike, special_ids: Mapping[str, int]) -> PostProcessor:
+    def of(
+        cls,
+        parts: PartsLike,
+        special_ids: Mapping[str, int],
+        stripping: frozenset[int] = frozenset(),
+    ) -> PostProcessor:
         """What these parts describe; without a template, two texts stand side by side.
 
         Raises:
@@ -480,7 +495,7 @@ class PostProcessor:
                 templates += 1
         check_template(single, pair, tuple(special_ids))
         read = [Template.read(text, special_ids) for text in (single, pair)]
-        return cls(read[0], read[1], tuple(trims))
+        return cls(read[0], read[1], tuple(trims), stripping)
 
     def template(self, pair: bool, add_special: bool = True) -> Template:
         """The template of one text or of two."""
@@ -508,8 +523,8 @@ class PostProcessor:
         if truncation is not None:
             first, second = truncation.apply(first, second, template.added_tokens_count)
         for prefix_space in self.trims:
-            first = trim(first, prefix_space)
-            second = None if second is None else trim(second, prefix_space)
+            first = trim(first, prefix_space, self.stripping)
+            second = None if second is None else trim(second, prefix_space, self.stripping)
         return template.apply(first, second)
 
     def process_ids(

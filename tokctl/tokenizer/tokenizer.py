@@ -773,14 +773,17 @@ class Tokenizer:
             raise TokctlError(
                 f"cache_memory can't be {size:,}", f"it is {_native.LEAST_CACHE_MEMORY:,} at least"
             )
-        self.encoder.cache_memory = size
+        for encoder in (self.encoder, *self._encoders.values()):
+            encoder.cache_memory = size
 
     @cached_property
     def post_processor(self) -> PostProcessor:
         """What is put around the tokens where `add_special` asks for it."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
-        return PostProcessor.of(self.recipe.post_processors, self.special_ids)
+        added = self.model.added
+        stripping = frozenset(token.id for token in added if token.strip_left or token.strip_right)
+        return PostProcessor.of(self.recipe.post_processors, self.special_ids, stripping)
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""
@@ -808,13 +811,33 @@ class Tokenizer:
         key = tuple(wanted)
         found = self._matchers.get(key)
         if found is None:
-            found = encoders.matchers(self.model, self.encoder, set(wanted))
+            found = encoders.matchers(self.model, self._encoder_with(wanted), set(wanted))
             if found is None:
                 return None
             if len(self._matchers) >= MOST_MATCHERS:
                 self._matchers.clear()
             self._matchers[key] = found
         return found
+
+    def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
+        """What encodes where these special tokens are allowed: one of its own where the model may
+        make some of them, too."""
+        names = set(allowed)
+        made = frozenset(
+            token.id for token in self.model.added if token.made and token.text in names
+        )
+        if not made:
+            return self.encoder
+        if made not in self._encoders:
+            if len(self._encoders) >= MOST_MATCHERS:
+                self._encoders.clear()
+            found = self._encoders[made] = encoders.encoder(self.model, made)
+            found.cache_memory = self.encoder.cache_memory
+        return self._encoders[made]
+
+    @cached_property
+    def _encoders(self) -> dict[frozenset[int], _native.Encoder]:
+        return {}
 
     @cached_property
     def _matchers(self) -> dict[tuple[str, ...], _native.Matchers]:

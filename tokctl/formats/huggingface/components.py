@@ -1089,9 +1089,10 @@ def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
             "lstrip": token.strip_left,
             "rstrip": token.strip_right,
             "normalized": token.normalized,
-            "special": token.special,
+            "special": token.special and not token.named,
         }
         for token in sorted(tokens, key=lambda token: token.id)
+        if token.listed
     ]
 
 
@@ -1116,7 +1117,9 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
         not apart if flag is None else flag for flag, apart in zip(normalized, special, strict=True)
     ]
     ordinary = [id_ is not None and not apart for id_, apart in zip(known, special, strict=True)]
-    rows = zip(texts, numbers, *flags, normalized, repeat(False), ordinary)
+    made = [id_ is not None and apart for id_, apart in zip(known, special, strict=True)]
+    no, yes = repeat(False), repeat(True)
+    rows = zip(texts, numbers, *flags, normalized, no, ordinary, no, yes, made)  # noqa: B905
     return list(map(partial(tuple.__new__, AddedToken), rows))
 
 

@@ -153,6 +153,9 @@ def _read_document(
     added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
     if model.holes:
         added = _without_holes(added, model)
+    if is_byte_level:
+        # Its model reads their spelling as that of bytes.
+        added = [token._replace(made=False) if token.made else token for token in added]
     added_ids = {token.text: token.id for token in added}
 
     def ids(text: str) -> int | None:
@@ -160,7 +163,7 @@ def _read_document(
 
     after = components.read_post_processors(document.get("post_processor"), ids)
     named = {*filter(None, [model.unk_token]), *_named(after)}
-    added = _with_special(added, named, ids)
+    added = _with_special(added, named, ids, ordinary=not is_byte_level)
     if is_byte_level:
         _with_bytes(model, missing)
         added = _apart_from_bytes(added, named, own)
@@ -205,11 +208,22 @@ def _named(parts: list[Part]) -> list[str]:
     return [piece.token for text in templates for piece in template_pieces(text) if piece.token]
 
 
-def _with_special(added: list[AddedToken], names: set[str], ids: Ids) -> list[AddedToken]:
+def _with_special(
+    added: list[AddedToken], names: set[str], ids: Ids, *, ordinary: bool
+) -> list[AddedToken]:
     """The added tokens, those of these names among them as special tokens, in id order."""
-    tokens = [t._replace(special=True, ordinary=False) if t.text in names else t for t in added]
+    tokens = [
+        token._replace(special=True, named=True)
+        if token.text in names and not token.special
+        else token
+        for token in added
+    ]
     known = {token.text for token in tokens}
-    tokens += [AddedToken(name, id_) for name in names - known if (id_ := ids(name)) is not None]
+    tokens += [
+        AddedToken(name, id_, ordinary=ordinary, named=True, listed=False)
+        for name in names - known
+        if (id_ := ids(name)) is not None
+    ]
     return sorted(tokens, key=lambda token: token.id)
 
 
@@ -391,7 +405,9 @@ def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
     """The special tokens that their model may make of ordinary text that spells them."""
     recipe, added = _parts(given)
     size = model_size(given) if isinstance(given, FilledRecipe) else None
-    inside = [token for token in added if (size is None or token.id < size) and not token.ordinary]
+    # One that their model made of text where it was read from does the same there again.
+    apart = (token for token in added if not token.ordinary and not token.made)
+    inside = [token for token in apart if size is None or token.id < size]
     return [token.text for token in inside if _can_be_made(recipe, token)]
 
 
@@ -411,7 +427,7 @@ def model_size(model: FilledRecipe) -> int:
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
     size = model.size
-    listed = {token.id for token in model.added if not token.ordinary}
+    listed = {token.id for token in model.added if not token.ordinary and not token.made}
     while size > 1 and size - 1 in listed and size - 1 != unk_id:
         if model.scores and model.scores[size - 1]:
             break

@@ -48,8 +48,7 @@ impl BlockSource {
         last: bool,
         sink: &mut impl Sink,
     ) -> PyResult<MissingId<'py>> {
-        let encoder = &self.encoder.get().inner;
-        let matchers = self.matchers.as_ref().map(|matchers| &matchers.get().0);
+        let (encoder, matchers) = (self.encoder.get()).with(self.matchers.as_ref().map(Py::get));
         let (threads, blocks) = (self.threads, &mut self.blocks);
         let missing = detached(py, |interrupt| {
             let context = Context {

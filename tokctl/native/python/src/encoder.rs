@@ -219,9 +219,9 @@ impl Encoder {
         text: &[u8],
         matchers: Option<&Matchers>,
     ) -> PyResult<Columns> {
-        let matchers = matchers.map(|matchers| &matchers.0);
+        let (inner, matchers) = self.with(matchers);
         detached(py, |interrupt| {
-            Ok(columns(&self.inner.tokens(text, matchers, interrupt)?))
+            Ok(columns(&inner.tokens(text, matchers, interrupt)?))
         })
     }
 
@@ -234,9 +234,9 @@ impl Encoder {
         threads: usize,
     ) -> PyResult<Vec<u128>> {
         let read = self.reader(None).read_all(texts)?;
-        let matchers = matchers.map(|matchers| &matchers.0);
+        let (inner, matchers) = self.with(matchers);
         detached(texts.py(), |interrupt| {
-            self.inner.cuts(&read, matchers, threads, interrupt)
+            inner.cuts(&read, matchers, threads, interrupt)
         })
     }
 
@@ -267,9 +267,9 @@ impl Encoder {
         text: &[u8],
         matchers: Option<&Matchers>,
     ) -> PyResult<PreTokens<'py>> {
-        let matchers = matchers.map(|matchers| &matchers.0);
+        let (inner, matchers) = self.with(matchers);
         let found = py
-            .detach(|| self.inner.pre_tokens(text, matchers))
+            .detach(|| inner.pre_tokens(text, matchers))
             .map_err(to_python)?;
         let text = PyBytes::new(py, &found.text);
         Ok((text, found.ranges, found.places, found.added))
@@ -367,6 +367,17 @@ impl Encoder {
         })
     }
 
+    /// What encodes where `matchers` find the added tokens, and these as the core has them.
+    pub(crate) fn with<'a>(
+        &'a self,
+        matchers: Option<&'a Matchers>,
+    ) -> (&'a encode::Encoder, Option<&'a encode::Matchers>) {
+        match matchers {
+            Some(matchers) => (&matchers.encoder.get().inner, Some(&matchers.found)),
+            None => (&self.inner, None),
+        }
+    }
+
     fn reader<'a, 'py>(&self, otherwise: Option<&'a Bound<'py, PyAny>>) -> Reader<'a, 'py> {
         Reader {
             utf8: self.characters,
@@ -383,11 +394,11 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<Ids<N>> {
         let read = self.reader(otherwise).read(text)?;
-        let matchers = matchers.map(|matchers| &matchers.0);
+        let (inner, matchers) = self.with(matchers);
         detached(text.py(), |interrupt| {
             let text = read.as_ref();
-            let mut ids = Ids::<N>::new(self.inner.buffers(), text.len());
-            (self.inner).ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
+            let mut ids = Ids::<N>::new(inner.buffers(), text.len());
+            inner.ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
             match strict && ids.iter().any(|&id| id.into() == NO_ID) {
                 true => Err(Error::NoId(0)),
                 false => Ok(ids),
@@ -404,10 +415,10 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<RaggedIds<N>> {
         let read = self.reader(otherwise).read_short(texts)?;
-        let matchers = matchers.map(|matchers| &matchers.0);
+        let (inner, matchers) = self.with(matchers);
         detached(texts.py(), |interrupt| {
             let texts = read.slices();
-            let flat = (self.inner).batch(&texts, threads, matchers, interrupt)?;
+            let flat = inner.batch(&texts, threads, matchers, interrupt)?;
             match strict.then(|| flat.first_with(NO_ID)).flatten() {
                 Some(text) => Err(Error::NoId(text)),
                 None => Ok(flat),
@@ -430,14 +441,20 @@ type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
 
 /// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct Matchers(pub(crate) encode::Matchers);
+pub struct Matchers {
+    found: encode::Matchers,
+    /// What encodes the text between them: where special tokens are allowed, a model can make
+    /// them of text, too, which its encoder otherwise can't.
+    encoder: Py<Encoder>,
+}
 
 #[pymethods]
 impl Matchers {
     #[new]
-    fn new(py: Python<'_>, encoder: &Encoder, tokens: Vec<AddedRow>) -> PyResult<Self> {
-        py.detach(|| {
-            let chain = encoder.inner.normalizers();
+    fn new(py: Python<'_>, encoder: Py<Encoder>, tokens: Vec<AddedRow>) -> PyResult<Self> {
+        let inner = &encoder.get().inner;
+        let found = py.detach(|| {
+            let chain = inner.normalizers();
             let special: Vec<u32> = tokens
                 .iter()
                 .filter(|(.., (_, _, special))| *special)
@@ -463,9 +480,9 @@ impl Matchers {
                 });
             }
             encode::Matchers::new(raw, normalized, special.into_iter())
-        })
-        .map(Matchers)
-        .map_err(to_python)
+        });
+        let found = found.map_err(to_python)?;
+        Ok(Matchers { found, encoder })
     }
 }
 

@@ -74,8 +74,8 @@ impl Measured {
             threads,
             chunk,
         };
-        let matchers = matchers.map(|matchers| &matchers.0);
-        let (encoder, decoder) = (&encoder.inner, &*decoder.0);
+        let (encoder, matchers) = encoder.with(matchers);
+        let decoder = &*decoder.0;
         detached(py, |interrupt| {
             let ends = ends.unwrap_or_else(|| vec![text.len()]);
             let given = Documents::new(text, &ends, weights.as_deref())?;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::large_pages::reserve_projected;
 use crate::lock_free::{Once, Pool, PoolGuard};
 use crate::normalize::{Chain, Edges, Tidy};
-use crate::pretokenize::{last_cut, safe_blocks, PreTokenizer};
+use crate::pretokenize::{last_cut, safe_blocks, safe_cut, PreTokenizer};
 use crate::Interrupt;
 
 /// A text longer than this is normalized in blocks of that size, where it may be cut.
@@ -22,6 +22,8 @@ pub struct Encoder {
     pub(crate) normalizers: Chain,
     pub(crate) pre_tokenizer: PreTokenizer,
     pub(crate) segmenter: Segmenter,
+    /// Does a pre-tokenizer ask where a text starts, and may normalizers take that away?
+    start_may_go: bool,
     /// See [`sentences`].
     pub(super) tidy: Option<Tidy>,
     /// May the text of these be cut into blocks? A model's own rules are looked through for
@@ -77,6 +79,7 @@ impl Encoder {
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
             tidy_in_blocks: Once::default(),
+            start_may_go: normalizers.may_remove_start() && pre_tokenizer.asks_for_start(),
             normalizers,
             pre_tokenizer,
             segmenter,
@@ -165,33 +168,6 @@ impl Encoder {
         })
     }
 
-    /// Does the normalized text begin where this one does, which a text begins with? Where its start
-    /// is taken away, no word is the first (`offsets_original` in Hugging Face's `Metaspace`).
-    pub(crate) fn keeps_start(&self, text: &[u8]) -> Result<bool> {
-        if self.normalizers.is_empty() || !self.pre_tokenizer.asks_for_start() {
-            return Ok(true);
-        }
-        // Mostly its first characters tell.
-        if text.len() > BLOCK && self.can_be_cut() {
-            let block = safe_blocks(text, BLOCK).next().unwrap_or(0..0);
-            let edges = Edges::of(&block, text);
-            if let Some(first) = self.first_place(&text[block], edges)? {
-                return Ok(first == 0);
-            }
-        }
-        Ok(self
-            .first_place(text, Edges::WHOLE)?
-            .is_none_or(|first| first == 0))
-    }
-
-    /// Where the first byte of what is left of a text comes from; None where nothing is left.
-    fn first_place(&self, text: &[u8], edges: Edges) -> Result<Option<u32>> {
-        Ok(match self.normalizers.apply_aligned(text, edges)? {
-            Some(aligned) => aligned.places.first().map(|place| place.0),
-            None => (!text.is_empty()).then_some(0),
-        })
-    }
-
     /// The ids of a stretch between two tokens that were found in the text as given.
     pub(crate) fn stretch_ids(
         &self,
@@ -221,6 +197,34 @@ impl Encoder {
                 Ok(())
             }
         })
+    }
+
+    /// Is the first character that is left of a text the one that it started with? Hugging Face's
+    /// `Metaspace` tells the first piece by where it stood before normalizing.
+    pub(crate) fn keeps_start(&self, text: &[u8]) -> Result<bool> {
+        let mut end = if self.start_may_go { 0 } else { text.len() };
+        while end < text.len() {
+            end = match self.can_be_cut() {
+                true => safe_cut(text, 2 * end + 1).unwrap_or(text.len()),
+                false => text.len(),
+            };
+            let edges = Edges::of(&(0..end), text);
+            let Some(aligned) = self.normalizers.apply_aligned(&text[..end], edges)? else {
+                return Ok(true);
+            };
+            if let Some(&(first, _)) = aligned.places.first() {
+                return Ok(first == 0);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The ids of bytes, where those of an unknown stretch have the place of the whole.
+    pub(crate) fn bytes_of_stretches(&self) -> Option<&[u32; 256]> {
+        match &self.segmenter {
+            Segmenter::Unigram(unigram) => unigram.bytes_of_stretches(),
+            _ => None,
+        }
     }
 
     /// The id that pre-tokens side by side are one token of.

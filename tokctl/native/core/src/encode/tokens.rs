@@ -127,7 +127,11 @@ impl Encoder {
             Part::Stretch(splits, origin) => {
                 let first = out.tokens.len();
                 self.each_range(&splits.text, &splits.ranges, call, |segments, from| {
-                    out.segments(segments, from, |a, b| origin.of_split(&splits, a, b));
+                    let place = |a, b| origin.of_split(&splits, a, b);
+                    match self.bytes_of_stretches() {
+                        Some(ids) => out.stretches(segments, &splits.text, from, ids, place),
+                        None => out.segments(segments, from, place),
+                    }
                     Ok(())
                 })?;
                 if let Some(unknown) = self.fused() {
@@ -287,6 +291,41 @@ impl Placed {
                 pre_token: Some(self.pre_tokens),
             });
             from = to;
+        }
+        self.pre_tokens += 1;
+    }
+
+    /// The same where all bytes of an unknown stretch have the place of the whole. `ids` are those
+    /// of the bytes.
+    fn stretches(
+        &mut self,
+        segments: &[Segment],
+        text: &[u8],
+        mut from: usize,
+        ids: &[u32; 256],
+        place: impl Fn(usize, usize) -> (usize, usize),
+    ) {
+        let is_byte = |segment: &Segment, at: usize| {
+            segment.length == 1 && ids[text[at] as usize] == segment.id
+        };
+        let mut left = segments;
+        while let Some(first) = left.first() {
+            let bytes = (left.iter().zip(from..)).take_while(|&(segment, at)| is_byte(segment, at));
+            let count = bytes.count();
+            let (taken, length) = match count {
+                0 => (1, first.length as usize),
+                _ => (count, count),
+            };
+            let (start, end) = place(from, from + length);
+            self.tokens
+                .extend(left[..taken].iter().map(|segment| Token {
+                    id: segment.id,
+                    start,
+                    end,
+                    pre_token: Some(self.pre_tokens),
+                }));
+            left = &left[taken..];
+            from += length;
         }
         self.pre_tokens += 1;
     }

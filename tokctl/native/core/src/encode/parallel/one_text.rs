@@ -103,13 +103,14 @@ impl Encoder {
             return Ok(());
         }
         let stretches = self.stretches(text, matchers)?;
-        let first_end = stretches.get(1).map_or(text.len(), |second| second.0);
         let mut pieces = Vec::new();
+        let first = stretches.get(1).map_or(text.len(), |&(start, ..)| start);
+        let keeps_start = self.keeps_start(&text[..first])?;
         for (start, id, stretch) in &stretches {
             match id {
                 Some(id) => pieces.push(TextPiece::Id(*id)),
                 None => {
-                    let at_start = *start == 0 && self.keeps_start(&text[..first_end])?;
+                    let at_start = *start == 0 && keeps_start;
                     self.cut_stretch(stretch, at_start, chunk, matchers, &mut pieces)?;
                 }
             }

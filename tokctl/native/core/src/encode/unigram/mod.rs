@@ -201,6 +201,12 @@ impl Unigram {
         }
     }
 
+    /// The ids of bytes, where Hugging Face's Unigram makes them of a whole unknown stretch.
+    pub(crate) fn bytes_of_stretches(&self) -> Option<&[u32; 256]> {
+        let by_stretch = self.fuse_unknown && self.precision == Precision::Double;
+        self.byte_ids.as_deref().filter(|_| by_stretch)
+    }
+
     /// May [`Sentence::anywhere`] find any?
     pub(crate) fn has_words_anywhere(&self) -> bool {
         self.id_scores.is_some()

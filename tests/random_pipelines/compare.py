@@ -1,0 +1,154 @@
+"""A document in both libraries: the same texts through it, and what differs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import tokenizers
+
+from tests.random_pipelines.documents import Json, document, text
+from tokctl import TokctlError, Tokenizer, formats
+
+
+class Difference(NamedTuple):
+    """What differs first of one text."""
+
+    seed: int
+    what: str
+    text: str
+    pair: str | None
+    ours: Any
+    theirs: Any
+
+
+class Compared(NamedTuple):
+    """What became of a seed.
+
+    state: `compared`, or why not.
+    strings: texts that both encoded, pairs as two.
+    stopped: texts that one of them did not take, by reason.
+    """
+
+    state: str
+    strings: int
+    stopped: Counter[str]
+    differences: list[Difference]
+
+
+def loaded(made: Json) -> tuple[Tokenizer | str, tokenizers.Tokenizer | None]:
+    """The document in both; for ours the reason where it is refused."""
+    data = json.dumps(made)
+    try:
+        theirs = tokenizers.Tokenizer.from_str(data)
+    except Exception as error:
+        return f"does not load there: {error}", None
+    try:
+        return Tokenizer(formats.parse(data.encode(), "random.json")), theirs
+    except TokctlError as error:
+        return error.message, theirs
+
+
+def alike(made: Json, theirs: tokenizers.Tokenizer) -> bool:
+    """Do two added tokens have one spelling where they are looked for?"""
+    if theirs.normalizer is None:
+        return False
+    try:
+        texts = [
+            theirs.normalizer.normalize_str(token["content"])
+            for token in made["added_tokens"]
+            if token["normalized"]
+        ]
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return True
+    return len(set(texts)) != len(texts) or "" in texts
+
+
+def overlap(made: Json) -> bool:
+    """Do special and other added tokens have characters in common?"""
+    chars: dict[bool, set[str]] = {True: set(), False: set()}
+    for token in made["added_tokens"]:
+        chars[token["special"]] |= {*token["content"].lower(), " "}
+    return len(chars[True] & chars[False]) > 1
+
+
+def compared(seed: int, strings: int) -> Compared:
+    """The document of a seed, with so many texts."""
+    made, added = document(seed)
+    ours, theirs = loaded(made)
+    stopped: Counter[str] = Counter()
+    if isinstance(ours, str) or theirs is None:
+        return Compared(str(ours), 0, stopped, [])
+    if alike(made, theirs):
+        return Compared(
+            "two added tokens are normalized alike: any of them is found there", 0, stopped, []
+        )
+    draw = random.Random(seed + 1)
+    special = [token["content"] for token in made["added_tokens"] if token["special"]]
+    # Where special tokens are not to be found, theirs may still make them of text, and ones that
+    # it comes to hide what other tokens share with them; ours does neither.
+    always = any(token.made for token in ours.model.added) or overlap(made)
+    differences: list[Difference] = []
+    done = 0
+    while done < strings:
+        first = text(draw, added)
+        pair = text(draw, added) if draw.random() < 0.2 else None
+        add_special, finds = draw.random() < 0.6, draw.random() < 0.8 or always
+        done += 1 if pair is None else 2
+        theirs.encode_special_tokens = not finds
+        try:
+            found = list(both(ours, theirs, first, pair, add_special, special if finds else []))
+        except TokctlError as error:
+            stopped[error.message[error.message.find(":") + 2 :][:60]] += 1
+            continue
+        except BaseException as error:
+            # What it raises of itself, and what it panics with.
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            stopped[f"there: {error}"[:60]] += 1
+            continue
+        for what, a, b in found:
+            if a != b:
+                differences.append(Difference(seed, what, first, pair, a, b))
+                break
+    return Compared("compared", done, stopped, differences)
+
+
+def both(
+    ours: Tokenizer,
+    theirs: tokenizers.Tokenizer,
+    first: str,
+    pair: str | None,
+    add_special: bool,
+    special: list[str],
+) -> Iterator[tuple[str, Any, Any]]:
+    """Each property of the encoding, as ours and theirs."""
+    b = theirs.encode(first, pair, add_special_tokens=add_special)
+    a = ours.encode(
+        first,
+        pair,
+        special=special or "none",
+        add_special=add_special,
+    )
+    yield "ids", a.ids, b.ids
+    yield "offsets", a.offsets, b.offsets
+    # There an added token is called what the text spells it, and Unigram's unknown stretch what it
+    # is; here every id has one name.
+    added = {token.id for token in ours.model.added}
+    names = [ours.id_to_token(id_) if id_ in added else theirs.id_to_token(id_) for id_ in b.ids]
+    yield "tokens", a.tokens, names
+    yield "type ids", a.type_ids, b.type_ids
+    yield "special mask", a.special_mask, b.special_tokens_mask
+    yield "attention mask", a.attention_mask, b.attention_mask
+    if pair is None:
+        ids = ours.encode_ids(first, special=special or "none", add_special=add_special)
+        yield "ids alone", ids, b.ids
+    yield "overflowing", [w.ids for w in a.overflowing], [w.ids for w in b.overflowing]
+    for skip in (False, True):
+        decoded = ours.decode(b.ids, skip_special=skip, errors="replace")
+        yield f"decoded, skip {skip}", decoded, theirs.decode(b.ids, skip_special_tokens=skip)

@@ -1,0 +1,169 @@
+"""What runs of `python -m tests.random_pipelines` have found, one small document for each class."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import tokenizers
+
+from tests.random_pipelines.compare import both, loaded
+from tests.random_pipelines.documents import Json
+from tokctl import Tokenizer, formats
+
+
+def word_level(*words: str) -> Json:
+    return {
+        "type": "WordLevel",
+        "unk_token": "[UNK]",
+        "vocab": {word: id_ for id_, word in enumerate(["[UNK]", *words])},
+    }
+
+
+def bpe(**fields: Any) -> Json:
+    vocab = ["<unk>", *"abcdehlortw", "he", "th", "the"]
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": "<unk>",
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+        "vocab": {token: id_ for id_, token in enumerate(vocab)},
+        "merges": [["h", "e"], ["t", "h"], ["t", "he"]],
+        **fields,
+    }
+
+
+def unigram(*pieces: tuple[str, float], **fields: Any) -> Json:
+    vocab = [["<unk>", 0.0], *map(list, pieces)]
+    return {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": vocab, **fields}
+
+
+def wordpiece(*pieces: str) -> Json:
+    vocab = {piece: id_ for id_, piece in enumerate(["[UNK]", *pieces])}
+    prefix = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    return {"type": "WordPiece", "unk_token": "[UNK]", **prefix, "vocab": vocab}
+
+
+def added(content: str, id_: int, *flags: str) -> Json:
+    names = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return {"id": id_, "content": content, **{name: name in flags for name in names}}
+
+
+def document(model: Json, *tokens: Json, **parts: Any) -> Json:
+    frame = dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer"))
+    frame |= dict.fromkeys(("post_processor", "decoder"))
+    return {"version": "1.0", **frame, "added_tokens": [*tokens], "model": model, **parts}
+
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SPLIT = {"type": "WhitespaceSplit"}
+TRIMMED = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+FIRST = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
+LETTERS = [(letter, -float(at)) for at, letter in enumerate("▁abcdehlortw", 1)]
+
+FOUND: dict[str, tuple[Json, list[str]]] = {
+    # A special token of the model's own vocabulary is made of text that it is not found in.
+    "a word that is special, single": (
+        document(word_level("the", "low"), added("the", 1, "special", "single_word"),
+                 pre_tokenizer={"type": "FixedLength", "length": 3}),
+        ["thethe", "the low", "lowthe"],
+    ),
+    "a word that is special, normalized": (
+        document(word_level("the", "<s>"), added("<s>", 2, "special"),
+                 normalizer={"type": "Lowercase"}, pre_tokenizer=SPLIT),
+        ["<S> the <s> <s>the", "<S>"],
+    ),
+    "a piece of WordPiece that is special": (
+        document(wordpiece("low", "##er", "the"), added("##er", 2, "special"), pre_tokenizer=SPLIT),
+        ["lower the##er", "low er"],
+    ),
+    "a token that merges make": (
+        document(bpe(), added("the", 14, "special", "single_word")),
+        ["there the th", "The"],
+    ),
+    "a piece of Unigram that is special": (
+        document(unigram(*LETTERS, ("the", -0.5)), added("the", 13, "special", "single_word")),
+        ["there the th"],
+    ),
+    # The unknown token, or one of a template, that the file does not list, or not as special.
+    "an unknown token that is not listed": (
+        document(word_level("the"), pre_tokenizer=SPLIT),
+        ["the [UNK] it", "[UNK]the"],
+    ),
+    "an unknown piece that is not listed": (document(unigram(*LETTERS)), ["a<unk>b", "<unk>"]),
+    "an unknown token that is listed as any other": (
+        document(bpe(), added("<unk>", 0, "normalized")),
+        ["the<unk>low", "xy<unk>"],
+    ),
+    # Trimmed offsets of tokens that take white space along.
+    "trimmed offsets": (
+        document(bpe(), added("<mask>", 15, "special", "lstrip"), added("<r>", 16, "rstrip"),
+                 post_processor=TRIMMED),
+        ["the  <mask> low<r> \n<r>", " <mask>"],
+    ),
+    # Every byte of an unknown stretch has the place of the whole.
+    "bytes of Unigram": (
+        document(unigram(*((byte, -9.0) for byte in BYTES), *LETTERS, byte_fallback=True)),
+        ["aéüb東", "é", "ab"],
+    ),
+    # Metaspace asks where a piece stood before the normalizers removed what was before it.
+    "first behind a normalizer that removes": (
+        document(unigram(*LETTERS, ("▁the", -1.0)), normalizer={"type": "StripAccents"},
+                 pre_tokenizer=FIRST),
+        ["\u0301the the", "the", "t\u0301he", "\u0301\u0301 the"],
+    ),
+    # A special token that comes out otherwise is none where special tokens are left out.
+    "a special token that is decoded otherwise": (
+        document(bpe(), added("The", 15, "special", "normalized"),
+                 normalizer={"type": "Replace", "pattern": {"String": "T"}, "content": "t"}),
+        ["The the", "low"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str) -> None:
+    made, texts = FOUND[name]
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None, ours
+    special = [token["content"] for token in made["added_tokens"] if token["special"]]
+    for text in texts:
+        for what, found, expected in both(ours, theirs, text, None, True, special):
+            assert found == expected, (text, what)
+    # A copy, and what Hugging Face makes of ours, are the same.
+    again = Tokenizer(formats.parse(formats.serialize(ours.model), "again"))
+    assert again.model == ours.model
+    for text in texts:
+        assert again.encode(text, special="all") == ours.encode(text, special="all")
+    if ours.obstacle is None:
+        back = tokenizers.Tokenizer.from_str(formats.serialize(ours.model).decode())
+        for text in texts:
+            assert back.encode(text).ids == theirs.encode(text).ids
+
+
+def test_special_tokens_stay_out_of_reach_unless_they_are_allowed() -> None:
+    made, _ = FOUND["a word that is special, normalized"]
+    ours, _ = loaded(made)
+    assert isinstance(ours, Tokenizer)
+    assert ours.encode_ids("<s> the") == ours.encode_ids("<S> the") == [0, 1]
+    assert ours.encode_ids("<S> the", special="all") == [2, 1]
+    ours.cache_memory = 1 << 20
+    assert ours.encode_ids(["<S>", "<s>"], special=["<s>"]) == [[2], [2]]
+
+
+def test_stand_ins_for_bytes_in_added_tokens_are_decoded_as_they_are_spelled() -> None:
+    """There the added token é becomes the byte E9, which is no text: listed, not imitated."""
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    made = document(
+        bpe(vocab={char: id_ for id_, char in enumerate(alphabet)}, merges=[], unk_token=None),
+        added("éa", 256, "special"),
+        pre_tokenizer=TRIMMED,
+        decoder=TRIMMED,
+    )
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    assert json.dumps(ours.decode([256])) == r'"\u00e9a"'
+    assert theirs.decode([256], skip_special_tokens=False) == "\ufffda"

@@ -1,0 +1,13 @@
+"""Some seeds of every day; `python -m tests.random_pipelines` runs more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.random_pipelines.compare import compared
+
+
+@pytest.mark.parametrize("first", range(0, 120, 10))
+def test_ids_places_and_text_are_those_of_hugging_face(first: int) -> None:
+    for seed in range(first, first + 10):
+        assert compared(seed, 12).differences == []
