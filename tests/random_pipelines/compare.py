@@ -73,8 +73,8 @@ def overlap(made: Json) -> bool:
     """Do special and other added tokens have characters in common?"""
     chars: dict[bool, set[str]] = {True: set(), False: set()}
     for token in made["added_tokens"]:
-        chars[token["special"]] |= {*token["content"].lower(), " "}
-    return len(chars[True] & chars[False]) > 1
+        chars[token["special"]] |= {*token["content"].lower()}
+    return bool(chars[True] & chars[False])
 
 
 def compared(seed: int, strings: int) -> Compared:
@@ -136,7 +136,9 @@ def both(
         add_special=add_special,
     )
     yield "ids", a.ids, b.ids
-    yield "offsets", a.offsets, b.offsets
+    if not ours.recipe.drops_unknown:
+        # Behind a dropped character theirs are off by its width.
+        yield "offsets", a.offsets, b.offsets
     # There an added token is called what the text spells it, and Unigram's unknown stretch what it
     # is; here every id has one name.
     added = {token.id for token in ours.model.added}
