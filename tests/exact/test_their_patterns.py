@@ -43,6 +43,7 @@ CLASSES = [
     *(r"\p{Punct}", r"\p{Alnum}", r"\p{Alpha}", r"\p{Upper}", r"\p{Lower}", r"\p{Graph}"),
     *(r"\p{Print}", r"\p{XDigit}", r"\P{XDigit}", r"[\p{XDigit}]", r"[[:punct:]a]"),
     *(r"[^[:punct:]\s]", r"[[:^digit:]]", r"[[:^alnum:]]", r"[[:^upper:]]"),
+    *(r"[\P{Word}a]", r"[\P{XDigit}]", "[[:^word:]]", "[[:^punct:]]", r"[^a\W]"),
     *(f"[[:{name}:]]" for name in NAMES),
     *(f"[^[:{name}:]]" for name in NAMES),
 ]

