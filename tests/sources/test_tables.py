@@ -329,7 +329,6 @@ def test_more_behind_the_offsets(kind: Any) -> None:
 
 #: Changes the footer of a Parquet file byte by byte, and reads its texts and its ids.
 READS = """
-import subprocess
 import sys
 from pathlib import Path
 from tokctl import TokctlError, idfiles
@@ -339,7 +338,7 @@ path, whole = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
 start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
 refused = 0
 for place in range(start, len(whole) - 8):
-    for value in {0, 2, 255, whole[place] ^ 1, whole[place] + 2 & 255, whole[place] - 2 & 255}:
+    for value in {0, 2, whole[place] + 2 & 255}:
         path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
         for ids in (False, True):
             try:
@@ -364,7 +363,7 @@ def test_no_damaged_footer_ends_the_process(column: str, tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert int(done.stdout) > 200
+    assert int(done.stdout) > 100
 
 
 #: Reads a table, and prints by how many MB this process has grown meanwhile.
