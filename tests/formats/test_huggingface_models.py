@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import tokenizers as hf
 from tokenizers import AddedToken, models, pre_tokenizers
 
 from tests.conftest import shared_file
+from tests.formats.models import RECIPES, with_added
 from tokctl import TokctlError, Tokenizer, formats
+from tokctl.formats import InexpressibleError
 from tokctl.model import FilledRecipe, byte_level
 
 TOKENS = ["<unk>", "a", "b", "c", "ab", "abc"]
@@ -244,3 +247,15 @@ def test_an_added_token_of_the_vocabulary_that_no_bytes_spell() -> None:
     assert ours.encode_ids(text) == made.encode(text, add_special_tokens=False).ids
     again = Tokenizer(formats.parse(formats.write(ours.model, "huggingface")[""], "again"))
     assert again.encode_ids(text) == ours.encode_ids(text)
+
+
+def test_an_added_token_that_the_vocabulary_spells_otherwise() -> None:
+    """It would get another id there."""
+    model = with_added(RECIPES["unigram that they load"])
+    tokens = [b"acb" if token == b"abc" else token for token in model.tokens]
+    with pytest.raises(InexpressibleError, match="no 'abc', which is one of its tokens"):
+        formats.losses(replace(model, tokens=tokens), "huggingface")
+    data = formats.serialize(model)
+    assert data.count(b'"abc",-0.1') == 1
+    with pytest.raises(TokctlError, match="it was changed by hand"):
+        formats.parse(data.replace(b'"abc",-0.1', b'"acb",-0.1'), "edited")

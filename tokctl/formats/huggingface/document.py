@@ -398,7 +398,17 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
         raise InexpressibleError(
             f"its {model['type']} would find the special token {found[0]} in ordinary text"
         )
+    if isinstance(given, FilledRecipe) and (other := _spelled_otherwise(given)):
+        raise InexpressibleError(f"its vocabulary has no {other!r}, which is one of its tokens")
     return document
+
+
+def _spelled_otherwise(model: FilledRecipe) -> str | None:
+    """An added token of the vocabulary that stands there as another text: it would get another
+    id."""
+    spell = byte_level.spell if model.recipe.is_byte_level else bytes.decode
+    own = (token for token in model.added if token.ordinary)
+    return next((one.text for one in own if spell(model.token(one.id)) != one.text), None)
 
 
 def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
