@@ -10,7 +10,8 @@ import tokenizers
 
 from tests.random_pipelines.compare import both, loaded
 from tests.random_pipelines.documents import Json
-from tokctl import Tokenizer, formats
+from tokctl import TokctlError, Tokenizer, formats
+from tokctl.formats.contract import companions_lost
 
 
 def word_level(*words: str) -> Json:
@@ -167,3 +168,50 @@ def test_stand_ins_for_bytes_in_added_tokens_are_decoded_as_they_are_spelled() -
     assert isinstance(ours, Tokenizer) and theirs is not None
     assert json.dumps(ours.decode([256])) == r'"\u00e9a"'
     assert theirs.decode([256], skip_special_tokens=False) == "\ufffda"
+
+
+@pytest.mark.parametrize("direction", ["Right", "Left"])
+@pytest.mark.parametrize("strategy", ["LongestFirst", "OnlyFirst"])
+@pytest.mark.parametrize("length", ["BatchLongest", {"Fixed": 6}])
+def test_stored_truncation_and_padding(direction: str, strategy: str, length: Any) -> None:
+    """They are kept in every file, and a call that asks for them does what Hugging Face does."""
+    made = document(
+        bpe(),
+        added("<pad>", 15, "special"),
+        truncation={
+            "direction": direction, "max_length": 5, "strategy": strategy, "stride": 1
+        },
+        padding={
+            "strategy": length, "direction": direction, "pad_to_multiple_of": 4,
+            "pad_id": 15, "pad_type_id": 1, "pad_token": "<pad>",
+        },
+    )  # fmt: skip
+    read, theirs = loaded(made)
+    assert isinstance(read, Tokenizer) and theirs is not None
+    copied = Tokenizer(formats.parse(formats.serialize(read.model), "again"))
+    assert copied.model == read.model
+    for ours in (read, copied):
+        for text in ("the lot", "low", "the low theat lower", ""):
+            b = theirs.encode(text)
+            a = ours.encode(
+                text, add_special=True, truncation=ours.truncation, padding=ours.padding
+            )
+            assert (a.ids, a.type_ids, a.offsets) == (b.ids, b.type_ids, b.offsets)
+            assert a.attention_mask == b.attention_mask
+            assert [one.ids for one in a.overflowing] == [one.ids for one in b.overflowing]
+            assert ours.encode_ids(text) == theirs_plain(made).encode(text).ids
+    files = formats.write(read.model, "huggingface")
+    written = json.loads(files[""])
+    assert (written["truncation"], written["padding"]) == (made["truncation"], made["padding"])
+    losses = [loss.what for loss in companions_lost(read.model)]
+    assert "the truncation and the padding that came with it" in losses
+
+
+def theirs_plain(made: Json) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_str(json.dumps(made | {"truncation": None, "padding": None}))
+
+
+@pytest.mark.parametrize("damaged", [{"truncation": 3}, {"padding": {"strategy": "No"}}])
+def test_damaged_lengths_are_told(damaged: Json) -> None:
+    with pytest.raises(TokctlError):
+        formats.parse(json.dumps(document(bpe()) | damaged).encode(), "damaged.json")

@@ -68,10 +68,13 @@ def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
 
 
 def companions_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of the files that came with a model, if any did."""
+    """The loss of the files, and of the truncation and padding, that came with a model, if any."""
+    lost = []
+    if model.lengths:
+        lost.append(Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True))
     if not model.companions:
-        return []
-    return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+        return lost
+    return [*lost, Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
 class Hints(NamedTuple):

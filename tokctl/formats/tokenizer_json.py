@@ -15,6 +15,7 @@ from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
+from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
 from tokctl.model.parts import AddedToken
@@ -59,6 +60,8 @@ def write(model: FilledRecipe) -> Files:
         private["origin"] = tuple(model.origin)
     if model.companions:
         private["companions"] = model.companions
+    if model.lengths:
+        private["lengths"] = model.lengths
     if model.rounds:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
@@ -185,6 +188,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         added_tokens=added,
         origin=_origin(private),
         companions=_companions(private),
+        lengths=read_lengths(private.get("lengths", {})),
     )
 
 

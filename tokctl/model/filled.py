@@ -138,6 +138,8 @@ class FilledRecipe:
         origin: None for a model that tokctl has trained.
         companions: files of other libraries that came with the model and that tokctl has
             no use for (a chat template, say): their texts by name, kept as they are.
+        lengths: `truncation` and `padding` that came with the model, as Hugging Face's file has
+            them: what encodings get there, and here where it is asked for.
     """
 
     recipe: Recipe
@@ -150,6 +152,7 @@ class FilledRecipe:
     added_tokens: tuple[AddedToken, ...] | None = None
     origin: Origin | None = None
     companions: dict[str, str] = field(default_factory=dict)
+    lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of_core(
@@ -162,6 +165,7 @@ class FilledRecipe:
         added_tokens: tuple[AddedToken, ...] | None = None,
         origin: Origin | None = None,
         companions: dict[str, str] | None = None,
+        lengths: dict[str, dict[str, Any]] | None = None,
     ) -> FilledRecipe:
         """A model whose tokens, merges, scores and counts the core holds. The lists of them are
         made when they are asked for: encoding and decoding do without."""
@@ -173,6 +177,7 @@ class FilledRecipe:
             added_tokens=added_tokens,
             origin=origin,
             companions=companions or {},
+            lengths=lengths or {},
             core=core,
         )
         model.__post_init__()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
@@ -55,6 +56,13 @@ class Truncation:
             check_number(name, getattr(self, name), 0)
         check_name("strategy of truncation", self.strategy, STRATEGIES)
         check_name("direction of truncation", self.direction, DIRECTIONS)
+
+    @classmethod
+    def stored(cls, data: Mapping[str, Any]) -> Truncation:
+        """The truncation of a Hugging Face file."""
+        strategies = {"".join(map(str.title, name.split("-"))): name for name in STRATEGIES}
+        strategy, direction = strategies[data["strategy"]], data["direction"].lower()
+        return cls(data["max_length"], data["stride"], strategy, direction)
 
     def room(self, added: int) -> int:
         """The tokens that the texts can have beside `added` special tokens.
@@ -387,6 +395,15 @@ class Padding:
                 check_number(f"the padding's {name}", getattr(self, name), least)
         check_number("the padding's type_id", self.type_id, 0)
         check_name("direction of padding", self.direction, DIRECTIONS)
+
+    @classmethod
+    def stored(cls, data: Mapping[str, Any]) -> Padding:
+        """The padding of a Hugging Face file."""
+        strategy = data["strategy"]
+        length = None if strategy == "BatchLongest" else strategy["Fixed"]
+        direction, multiple = data["direction"].lower(), data["pad_to_multiple_of"]
+        token, id_, type_id = data["pad_token"], data["pad_id"], data["pad_type_id"]
+        return cls(length, multiple, direction, token, id_, type_id)
 
     def with_id(self, special_ids: Mapping[str, int]) -> Padding:
         """The same with an id; TokctlError where the token is no special token."""

@@ -785,6 +785,23 @@ class Tokenizer:
         stripping = frozenset(token.id for token in added if token.strip_left or token.strip_right)
         return PostProcessor.of(self.recipe.post_processors, self.special_ids, stripping)
 
+    @property
+    def truncation(self) -> Truncation | None:
+        """The truncation that a Hugging Face file stores, for calls that ask for it:
+        `encode(text, truncation=tokenizer.truncation)`. None where it stores none."""
+        from tokctl.tokenizer.postprocess import Truncation
+
+        stored = self.model.lengths.get("truncation")
+        return None if stored is None else Truncation.stored(stored)
+
+    @property
+    def padding(self) -> Padding | None:
+        """The padding that a Hugging Face file stores, as `truncation`."""
+        from tokctl.tokenizer.postprocess import Padding
+
+        stored = self.model.lengths.get("padding")
+        return None if stored is None else Padding.stored(stored)
+
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
         """The normalized text, and its pre-tokens as byte ranges of it."""
         normalized, ranges, *_ = self.encoder.pre_tokens(self.as_bytes(text))

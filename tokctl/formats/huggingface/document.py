@@ -3,7 +3,7 @@
 `frame` is the whole document but for the vocabulary and the merges; tokctl's own model file
 (`tokctl.formats.tokenizer_json`) is such a document with a key of its own. `nearest` is the
 model that the format can express where it can't have this one. Truncation and padding of a file
-are options of one call here and are not kept.
+are kept and written again; here a call has them where it asks for them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tokctl.formats.contract import (
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json
+from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import (
     ReadModel,
     drops_unknown,
@@ -184,7 +185,12 @@ def _read_document(
         _check_scores(own.scores() + [0.0] * behind, added)
     core = fill(own, recipe, added)
     return FilledRecipe.of_core(
-        recipe, core, added_tokens=tuple(added), origin=origin, companions=companions
+        recipe,
+        core,
+        added_tokens=tuple(added),
+        origin=origin,
+        companions=companions,
+        lengths=read_lengths(document),
     )
 
 
@@ -381,10 +387,10 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
     ids = {token.text: token.id for token in added if token.special}
     unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
     model = write_model(recipe, unk_id, lossy=lossy)
+    lengths = given.lengths if isinstance(given, FilledRecipe) else {}
     document = {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        **{name: lengths.get(name) for name in ("truncation", "padding")},
         "added_tokens": components.write_added_tokens(added),
         "normalizer": components.write_normalizers(recipe.normalizers),
         "pre_tokenizer": components.write_pre_tokenizers(
