@@ -12,6 +12,8 @@ pub enum Error {
     VocabularyTooSmall { requested: u64, least: u64 },
     /// A value that does not fit the type that holds it.
     TooLarge(String),
+    /// The system has no memory for what this input needs.
+    OutOfMemory,
     /// An id that the vocabulary does not have.
     UnknownId { position: u64, id: u32 },
     /// An id outside the vocabulary, in a text of ids. Columns count bytes from 1.
@@ -32,6 +34,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Interrupted => write!(f, "interrupted"),
+            Error::OutOfMemory => write!(f, "out of memory"),
             Error::VocabularyTooSmall { requested, least } => write!(
                 f,
                 "a vocabulary of {requested} is too small: the alphabet and the special tokens need {least}"

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::memory::is_exhausted;
 
 /// Polled now and then in long work; true stops it, with [`Error::Interrupted`].
 pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
@@ -76,7 +77,7 @@ impl Jobs {
         };
         let stop = AtomicBool::new(false);
         let poll = || {
-            let stopped = stop.load(Ordering::Relaxed) || interrupt();
+            let stopped = stop.load(Ordering::Relaxed) || is_exhausted() || interrupt();
             if stopped {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -167,7 +168,7 @@ fn with_threads(
             .map_while(|_| {
                 let end = end.clone();
                 let work = move || {
-                    let result = worker(&|| stop.load(Ordering::Relaxed));
+                    let result = worker(&|| stop.load(Ordering::Relaxed) || is_exhausted());
                     drop(end);
                     result
                 };
@@ -178,7 +179,7 @@ fn with_threads(
         let mut result = own();
         if others.is_empty() && result.is_ok() {
             poll();
-            result = worker(&|| stop.load(Ordering::Relaxed));
+            result = worker(&|| stop.load(Ordering::Relaxed) || is_exhausted());
         }
         while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
             poll();

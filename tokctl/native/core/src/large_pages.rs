@@ -8,6 +8,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::mem::MaybeUninit;
 
+use crate::memory::allocated;
+
 /// Bytes of a large page, and of a small one, on most systems. Where they are others, nothing but
 /// the gain is lost.
 const LARGE: usize = 2 << 20;
@@ -86,17 +88,17 @@ fn is_mapped(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match is_mapped(layout) {
-            true => mapping::new(layout.size() + SMALL),
+            true => allocated(|| mapping::new(layout.size() + SMALL)),
             // SAFETY: as the caller promises.
-            false => unsafe { System.alloc(layout) },
+            false => allocated(|| unsafe { System.alloc(layout) }),
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match is_mapped(layout) {
-            true => mapping::new(layout.size() + SMALL),
+            true => allocated(|| mapping::new(layout.size() + SMALL)),
             // SAFETY: as the caller promises.
-            false => unsafe { System.alloc_zeroed(layout) },
+            false => allocated(|| unsafe { System.alloc_zeroed(layout) }),
         }
     }
 
@@ -113,8 +115,8 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: the caller sees to it that `size` is not zero and not too large.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if !is_mapped(layout) && !is_mapped(wanted) {
-            // SAFETY: as the caller promises.
-            return unsafe { System.realloc(memory, layout, size) };
+            // SAFETY: as the caller promises; where it fails, `memory` is as it was.
+            return allocated(|| unsafe { System.realloc(memory, layout, size) });
         }
         let grows = is_mapped(layout) && is_mapped(wanted) && size > layout.size();
         // SAFETY: both are as large as what is moved or copied, and the new one overlaps nothing.

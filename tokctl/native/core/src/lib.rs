@@ -16,6 +16,7 @@ mod key_batch;
 pub mod large_pages;
 mod lock_free;
 pub mod measure;
+pub mod memory;
 pub mod model;
 pub mod normalize;
 mod packed;
@@ -36,5 +37,6 @@ static ALLOCATOR: large_pages::Allocator = large_pages::Allocator;
 /// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
 /// forks at that moment would leave its child with it. To be called before there are threads.
 pub fn prepare() {
+    memory::recover();
     let _ = packed::Seeds::default();
 }

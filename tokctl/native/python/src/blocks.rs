@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::encode::{self, BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, Sink};
 
 use crate::encoder::{Encoder, Matchers};
-use crate::errors::{detached, invalid, to_python};
+use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{offsets, pack_u64, IdArray, IdBits};
 
 /// The first text with a character that has no id: the line that it starts in, from 0, and its
@@ -106,8 +106,8 @@ impl IdWriter {
         let block = block.get(start..end).unwrap_or_default();
         self.sink.clear();
         let missing = self.source.feed(py, block, last, &mut self.sink)?;
-        let bytes = PyBytes::new(py, &self.sink.bytes);
-        Ok((bytes, self.sink.tokens, missing))
+        let written = bytes(py, &self.sink.bytes)?;
+        Ok((written, self.sink.tokens, missing))
     }
 
     /// Of lines in a packed form: how many ids stand before the end of each line, of those that

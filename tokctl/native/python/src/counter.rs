@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::count::{Scratch, Store};
 use tokctl_core::{count, Error, Result};
 
-use crate::errors::{self, invalid, to_python};
+use crate::errors::{self, bytes, invalid, to_python};
 use crate::texts::{Reader, Text};
 use crate::{normalizers, pretokenizers};
 
@@ -149,7 +149,7 @@ pub fn framed<'py>(
     let texts = read(texts, counts.as_deref())?;
     let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
     let stream = py.detach(|| count::framed(&texts, counts.as_deref()));
-    Ok(PyBytes::new(py, &stream))
+    bytes(py, &stream)
 }
 
 /// Distinct pre-tokens with their counts, in first-seen order.

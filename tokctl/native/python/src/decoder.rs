@@ -13,7 +13,7 @@ use tokctl_core::model::{Marker, Prepend};
 use tokctl_core::pattern::Search;
 use tokctl_core::{large_pages, Error};
 
-use crate::errors::{detached, invalid, to_python};
+use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{IdBlocks, IdSlice, Stopped};
 use crate::pattern::python_pattern;
 
@@ -45,7 +45,7 @@ impl Decoder {
         if !decoder.is_flat() {
             let ids = ids.into_slice(py)?;
             let text = self.decoded(py, ids.as_slice(), skip_special)?;
-            return Ok(PyBytes::new(py, &text));
+            return bytes(py, &text);
         }
         let (mut size, mut before) = (0, 0);
         let sized = ids.each(py, |block| {
@@ -105,7 +105,7 @@ impl Decoder {
         let text = py
             .detach(|| self.0.decode_tokens(tokens))
             .map_err(to_python)?;
-        Ok(PyBytes::new(py, &text))
+        bytes(py, &text)
     }
 
     fn lines<'py>(
@@ -118,7 +118,7 @@ impl Decoder {
         let text = py
             .detach(|| self.0.lines(block, first_line, skip_special))
             .map_err(to_python)?;
-        Ok(PyBytes::new(py, &text))
+        bytes(py, &text)
     }
 }
 
@@ -135,7 +135,7 @@ impl DecodeStream {
     }
 
     fn push<'py>(&mut self, py: Python<'py>, ids: IdSlice) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.pushed(ids.as_slice())?))
+        bytes(py, self.pushed(ids.as_slice())?)
     }
 
     /// As `push`, of one id or many, as text: U+FFFD where bytes are not UTF-8. Since no piece
@@ -153,7 +153,7 @@ impl DecodeStream {
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.ended()?))
+        bytes(py, &self.ended()?)
     }
 
     fn finish_text<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {

@@ -14,7 +14,7 @@ use tokctl_core::normalize::Edges;
 use tokctl_core::Error;
 
 use crate::blocks::FormGiven;
-use crate::errors::{detached, invalid, to_python};
+use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{offsets, pack_u64, IdArray, IdBits, IntCache};
 use crate::pretokenizers::Ranges;
 use crate::texts::Reader;
@@ -209,7 +209,7 @@ impl Encoder {
             .detach(|| sink.push_documents(&flat))
             .map_err(to_python)?;
         let ends = pack_u64(py, sink.ends.len(), sink.ends.iter().copied())?;
-        Ok((PyBytes::new(py, &sink.bytes), ends, missing))
+        Ok((bytes(py, &sink.bytes)?, ends, missing))
     }
 
     #[pyo3(signature = (text, matchers=None))]
@@ -271,7 +271,7 @@ impl Encoder {
         let found = py
             .detach(|| inner.pre_tokens(text, matchers))
             .map_err(to_python)?;
-        let text = PyBytes::new(py, &found.text);
+        let text = bytes(py, &found.text)?;
         Ok((text, found.ranges, found.places, found.added))
     }
 

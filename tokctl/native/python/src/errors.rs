@@ -2,13 +2,15 @@
 //! core works without the GIL.
 
 use std::cell::Cell;
+use std::ffi::CString;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::import_exception;
 use pyo3::prelude::*;
-use tokctl_core::Error;
+use pyo3::types::PyBytes;
+use tokctl_core::{memory, Error};
 
 import_exception!(tokctl.errors, CoreError);
 
@@ -32,6 +34,10 @@ pub fn from_python(py: Python<'_>, error: PyErr, what: &str) -> Error {
 pub fn to_python(error: Error) -> PyErr {
     let message = error.to_string();
     let (kind, details): (&str, (u64, u64, u64)) = match error {
+        Error::Interrupted if memory::is_exhausted() => {
+            memory::recover();
+            return to_python(Error::OutOfMemory);
+        }
         Error::Interrupted => {
             return INTERRUPTION
                 .take()
@@ -41,6 +47,7 @@ pub fn to_python(error: Error) -> PyErr {
             ("vocabulary-too-small", (requested, least, 0))
         }
         Error::TooLarge(_) => ("too-large", (0, 0, 0)),
+        Error::OutOfMemory => ("out-of-memory", (0, 0, 0)),
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),
         Error::IdOutside { line, column, id } => ("id-outside", (line, column, id.into())),
         Error::NotAnId { line, column, .. } => ("not-an-id", (line, column, 0)),
@@ -48,6 +55,19 @@ pub fn to_python(error: Error) -> PyErr {
         Error::Invalid(_) => ("invalid", (0, 0, 0)),
     };
     CoreError::new_err((message, kind, details))
+}
+
+/// Python's own copy of bytes that may be many.
+pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    memory::check(bytes.len()).map_err(to_python)?;
+    Ok(PyBytes::new(py, bytes))
+}
+
+/// What a process that is nothing but a command says where it can't go on, and the files that it
+/// deletes then; see `tokctl_core::memory::last_words`.
+#[pyfunction]
+pub fn last_words(message: Vec<u8>, names: Vec<CString>) {
+    memory::last_words(message, names);
 }
 
 pub fn invalid(message: String) -> PyErr {
@@ -60,20 +80,24 @@ pub fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let raised = Mutex::new(None);
+    let (raised, before) = (Mutex::new(None), memory::exhaustions());
     let result = py.detach(|| {
+        if !memory::recover() {
+            return Err(Error::OutOfMemory);
+        }
         let stop = || {
-            Python::attach(|py| match py.check_signals() {
-                Ok(()) => false,
-                Err(error) => {
-                    keep(&raised, error);
-                    true
-                }
-            })
+            memory::is_exhausted()
+                || Python::attach(|py| match py.check_signals() {
+                    Ok(()) => false,
+                    Err(error) => {
+                        keep(&raised, error);
+                        true
+                    }
+                })
         };
         work(&stop)
     });
-    finish(result, raised)
+    finish(result, raised, before)
 }
 
 fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
@@ -82,9 +106,14 @@ fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
     }
 }
 
-fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>) -> PyResult<T> {
+/// `before` says how often memory had been exhausted before the work began.
+fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>, before: usize) -> PyResult<T> {
     match (result, raised.into_inner().ok().flatten()) {
         (Err(Error::Interrupted), Some(error)) => Err(error),
+        (Err(Error::Interrupted), None) if memory::exhaustions() != before => {
+            memory::recover();
+            Err(to_python(Error::OutOfMemory))
+        }
         (result, _) => result.map_err(to_python),
     }
 }
@@ -112,10 +141,16 @@ pub fn watched_by<T: Send, R>(
     progress: impl Fn(Python<'_>, R) -> PyResult<()> + Sync,
     work: impl FnOnce(&mut dyn FnMut(R) -> bool) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let raised = Mutex::new(None);
+    let (raised, before) = (Mutex::new(None), memory::exhaustions());
     let result = py.detach(|| {
+        if !memory::recover() {
+            return Err(Error::OutOfMemory);
+        }
         let mut reported = Instant::now();
         let mut report = |value: R| {
+            if memory::is_exhausted() {
+                return false;
+            }
             if reported.elapsed() < INTERVAL {
                 return true;
             }
@@ -127,5 +162,5 @@ pub fn watched_by<T: Send, R>(
         };
         work(&mut report)
     });
-    finish(result, raised)
+    finish(result, raised, before)
 }

@@ -28,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         tokctl_core::encode::CacheMemory::LEAST,
     )?;
     module.add("REGEX_RELEASE", tokctl_core::unicode::tables::REGEX_RELEASE)?;
+    module.add_function(wrap_pyfunction!(errors::last_words, module)?)?;
     module.add_class::<counter::Counter>()?;
     module.add_class::<counter::Counts>()?;
     module.add_class::<counter::CountLines>()?;

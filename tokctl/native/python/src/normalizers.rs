@@ -7,7 +7,7 @@ use tokctl_core::normalize::{Aligned, Chain, CharsMap, CharsMapRules, Edges, Nor
 use tokctl_core::pattern::Search;
 use tokctl_core::unicode;
 
-use crate::errors::{invalid, to_python};
+use crate::errors::{bytes, invalid, to_python};
 use crate::pattern::python_pattern;
 
 pub fn chain(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<Chain> {
@@ -171,7 +171,7 @@ pub fn normalize<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let chain = chain(py, parts)?;
     let normalized = py.detach(|| chain.apply(text, Edges::WHOLE));
-    Ok(PyBytes::new(py, &normalized.map_err(to_python)?))
+    bytes(py, &normalized.map_err(to_python)?)
 }
 
 /// Normalized text and, for every byte of it, the byte range that it came from.
@@ -191,7 +191,7 @@ pub fn normalize_aligned<'py>(
         Err(error) => Err(error),
     });
     let aligned = aligned.map_err(to_python)?;
-    Ok((PyBytes::new(py, &aligned.text), aligned.places))
+    Ok((bytes(py, &aligned.text)?, aligned.places))
 }
 
 /// The names of the scripts of a text's characters; see `tokctl_core::unicode::scripts_of`.

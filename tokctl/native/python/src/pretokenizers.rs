@@ -8,7 +8,7 @@ use tokctl_core::model::Prepend;
 use tokctl_core::pretokenize::{self, Behaviour, PreTokenizer, Rewrite, Scanner};
 use tokctl_core::pretokenize::{Split, Step};
 
-use crate::errors::{invalid, to_python};
+use crate::errors::{bytes, invalid, to_python};
 use crate::pattern::python_pattern;
 
 /// Starts and ends.
@@ -221,5 +221,5 @@ pub fn pre_tokenize<'py>(
     let places = places
         .map(|&(start, end)| splits.place(start, end))
         .collect();
-    Ok((PyBytes::new(py, &splits.text), splits.ranges, places))
+    Ok((bytes(py, &splits.text)?, splits.ranges, places))
 }

@@ -8,6 +8,7 @@ use super::spilling::{finish, Limit, Tally};
 use super::table::Adder;
 use crate::error::Result;
 use crate::jobs::{groups, Jobs, Worker};
+use crate::memory;
 use crate::normalize::{Chain, Edges};
 use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_blocks, PreTokenizer};
 
@@ -80,7 +81,7 @@ impl Counter {
             return self.feed_normalized(block);
         }
         let searched = self.raw.len();
-        self.raw.extend_from_slice(block);
+        take(&mut self.raw, block)?;
         let cut = match self.normalizers.cuts_before_space() {
             true => last_safe_cut(&self.raw, searched),
             false => None,
@@ -116,7 +117,10 @@ impl Counter {
         let normalized: Vec<Cow<[u8]>> = jobs.collect(&|| false, || (), normalize)?;
         match &normalized[..] {
             [one] => self.feed_normalized(one),
-            parts => self.feed_normalized(&parts.concat()),
+            parts => {
+                memory::check(parts.iter().map(|part| part.len()).sum())?;
+                self.feed_normalized(&parts.concat())
+            }
         }
     }
 
@@ -124,7 +128,7 @@ impl Counter {
         // A cut's character before it has to lie in the block.
         let cuts = |text: &[u8], from| last_cut(&self.pre_tokenizer, text, from);
         let Some(last) = cuts(block, block.len().min(LONGEST_CHARACTER)) else {
-            self.waiting.extend_from_slice(block);
+            take(&mut self.waiting, block)?;
             return Ok(());
         };
         // The block is counted where it lies, but for what belongs to the text before it.
@@ -134,12 +138,12 @@ impl Counter {
                 .find_map(|end| cuts(&block[..end], LONGEST_CHARACTER))
                 .unwrap_or(last);
             let mut joined = std::mem::take(&mut self.waiting);
-            joined.extend_from_slice(&block[..counted]);
+            take(&mut joined, &block[..counted])?;
             self.count(&joined)?;
             joined.clear();
             self.waiting = joined;
         }
-        self.waiting.extend_from_slice(&block[last..]);
+        take(&mut self.waiting, &block[last..])?;
         self.count(&block[counted..last])
     }
 
@@ -179,6 +183,9 @@ impl Counter {
         if text.is_empty() {
             return Ok(());
         }
+        // What a piece adds to a table, where it is all one pre-token: the table's texts are copied
+        // when they grow.
+        memory::check(text.len().saturating_mul(4))?;
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
         let (begun, room) = (self.split, self.room());
@@ -218,6 +225,13 @@ impl Counter {
         self.end_document()?;
         finish(self.tallies, self.limit.as_ref(), min_count, progress)
     }
+}
+
+/// Appends text that waits for more: it may be a document of any length.
+fn take(waiting: &mut Vec<u8>, text: &[u8]) -> Result<()> {
+    memory::reserve(waiting, text.len())?;
+    waiting.extend_from_slice(text);
+    Ok(())
 }
 
 /// Counts the pieces `0..count` on as many threads as there are tallies, each piece in the tally of

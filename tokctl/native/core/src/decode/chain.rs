@@ -5,7 +5,8 @@
 //! passes each on as soon as nothing that comes later can change it. Decoding at once and
 //! decoding a stream are therefore the same machine, and both are linear.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::memory;
 
 /// One step at work.
 pub trait StepNode: Send + Sync {
@@ -43,6 +44,8 @@ pub trait StepNode: Send + Sync {
 pub struct Flow<'c> {
     nodes: &'c mut [Box<dyn StepNode>],
     out: &'c mut Vec<u8>,
+    /// `out` has at most so many bytes.
+    most: usize,
 }
 
 impl Flow<'_> {
@@ -56,6 +59,7 @@ impl Flow<'_> {
                 &mut Flow {
                     nodes,
                     out: self.out,
+                    most: self.most,
                 },
             ),
             None => Ok(()),
@@ -68,6 +72,12 @@ impl Flow<'_> {
 
     pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
         if self.nodes.is_empty() {
+            if text.len() > self.most.saturating_sub(self.out.len()) {
+                let most = self.most >> 20;
+                let message = format!("the decoders make more than {most} MB of the tokens");
+                return Err(Error::TooLarge(message));
+            }
+            memory::reserve(self.out, text.len())?;
             self.out.extend_from_slice(text);
             return Ok(());
         }
@@ -105,9 +115,15 @@ impl StepChain {
 
     /// The way in; `out` gets what comes out.
     pub fn flow<'c>(&'c mut self, out: &'c mut Vec<u8>) -> Flow<'c> {
+        self.flow_within(usize::MAX, out)
+    }
+
+    /// The same; an error where `out` comes to have more bytes.
+    pub fn flow_within<'c>(&'c mut self, most: usize, out: &'c mut Vec<u8>) -> Flow<'c> {
         Flow {
             nodes: &mut self.0,
             out,
+            most,
         }
     }
 
@@ -160,6 +176,7 @@ impl<E: Each> StepNode for Whole<E> {
     }
 
     fn bytes(&mut self, text: &[u8], _next: &mut Flow) -> Result<()> {
+        memory::reserve(&mut self.token, text.len())?;
         self.token.extend_from_slice(text);
         Ok(())
     }

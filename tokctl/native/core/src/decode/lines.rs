@@ -2,6 +2,7 @@
 
 use super::Decoder;
 use crate::error::{Error, Result};
+use crate::memory;
 
 impl Decoder {
     /// Decodes every line of `block`; line feeds are copied. Places in errors count
@@ -15,6 +16,7 @@ impl Decoder {
                 _ => (line, false),
             };
             ids.clear();
+            memory::check(line.len().saturating_mul(8))?;
             if !parse(line, &mut ids) {
                 return Err(not_an_id(line, line_number));
             }

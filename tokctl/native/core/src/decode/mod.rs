@@ -19,9 +19,14 @@ pub use steps::DecoderStep;
 pub use stream::Stream;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::text_table::TextTable;
 use chain::StepChain;
 use steps::{Scope, StepPart};
+
+/// Bytes of all tokens' texts, after the decoders that look at each by itself: a model that makes more
+/// of its tokens, by one replacement behind another, is refused.
+pub const MOST_TEXT: usize = 256 << 20;
 
 /// Turns ids into bytes.
 pub struct Decoder {
@@ -72,8 +77,10 @@ impl Decoder {
         let mut chain = chain(&self.parts[..self.applied]);
         let mut texts = TextTable::default();
         let mut text = Vec::new();
+        let mut left = MOST_TEXT;
         for token in tokens {
-            chain.flow(&mut text).token(token)?;
+            chain.flow_within(left, &mut text).token(token)?;
+            left -= text.len();
             texts.push(&text);
             text.clear();
         }
@@ -98,13 +105,15 @@ impl Decoder {
         let mut text = Vec::new();
         chain.flow(&mut text).token(b"")?;
         chain.flow(&mut text).begin()?;
+        let mut left = MOST_TEXT;
         for id in 0..self.texts.len() {
             let token = self.texts.get(id).unwrap_or_default();
             text.clear();
-            let mut flow = chain.flow(&mut text);
+            let mut flow = chain.flow_within(left, &mut text);
             flow.bytes(token)?;
             flow.end()?;
             flow.begin()?;
+            left -= text.len();
             texts.push(&text);
         }
         Ok(texts)
@@ -147,8 +156,9 @@ impl Decoder {
     /// Appends the decoded text.
     pub fn decode_onto(&self, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
         if self.is_flat() {
-            let first = out.len();
-            out.resize(first + self.size(ids, skip_special)?, 0);
+            let (first, size) = (out.len(), self.size(ids, skip_special)?);
+            memory::reserve(out, size)?;
+            out.resize(first + size, 0);
             self.fill(ids, skip_special, &mut out[first..]);
             return Ok(());
         }
@@ -178,13 +188,14 @@ impl Decoder {
             return Ok(());
         };
         let last = ids.iter().rposition(kept).unwrap_or(first);
-        out.reserve(size);
+        memory::reserve(out, size)?;
         chain.flow(out).token(text(first))?;
         if last > first {
             chain.flow(out).begin()?;
             let middle = &ids[first + 1..last];
-            let start = out.len();
-            out.resize(start + inner.size(middle, skipped)?, 0);
+            let (start, size) = (out.len(), inner.size(middle, skipped)?);
+            memory::reserve(out, size)?;
+            out.resize(start + size, 0);
             inner.fill(middle, skipped, &mut out[start..]);
             chain.flow(out).bytes(text(last))?;
             chain.flow(out).end()?;
@@ -208,8 +219,9 @@ impl Decoder {
                 let run = ids[at..].iter().take_while(plain).count();
                 if run > 0 {
                     let run = &ids[at..at + run];
-                    let start = out.len();
-                    out.resize(start + self.texts.size(run, skipped)?, 0);
+                    let (start, size) = (out.len(), self.texts.size(run, skipped)?);
+                    memory::reserve(out, size)?;
+                    out.resize(start + size, 0);
                     self.texts.fill(run, skipped, &mut out[start..]);
                     at += run.len();
                     continue;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::chain::StepChain;
 use super::Decoder;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Gives the text of ids as soon as it is certain: no part of a character, and nothing that
 /// a later token could change. All pieces together are what [`Decoder::decode`] gives for
@@ -61,7 +62,9 @@ impl Stream {
             let (number, text) = token?;
             match inner {
                 Some(inner) if self.started => {
-                    out.extend_from_slice(inner.get(number).unwrap_or_default());
+                    let text = inner.get(number).unwrap_or_default();
+                    memory::reserve(out, text.len())?;
+                    out.extend_from_slice(text);
                 }
                 None if decoder.plain[number] && chain.is_settled() => out.extend_from_slice(text),
                 _ => chain.flow(out).token(text)?,

@@ -7,6 +7,7 @@ use super::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
 };
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::{Alphabet, Marker, Merges, Units};
 use crate::Interrupt;
 
@@ -69,7 +70,14 @@ impl Segmenter {
             }
         }
         scratch.clear();
+        if let Segmenter::Merges(merging) = self {
+            check_length(pre_token)?;
+            if merging.long_ids(pre_token, out, interrupt)? {
+                return Ok(());
+            }
+        }
         self.segment(pre_token, scratch, interrupt)?;
+        memory::reserve(out, scratch.len())?;
         out.extend(scratch.iter().map(|segment| segment.id));
         Ok(())
     }

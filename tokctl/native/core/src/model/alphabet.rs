@@ -1,5 +1,7 @@
 //! From a pre-token to its initial symbols.
 
+use std::ops::Range;
+
 use super::{CharIds, Marker, NO_ID, NO_SYMBOL};
 use crate::error::{Error, Result};
 use crate::unicode;
@@ -92,20 +94,41 @@ impl Alphabet {
     /// Calls `push(id, length)` for each initial symbol; the lengths, in bytes of the
     /// pre-token, add up to its length (a marker of its own has length 0).
     #[inline]
-    pub fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
+    pub fn symbols(&self, pre_token: &[u8], push: impl FnMut(u32, u32)) {
+        self.symbols_of(pre_token, 0..pre_token.len(), push);
+    }
+
+    /// The same for the symbols that begin in a part of it, which begins with one. Returns where the
+    /// last one ends.
+    #[inline]
+    pub fn symbols_of(
+        &self,
+        pre_token: &[u8],
+        part: Range<usize>,
+        mut push: impl FnMut(u32, u32),
+    ) -> usize {
         match self {
             Alphabet::Bytes(alphabet) => {
-                for &byte in pre_token {
+                for &byte in &pre_token[part.clone()] {
                     push(alphabet.ids[byte as usize], 1);
                 }
+                part.end
             }
-            Alphabet::Characters(alphabet) => alphabet.symbols(pre_token, push),
+            Alphabet::Characters(alphabet) => alphabet.symbols(pre_token, part, push),
+        }
+    }
+
+    /// Does the place of a symbol in its pre-token say nothing about it?
+    pub fn is_unmarked(&self) -> bool {
+        match self {
+            Alphabet::Bytes(_) => true,
+            Alphabet::Characters(alphabet) => alphabet.marker == Marker::None,
         }
     }
 
     /// What a fused marker puts before and behind the symbol at `place` of a pre-token
     /// that is `length` bytes long.
-    pub fn fused(&self, place: &std::ops::Range<usize>, length: usize) -> (&[u8], &[u8]) {
+    pub fn fused(&self, place: &Range<usize>, length: usize) -> (&[u8], &[u8]) {
         let marker = match self {
             Alphabet::Bytes(_) => &Marker::None,
             Alphabet::Characters(alphabet) => &alphabet.marker,
@@ -143,12 +166,17 @@ impl ByteAlphabet {
 
 impl CharAlphabet {
     #[inline]
-    fn symbols(&self, pre_token: &[u8], mut push: impl FnMut(u32, u32)) {
-        if matches!(self.marker, Marker::Start(_)) {
+    fn symbols(
+        &self,
+        pre_token: &[u8],
+        part: Range<usize>,
+        mut push: impl FnMut(u32, u32),
+    ) -> usize {
+        if part.start == 0 && matches!(self.marker, Marker::Start(_)) {
             push(self.marker_id, 0);
         }
-        let mut at = 0;
-        while at < pre_token.len() {
+        let mut at = part.start;
+        while at < part.end {
             let decoded = unicode::decode(pre_token, at);
             // Callers check their text; a stray byte is a character that has no id.
             let length = decoded.map_or(1, |(_, length)| length);
@@ -162,9 +190,10 @@ impl CharAlphabet {
             push(id, length as u32);
             at += length;
         }
-        if matches!(self.marker, Marker::End(_)) {
+        if at == pre_token.len() && matches!(self.marker, Marker::End(_)) {
             push(self.marker_id, 0);
         }
+        at
     }
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::unicode;
 
 /// Normalized text with, for every byte of it, the byte range (start, end) of the
@@ -38,6 +39,23 @@ fn check_length(text: &[u8]) -> Result<()> {
     }
 }
 
+/// Normalizers make at most so many times a text's bytes of it, or [`LEAST_MOST`]: a model that makes
+/// more of it, by one replacement behind another, is refused with the text.
+pub const MOST_GROWTH: usize = 64;
+pub const LEAST_MOST: usize = 64 << 20;
+
+/// What all normalizers may make of a text that has so many bytes.
+pub(super) fn most(bytes: usize) -> usize {
+    bytes.saturating_mul(MOST_GROWTH).max(LEAST_MOST)
+}
+
+fn too_long(most: usize) -> Error {
+    let most = most >> 20;
+    Error::TooLarge(format!(
+        "the normalizers make more than {most} MB of a text"
+    ))
+}
+
 /// Takes the new text in order, while it goes through the old one from start to end.
 pub(super) trait TextSink {
     /// The next stretch of well-formed text begins here in the old text.
@@ -56,20 +74,26 @@ pub(super) trait TextSink {
     fn stand_for(&mut self, length: usize, text: &str);
     /// Inserted text that has the place of the character that comes next.
     fn lead(&mut self, text: &str);
+    /// Makes room for so many bytes that are inserted; an error where that makes too many.
+    fn reserve(&mut self, bytes: usize) -> Result<()>;
 }
 
 /// Keeps the text alone; nothing is copied before the first change.
 pub(super) struct TextOnly<'t> {
     old: &'t [u8],
+    /// As many bytes as the new text may have.
+    most: usize,
     /// Bytes at the start that are the same, as long as nothing has changed.
     same: usize,
     new: Option<Vec<u8>>,
 }
 
 impl<'t> TextOnly<'t> {
-    pub fn new(old: &'t [u8]) -> Self {
+    /// The new text may have `most` bytes.
+    pub fn new(old: &'t [u8], most: usize) -> Self {
         TextOnly {
             old,
+            most,
             same: 0,
             new: None,
         }
@@ -85,10 +109,11 @@ impl<'t> TextOnly<'t> {
         })
     }
 
-    pub fn finish(self) -> Cow<'t, [u8]> {
+    pub fn finish(self) -> Result<Cow<'t, [u8]>> {
         match self.new {
-            Some(new) if new != self.old => Cow::Owned(new),
-            _ => Cow::Borrowed(self.old),
+            Some(new) if new.len() > self.most => Err(too_long(self.most)),
+            Some(new) if new != self.old => Ok(Cow::Owned(new)),
+            _ => Ok(Cow::Borrowed(self.old)),
         }
     }
 }
@@ -128,11 +153,25 @@ impl TextSink for TextOnly<'_> {
     }
 
     fn stand_for(&mut self, _: usize, text: &str) {
-        self.new_text().extend_from_slice(text.as_bytes());
+        let most = self.most;
+        let new = self.new_text();
+        // What is too long already grows no further.
+        if new.len() <= most {
+            new.extend_from_slice(text.as_bytes());
+        }
     }
 
     fn lead(&mut self, text: &str) {
         self.new_text().extend_from_slice(text.as_bytes());
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        let most = self.most;
+        let new = self.new_text();
+        match new.len().saturating_add(bytes) > most {
+            true => Err(too_long(most)),
+            false => memory::reserve(new, bytes),
+        }
     }
 }
 
@@ -142,20 +181,24 @@ pub(super) struct TextAndPlaces<'t> {
     /// The places of the old text's bytes; filled in at the first change where the old
     /// text is the original.
     places: Cow<'t, [(u32, u32)]>,
+    /// As many bytes as the new text may have.
+    most: usize,
     /// How far the old text is used up.
     at: usize,
     new: Option<Aligned>,
 }
 
 impl<'t> TextAndPlaces<'t> {
-    /// `places` are those of the old text, or None where it is the original.
-    pub fn new(old: &'t [u8], places: Option<&'t [(u32, u32)]>) -> Result<Self> {
+    /// `places` are those of the old text, or None where it is the original; the new one may have
+    /// `most` bytes.
+    pub fn new(old: &'t [u8], places: Option<&'t [(u32, u32)]>, most: usize) -> Result<Self> {
         if places.is_none() {
             check_length(old)?;
         }
         Ok(TextAndPlaces {
             old,
             places: Cow::Borrowed(places.unwrap_or_default()),
+            most,
             at: 0,
             new: None,
         })
@@ -194,8 +237,11 @@ impl<'t> TextAndPlaces<'t> {
         }
     }
 
-    pub fn finish(self) -> Option<Aligned> {
-        self.new
+    pub fn finish(self) -> Result<Option<Aligned>> {
+        match self.new {
+            Some(new) if new.text.len() > self.most => Err(too_long(self.most)),
+            new => Ok(new),
+        }
     }
 }
 
@@ -259,12 +305,24 @@ impl TextSink for TextAndPlaces<'_> {
     fn stand_for(&mut self, length: usize, text: &str) {
         let first = self.place(self.at);
         let last = self.place((self.at + length).saturating_sub(1));
-        self.push(text.as_bytes(), (first.0, last.1));
+        if self.change().text.len() <= self.most {
+            self.push(text.as_bytes(), (first.0, last.1));
+        }
         self.skip(length);
     }
 
     fn lead(&mut self, text: &str) {
         let place = self.place(self.at);
         self.push(text.as_bytes(), place);
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        let most = self.most;
+        let new = self.change();
+        if new.text.len().saturating_add(bytes) > most {
+            return Err(too_long(most));
+        }
+        memory::reserve(&mut new.text, bytes)?;
+        memory::reserve(&mut new.places, bytes)
     }
 }

@@ -61,9 +61,9 @@ impl BertSteps {
         };
         let mut current = Cow::Borrowed(text);
         for pass in normalizer.passes() {
-            let mut sink = TextOnly::new(&current);
+            let mut sink = TextOnly::new(&current, usize::MAX);
             pass.run(&current, Edges::WHOLE, &mut sink)?;
-            if let Cow::Owned(changed) = sink.finish() {
+            if let Cow::Owned(changed) = sink.finish()? {
                 current = Cow::Owned(changed);
             }
         }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::aligned::{Aligned, TextAndPlaces, TextOnly};
+use super::aligned::{most, Aligned, TextAndPlaces, TextOnly};
 use super::tidy::Tidy;
 use super::{bert_at_once, Edges, Normalizer, Pass};
 use crate::error::Result;
+use crate::memory;
 use crate::pattern::Search;
 
 /// Normalizers, each over what the one before it gave.
@@ -107,7 +108,11 @@ impl Chain {
         edges: Edges,
     ) -> Result<Cow<'t, [u8]>> {
         let mut current = Cow::Borrowed(text);
+        let most = most(text.len());
         for normalizer in normalizers {
+            // As much as a character of Unicode becomes in usual text; what grows further is asked
+            // for bit by bit.
+            memory::check(current.len().saturating_mul(4))?;
             if let &Normalizer::Bert {
                 clean_text,
                 cjk_spacing,
@@ -128,9 +133,9 @@ impl Chain {
             }
             for pass in normalizer.passes() {
                 let pass = self.settled(pass, text, &current);
-                let mut sink = TextOnly::new(&current);
+                let mut sink = TextOnly::new(&current, most);
                 pass.run(&current, edges, &mut sink)?;
-                if let Cow::Owned(changed) = sink.finish() {
+                if let Cow::Owned(changed) = sink.finish()? {
                     current = Cow::Owned(changed);
                 }
             }
@@ -142,15 +147,19 @@ impl Chain {
     /// nothing changes.
     pub fn apply_aligned(&self, text: &[u8], edges: Edges) -> Result<Option<Aligned>> {
         let mut current: Option<Aligned> = None;
+        let most = most(text.len());
         for pass in self.passes() {
+            let length = current.as_ref().map_or(text.len(), |now| now.text.len());
+            // Each byte has a place, and the old ones are there, too.
+            memory::check(length.saturating_mul(4 * 9))?;
             let mut sink = match &current {
-                None => TextAndPlaces::new(text, None)?,
-                Some(before) => TextAndPlaces::new(&before.text, Some(&before.places))?,
+                None => TextAndPlaces::new(text, None, most)?,
+                Some(before) => TextAndPlaces::new(&before.text, Some(&before.places), most)?,
             };
             let old = current.as_ref().map_or(text, |before| &before.text);
             let pass = self.settled(pass, text, old);
             pass.run(old, edges, &mut sink)?;
-            if let Some(changed) = sink.finish() {
+            if let Some(changed) = sink.finish()? {
                 current = Some(changed);
             }
         }

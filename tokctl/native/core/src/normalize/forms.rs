@@ -236,9 +236,9 @@ mod tests {
     ];
 
     fn ours(form: NormalForm, text: &str) -> String {
-        let mut sink = TextOnly::new(text.as_bytes());
+        let mut sink = TextOnly::new(text.as_bytes(), usize::MAX);
         run(form, text.as_bytes(), &mut sink);
-        String::from_utf8(sink.finish().into_owned()).expect("text stays text")
+        String::from_utf8(sink.finish().unwrap().into_owned()).expect("text stays text")
     }
 
     fn theirs(form: NormalForm, text: &str) -> String {

@@ -15,22 +15,23 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut kept = 0;
     let mut replace = |start: usize, end: usize, sink: &mut _| {
-        swap(text, (kept, start, end), content, sink);
+        swap(text, (kept, start, end), content, sink)?;
         kept = end;
+        Ok(())
     };
     match search {
         _ if text.is_empty() => {}
         Search::Literal(literal) if literal.is_empty() => {
             let mut at = 0;
             while at < text.len() {
-                replace(at, at, sink);
+                replace(at, at, sink)?;
                 at += crate::unicode::decode(text, at).map_or(1, |(_, length)| length);
             }
-            replace(at, at, sink);
+            replace(at, at, sink)?;
         }
         Search::Literal(literal) => {
             for at in memchr::memmem::find_iter(text, literal) {
-                replace(at, at + literal.len(), sink);
+                replace(at, at + literal.len(), sink)?;
             }
         }
         Search::Pattern(pattern) => {
@@ -40,7 +41,7 @@ pub(super) fn run(
                 let in_order = start <= end && end <= text.len() && Some(start) >= done;
                 let behind_another = start == end && Some(start) == done;
                 if in_order && !behind_another {
-                    replace(start, end, sink);
+                    replace(start, end, sink)?;
                     done = Some(end);
                 }
             }
@@ -55,12 +56,14 @@ fn swap(
     (kept, start, end): (usize, usize, usize),
     content: &str,
     sink: &mut impl TextSink,
-) {
+) -> Result<()> {
     sink.keep(&text[kept..start]);
     sink.skip(end - start);
+    sink.reserve(content.len())?;
     for character in content.chars() {
         sink.put(character, 1);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -82,9 +85,9 @@ mod tests {
 
     fn replaced(matches: &[(usize, usize)], text: &str) -> Vec<u8> {
         let search = Search::Pattern(Arc::new(Fixed(matches.to_vec())));
-        let mut sink = TextOnly::new(text.as_bytes());
+        let mut sink = TextOnly::new(text.as_bytes(), 100);
         run(&search, "x", text.as_bytes(), &mut sink).expect("this pattern does not fail");
-        sink.finish().into_owned()
+        sink.finish().expect("it is short").into_owned()
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::alphabet::initial_symbols;
 use super::{Options, Ties};
 use crate::count::Counts;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
 use crate::prefetch::prefetch;
 
@@ -46,6 +47,8 @@ impl Corpus {
         let alphabet = initial_symbols(vocabulary, options);
         // Each byte, and each word's edge and marker: an upper bound of what follows.
         let most = counts.text_length() + 2 * counts.len() + 1;
+        // A symbol's slot, its places in the lists of two pairs, and a quarter for the tables.
+        memory::check(most.saturating_mul(20))?;
         let mut corpus = Corpus {
             slots: Vec::with_capacity(most.min(INSIDE as usize)),
             words: WordIndex::default(),

@@ -452,37 +452,120 @@ fn merge_windows(
     if out.len() - first < 2 * window {
         return merge_at_once(merges, out, first, interrupt);
     }
-    let symbols = &out[first..];
-    let mut row = MergedRow {
-        merges,
-        symbols,
-        tokens: Vec::new(),
-        end: 0,
-        interrupt,
+    let mut row = MergedRow::new(merges, interrupt);
+    row.symbols = out.split_off(first);
+    if row.merge((window, around))? {
+        out.extend(row.tokens.iter().map(|token| token.segment));
+        return Ok(());
+    }
+    out.append(&mut row.symbols);
+    merge_at_once(merges, out, first, interrupt)
+}
+
+/// As [`merge`], of symbols that come in parts: `next` appends some, and says whether there are
+/// more. Gives `take` the tokens as soon as nothing changes them any more. False where windows don't
+/// serve: then what was taken does not count.
+pub(super) fn merge_parts(
+    merges: &Merges,
+    next: impl FnMut(&mut Vec<Segment>) -> bool,
+    take: impl FnMut(&[Segment]) -> Result<()>,
+    interrupt: Interrupt,
+) -> Result<bool> {
+    merge_parts_in(merges, next, take, (WINDOW, BORDER), interrupt)
+}
+
+fn merge_parts_in(
+    merges: &Merges,
+    mut next: impl FnMut(&mut Vec<Segment>) -> bool,
+    mut take: impl FnMut(&[Segment]) -> Result<()>,
+    how: (usize, usize),
+    interrupt: Interrupt,
+) -> Result<bool> {
+    let mut row = MergedRow::new(merges, interrupt);
+    let mut settled: Vec<Segment> = Vec::new();
+    loop {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        let more = next(&mut row.symbols);
+        if !row.merge(how)? {
+            return Ok(false);
+        }
+        // So many are looked at again, and one beside them.
+        let kept = match more {
+            true => row.tokens.len().min(how.1 + 1),
+            false => 0,
+        };
+        let settle = row.tokens.len() - kept;
+        settled.clear();
+        settled.extend(row.tokens.drain(..settle).map(|token| token.segment));
+        take(&settled)?;
+        if !more {
+            return Ok(true);
+        }
+        row.settled |= settle > 0;
+        row.end = count(&row.tokens);
+        row.symbols.drain(..row.symbols.len() - row.end);
+    }
+}
+
+/// Gives `take` what merging makes of one symbol so many times; false, and nothing, where that does
+/// not follow from runs.
+pub(super) fn merge_run(
+    merges: &Merges,
+    (token, count): (Segment, usize),
+    mut take: impl FnMut(&[Segment]) -> Result<()>,
+) -> Result<bool> {
+    let Some(runs) = merged_run(merges, Run { token, count }) else {
+        return Ok(false);
     };
-    while row.end < symbols.len() {
-        let to = symbols.len().min(row.end + window);
-        let next = row.merged(row.end, to)?;
-        if !row.append(&next, around)? {
-            return merge_at_once(merges, out, first, interrupt);
+    for Run { token, mut count } in runs {
+        let some = vec![token; count.min(WINDOW)];
+        while count > 0 {
+            let taken = count.min(some.len());
+            take(&some[..taken])?;
+            count -= taken;
         }
     }
-    let tokens = row.tokens;
-    out.truncate(first);
-    out.extend(tokens.iter().map(|token| token.segment));
-    Ok(())
+    Ok(true)
 }
 
 /// What merging makes of the symbols before `end`.
 struct MergedRow<'r> {
     merges: &'r Merges,
-    symbols: &'r [Segment],
+    symbols: Vec<Segment>,
     tokens: Vec<MergedToken>,
     end: usize,
+    /// Tokens before these were given away.
+    settled: bool,
     interrupt: Interrupt<'r>,
 }
 
-impl MergedRow<'_> {
+impl<'r> MergedRow<'r> {
+    fn new(merges: &'r Merges, interrupt: Interrupt<'r>) -> Self {
+        MergedRow {
+            merges,
+            symbols: Vec::new(),
+            tokens: Vec::new(),
+            end: 0,
+            settled: false,
+            interrupt,
+        }
+    }
+
+    /// Merges the symbols that are there, window by window; false where the tokens at a border fit
+    /// nowhere near it.
+    fn merge(&mut self, (window, around): (usize, usize)) -> Result<bool> {
+        while self.end < self.symbols.len() {
+            let to = self.symbols.len().min(self.end + window);
+            let next = self.merged(self.end, to)?;
+            if !self.append(&next, around)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What merging makes of some symbols alone.
     fn merged(&self, from: usize, to: usize) -> Result<Vec<MergedToken>> {
         match from < to {
@@ -510,6 +593,9 @@ impl MergedRow<'_> {
         let mut around = 0;
         while around <= most {
             let kept = self.tokens.len() - around.min(self.tokens.len());
+            if kept == 0 && self.settled {
+                return Ok(false);
+            }
             let taken = around.min(next.len());
             let from = self.end - count(&self.tokens[kept..]);
             let to = self.end + count(&next[..taken]);
@@ -597,6 +683,7 @@ mod tests {
     fn windows_leave_no_trace() {
         let mut numbers = random_below(11);
         let mut below = |most: u32| numbers(most as usize) as u32;
+        let mut in_parts = 0;
         for round in 0..600 {
             let merges = merges(&mut below, 3, round % 2 == 0);
             let letters = 1 + round % 3;
@@ -614,8 +701,22 @@ mod tests {
                     let (mut out, how) = (symbols.clone(), (window, around));
                     merge_windows(&merges, &mut out, 1, how, &|| false).unwrap();
                     assert!(out == expected, "{round} {window} {around}");
+
+                    let (mut parts, mut out) = (symbols[1..].chunks(50), vec![symbols[0]]);
+                    let next = |symbols: &mut Vec<Segment>| {
+                        symbols.extend(parts.next().unwrap_or_default());
+                        parts.len() > 0
+                    };
+                    let take = |tokens: &[Segment]| {
+                        out.extend(tokens);
+                        Ok(())
+                    };
+                    let done = merge_parts_in(&merges, next, take, how, &|| false).unwrap();
+                    assert!(!done || out == expected, "{round} {window} {around}");
+                    in_parts += u32::from(done && symbols.len() > 150);
                 }
             }
         }
+        assert!(in_parts > 1000, "{in_parts}");
     }
 }

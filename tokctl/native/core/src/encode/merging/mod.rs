@@ -10,11 +10,13 @@ mod short;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::borders::Borders;
 use super::segmenter::{check_length, Segment};
 use super::Words;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::Interrupt;
 pub(crate) use deferred::DeferredMerges;
@@ -56,6 +58,15 @@ pub struct Merging {
     pub by_words: Option<Borders>,
 }
 
+/// A longer pre-token becomes symbols part by part.
+const PART: usize = 1 << 16;
+
+/// Is there memory to merge so many symbols at once? Each has its segment, twice where some are
+/// unknown, its node, and its places in a queue that grows.
+fn check_memory(symbols: usize) -> Result<()> {
+    memory::check(symbols.saturating_mul(64))
+}
+
 struct SymbolNode {
     id: u32,
     length: u32,
@@ -91,15 +102,119 @@ impl Merging {
             return Ok(());
         }
         let first = out.len();
-        self.initial(pre_token, self.unknown, out);
-        if self.drop_unknown {
-            leave_out_unknown(out, first);
+        let append = |tokens: &[Segment]| {
+            memory::reserve(out, tokens.len())?;
+            out.extend_from_slice(tokens);
+            Ok(())
+        };
+        if self.in_windows(pre_token, append, interrupt)? {
+            return Ok(());
         }
+        out.truncate(first);
+        check_memory(pre_token.len())?;
+        memory::reserve(out, pre_token.len())?;
+        self.symbols(pre_token, 0..pre_token.len(), out);
         match self.order {
             MergeOrder::ByRank if out.len() - first > SHORT => {
                 long::merge(&self.merges, out, first, interrupt)
             }
             _ => self.merge(first, NO_RANK, out, |_, _, _| {}, interrupt),
+        }
+    }
+
+    /// Appends the ids of a long pre-token window by window; false, and nothing, where that can't be
+    /// done.
+    pub(crate) fn long_ids(
+        &self,
+        pre_token: &[u8],
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<bool> {
+        let first = out.len();
+        let append = |tokens: &[Segment]| {
+            memory::reserve(out, tokens.len())?;
+            out.extend(tokens.iter().map(|token| token.id));
+            Ok(())
+        };
+        let done = self.in_windows(pre_token, append, interrupt)?;
+        if !done {
+            out.truncate(first);
+        }
+        Ok(done)
+    }
+
+    /// Segments a long pre-token window by window, so that its symbols are never all in memory, and
+    /// gives `take` its segments, some at a time; false where that can't be done: then what was taken
+    /// does not count.
+    fn in_windows(
+        &self,
+        pre_token: &[u8],
+        mut take: impl FnMut(&[Segment]) -> Result<()>,
+        interrupt: Interrupt,
+    ) -> Result<bool> {
+        let is_whole = |whole: &Words| whole.id(pre_token).is_some();
+        if pre_token.len() <= PART
+            || self.order != MergeOrder::ByRank
+            || self.whole.as_ref().is_some_and(is_whole)
+        {
+            return Ok(false);
+        }
+        if let Some((token, count)) = self.repeated(pre_token) {
+            if long::merge_run(&self.merges, (token, count), &mut take)? {
+                return Ok(true);
+            }
+        }
+        let mut at = 0;
+        let symbols = |out: &mut Vec<Segment>| {
+            let part = self.whole_part(pre_token, at);
+            at = part.end;
+            self.symbols(pre_token, part, out);
+            at < pre_token.len()
+        };
+        long::merge_parts(&self.merges, symbols, take, interrupt)
+    }
+
+    /// The symbol that a pre-token is nothing but, and how often.
+    fn repeated(&self, pre_token: &[u8]) -> Option<(Segment, usize)> {
+        let mut first = None;
+        let end = self.alphabet.symbols_of(pre_token, 0..1, |id, length| {
+            first = Some(Segment { id, length });
+        });
+        let first = first.filter(|first| first.id != NO_ID && self.alphabet.is_unmarked())?;
+        let repeats = pre_token.len().is_multiple_of(end)
+            && pre_token[end..] == pre_token[..pre_token.len() - end];
+        repeats.then(|| (first, pre_token.len() / end))
+    }
+
+    /// About [`PART`] bytes from a place on, which end before a symbol with an id of its own: what
+    /// becomes of those without one is decided inside.
+    fn whole_part(&self, pre_token: &[u8], from: usize) -> Range<usize> {
+        let (mut to, mut known, mut size) = (from, false, PART);
+        loop {
+            let part = to..pre_token.len().min(to + size);
+            let is_known = |id, known: &mut bool| *known |= id != NO_ID;
+            to = (self.alphabet).symbols_of(pre_token, part, |id, _| is_known(id, &mut known));
+            if to == pre_token.len() {
+                return from..to;
+            }
+            let mut known_next = false;
+            (self.alphabet).symbols_of(pre_token, to..to + 1, |id, _| {
+                is_known(id, &mut known_next);
+            });
+            if known && known_next {
+                return from..to;
+            }
+            // Again, a little further.
+            size = 1;
+        }
+    }
+
+    /// Appends the symbols of a part of a pre-token, those without an id as the model has them.
+    fn symbols(&self, pre_token: &[u8], part: Range<usize>, out: &mut Vec<Segment>) {
+        let first = out.len();
+        self.initial(pre_token, part, self.unknown, out);
+        if self.drop_unknown {
+            leave_out_unknown(out, first);
         }
     }
 
@@ -112,7 +227,8 @@ impl Merging {
         interrupt: Interrupt,
     ) -> Result<(Vec<Segment>, Vec<u32>)> {
         let (mut segments, mut ranks) = (Vec::new(), Vec::new());
-        self.initial(pre_token, None, &mut segments);
+        check_memory(pre_token.len())?;
+        self.initial(pre_token, 0..pre_token.len(), None, &mut segments);
         self.merge(
             0,
             steps,
@@ -143,7 +259,7 @@ impl Merging {
             check_length(text)?;
             let mut last = None;
             let done = |rank, left, right| last = Some((rank, (left, right, *id)));
-            self.initial(text, None, &mut parts);
+            self.initial(text, 0..text.len(), None, &mut parts);
             self.merge(0, NO_RANK, &mut parts, done, interrupt)?;
             if let ([whole], Some(merge)) = (&parts[..], last) {
                 if whole.id == *id {
@@ -155,16 +271,23 @@ impl Merging {
         Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
-    /// Appends the symbols that a pre-token starts as.
-    fn initial(&self, pre_token: &[u8], unknown: Option<u32>, out: &mut Vec<Segment>) {
-        let first = out.len();
-        self.alphabet
-            .symbols(pre_token, |id, length| out.push(Segment { id, length }));
+    /// Appends the symbols that a part of a pre-token starts as.
+    fn initial(
+        &self,
+        pre_token: &[u8],
+        part: Range<usize>,
+        unknown: Option<u32>,
+        out: &mut Vec<Segment>,
+    ) {
+        let (first, start) = (out.len(), part.start);
+        self.alphabet.symbols_of(pre_token, part, |id, length| {
+            out.push(Segment { id, length });
+        });
         // Before the merges: the tokens of bytes, and the unknown token, may merge.
         if (unknown.is_some() || self.byte_ids.is_some())
             && out[first..].iter().any(|symbol| symbol.id == NO_ID)
         {
-            self.resolve_unknown(pre_token, unknown, out, first);
+            self.resolve_unknown((pre_token, start), unknown, out, first);
         }
     }
 
@@ -363,8 +486,8 @@ fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<SymbolNode> {
 }
 
 impl Merging {
-    /// Rewrites the symbols of `pre_token`, `out[first..]`, that have no id: to bytes or to the
-    /// unknown token.
+    /// Rewrites the symbols of `pre_token` from `start` on, `out[first..]`, that have no id: to bytes
+    /// or to the unknown token.
     ///
     /// As Hugging Face's `models/bpe` does it, to the letter: where all bytes of a symbol have
     /// tokens it becomes these; otherwise it is unknown. An unknown symbol is held back until
@@ -372,14 +495,14 @@ impl Merging {
     /// with: where only some bytes have tokens, it comes out behind those in between.
     fn resolve_unknown(
         &self,
-        pre_token: &[u8],
+        (pre_token, start): (&[u8], usize),
         unknown: Option<u32>,
         out: &mut Vec<Segment>,
         first: usize,
     ) {
         let symbols = out.split_off(first);
         let mut held: Option<Segment> = None;
-        let mut at = 0;
+        let mut at = start;
         for symbol in symbols {
             let end = at + symbol.length as usize;
             if symbol.id != NO_ID {

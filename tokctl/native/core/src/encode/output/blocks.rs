@@ -3,9 +3,10 @@
 use super::sinks::{Pushed, Sink};
 use crate::encode::encoder::{Call, CallState};
 use crate::encode::{Encoder, Matchers};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::jobs::{Interrupt, Jobs, Worker};
 use crate::lock_free::PoolGuard;
+use crate::memory;
 use crate::pretokenize::{cut_into_pieces, last_cut};
 
 /// Where a text may be cut.
@@ -22,6 +23,10 @@ pub enum Cuts {
 /// Bytes of text that are encoded at a time, few enough for their ids to stay in the processor's
 /// cache until they are in the sink.
 const SHARE: usize = 64 * 1024;
+
+/// Bytes of a text that wait until it can be cut. Lengths in what is made of them are numbers of 32
+/// bits, and memory would be full sooner.
+const MOST_WAITING: usize = u32::MAX as usize;
 
 /// A text with a character that has no id.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +82,7 @@ impl BlockEncoder {
     ) -> Result<Option<MissingId>> {
         let mut missing = None;
         if !self.waiting.is_empty() {
-            let taken = self.complete(context.encoder, block);
+            let taken = self.complete(context.encoder, block)?;
             block = &block[taken.unwrap_or(block.len())..];
             if taken.is_some() || last {
                 let text = std::mem::take(&mut self.waiting);
@@ -93,6 +98,7 @@ impl BlockEncoder {
         if missing.is_none() {
             missing = self.encode(context, &block[..end], sink)?;
         }
+        self.reserve(block.len() - end)?;
         self.waiting.extend_from_slice(&block[end..]);
         if last {
             self.lines = 0;
@@ -105,7 +111,8 @@ impl BlockEncoder {
 
     /// Appends the start of `block` to the text that waits, up to the first place where it may be
     /// cut, and returns how much that is. None where there is no such place: then all of it.
-    fn complete(&mut self, encoder: &Encoder, block: &[u8]) -> Option<usize> {
+    fn complete(&mut self, encoder: &Encoder, block: &[u8]) -> Result<Option<usize>> {
+        self.reserve(block.len())?;
         let taken = match self.cuts {
             Cuts::Lines => memchr::memchr(b'\n', block).map(|at| at + 1),
             Cuts::Pieces => {
@@ -117,17 +124,28 @@ impl BlockEncoder {
                     self.waiting.extend_from_slice(&block[taken..to]);
                     if let Some(cut) = last_cut(&encoder.pre_tokenizer, &self.waiting, searched) {
                         self.waiting.truncate(cut);
-                        return Some(cut - before);
+                        return Ok(Some(cut - before));
                     }
                     (taken, window) = (to, 2 * window);
                 }
-                return None;
+                return Ok(None);
             }
             Cuts::Nowhere => None,
         };
         self.waiting
             .extend_from_slice(&block[..taken.unwrap_or(block.len())]);
-        taken
+        Ok(taken)
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if self.waiting.len() + bytes > MOST_WAITING {
+            let cut = match self.cuts {
+                Cuts::Lines => "a line of over 4 GB can't be encoded",
+                _ => "a text that has no place to cut it in 4 GB can't be encoded",
+            };
+            return Err(Error::TooLarge(cut.into()));
+        }
+        memory::reserve(&mut self.waiting, bytes)
     }
 
     /// The last place where `block` may be cut; 0 where there is none.

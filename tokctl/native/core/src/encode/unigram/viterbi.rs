@@ -13,6 +13,7 @@ use std::cell::Cell;
 use super::{Emitter, Precision, Unigram};
 use crate::encode::segmenter::{check_length, Segment};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::Interrupt;
 
 /// Cuts are looked for after so many bytes.
@@ -60,6 +61,8 @@ impl Unigram {
         interrupt: Interrupt,
     ) -> Result<(f64, f64)> {
         check_length(text)?;
+        // Its segments, and twice the pieces where no cut is found.
+        memory::check(text.len().saturating_mul(24))?;
         let first = out.len();
         // `interrupt` may run other code of the caller that segments, too: the scratch is
         // taken, not borrowed.

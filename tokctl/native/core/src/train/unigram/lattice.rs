@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::corpus::CorpusSegment;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::NO_ID;
 
 /// The corpus is worked through in at most so many blocks, few enough that adding up their
@@ -85,9 +86,10 @@ impl Lattice {
             total += std::mem::replace(start, total);
         }
         let mut lattice = Lattice {
-            edges: vec![Edge::default(); edges as usize],
+            edges: memory::with_capacity(edges as usize)?,
             starts: Vec::new(),
         };
+        lattice.edges.resize(edges as usize, Edge::default());
         visit(&mut |at, id, length| {
             let slot = starts[at as usize] as usize;
             lattice.edges[slot] = Edge::new(id, length);

@@ -30,6 +30,7 @@ use hashbrown::HashSet;
 
 use crate::count::Counts;
 use crate::error::{Error, Result};
+use crate::memory;
 use corpus::UnigramCorpus;
 use expectation::{expect, Model};
 pub use options::UnigramTrainingOptions;
@@ -87,6 +88,8 @@ pub fn train_unigram(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<UnigramTraining> {
     options.check()?;
+    // A code, a suffix and what is known of it, and the starts of the lattice: by character.
+    memory::check(counts.text_length().saturating_mul(32))?;
     let required: BTreeSet<char> = options.required.iter().copied().collect();
     let alphabet = options.alphabet.as_ref().map(|alphabet| {
         let alphabet = alphabet.iter().chain(&required);
