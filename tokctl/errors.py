@@ -35,6 +35,13 @@ class TokctlError(Exception):
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
 
 
+class OutOfMemory(TokctlError, MemoryError):
+    """The system has no memory for what an input needs. The native core raises it, too."""
+
+    def __init__(self) -> None:
+        super().__init__("out of memory", "give it less text at a time")
+
+
 _CORE_HINTS = {
     "too-large": "give it less text at a time: shorter lines, or smaller files with --whole",
     "invalid": "this text and the model's patterns do not go together; --debug shows where",

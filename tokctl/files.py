@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
-from tokctl.errors import TokctlError
+from tokctl.errors import OutOfMemory, TokctlError
 
 
 @contextlib.contextmanager
@@ -144,6 +144,8 @@ class _Growing:
         self.target = target
         self._old = status
         descriptor, self._name = _claim(target)
+        _names.append(str(self._name))
+        _tell_names()
         self.file: BinaryIO = os.fdopen(descriptor, "wb")
         self._identity = os.fstat(descriptor)
         self._aside: _Aside | None = None
@@ -159,6 +161,7 @@ class _Growing:
     def rename(self) -> bool:
         """Gives it its name."""
         self._name.replace(self.target)
+        self._forget_name()
         return True
 
     def set_aside(self) -> bool:
@@ -185,8 +188,14 @@ class _Growing:
             elif self._old is None and _is_at(self.target, self._identity):
                 self.target.unlink()
 
+    def _forget_name(self) -> None:
+        if str(self._name) in _names:
+            _names.remove(str(self._name))
+            _tell_names()
+
     def abandon(self) -> None:
         """Removes what still has a hidden name."""
+        self._forget_name()
         if self._aside is not None:
             with contextlib.suppress(OSError):
                 self._aside.name.unlink()
@@ -241,6 +250,28 @@ def _status(path: Path) -> os.stat_result | None:
         return None
     except ValueError as error:  # a NUL in the name
         raise TokctlError(f"can't write {str(path)!r}: {error}") from None
+
+
+#: Hidden files that grow.
+_names: list[str] = []
+_last_words: Callable[[bytes, list[str]], None] | None = None
+
+
+def prepare_last_words() -> None:
+    """For a process that is nothing but a command: where the native code can't go on, as there is
+    no memory left even to end in order, it says so and deletes the hidden files."""
+    global _last_words
+    from tokctl._native import last_words
+
+    _last_words = last_words
+    _tell_names()
+
+
+def _tell_names() -> None:
+    if _last_words is not None:
+        error = OutOfMemory()
+        message = f"error: {error.message}\nhint: {error.hint}\n"
+        _last_words(message.encode(), list(_names))
 
 
 #: True while a file is being made whose name nobody knows yet, and while files are renamed. What

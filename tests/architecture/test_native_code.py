@@ -23,6 +23,7 @@ UNSAFE: dict[str, str] = {
     "core/src/key_batch/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/normalize/avx512.rs": "AVX-512 instructions, once they are found",
     "core/src/large_pages.rs": "the allocator: mappings for large pages; what holds nothing",
+    "core/src/memory.rs": "address space that nobody uses; what is said where memory has ended",
     "core/src/lock_free.rs": "values in places that are swapped as one pointer, not locked",
     "core/src/unicode/code_points.rs": "AVX-512 instructions, once they are found",
     "core/src/prefetch.rs": "asks for a cache line ahead; reads nothing",

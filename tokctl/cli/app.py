@@ -12,13 +12,17 @@ import typer
 from tokctl import __version__
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.errors import ExitCode, OutOfMemory, TokctlError
+from tokctl.files import prepare_last_words
 
 #: Command names in the order of the help; each lives in the module of its name.
 COMMANDS = (
     *("train", "encode", "decode", "inspect", "compare", "convert", "corpora"),
     *("completion", "man"),
 )
+
+#: Those of them that work on texts.
+_WORKING = COMMANDS[:6]
 
 EPILOG = """Every command has --help with examples, and tokctl man COMMAND is its manual page.
 
@@ -150,7 +154,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         world.report(TokctlError(message[:1].lower() + message[1:], f"{meant}see: {usage}"))
         return ExitCode.BAD_INPUT
     if isinstance(error, MemoryError):
-        world.report(TokctlError("out of memory", "give it less text at a time"))
+        world.report(OutOfMemory())
         return ExitCode.BAD_INPUT
     if isinstance(error, OSError):
         world.report(_os_error(error))
@@ -188,6 +192,8 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # The help goes there as text, and not every encoding has its characters.
         sys.stdout.reconfigure(errors="replace")
+    if not set(_WORKING).isdisjoint(sys.argv):
+        prepare_last_words()
     world = World.real()
     code = run(sys.argv[1:], world)
     try:

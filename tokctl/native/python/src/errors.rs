@@ -2,7 +2,7 @@
 //! core works without the GIL.
 
 use std::cell::Cell;
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::{memory, Error};
 
 import_exception!(tokctl.errors, CoreError);
+import_exception!(tokctl.errors, OutOfMemory);
 
 thread_local! {
     /// What interrupted work in this thread. The core's error does not hold it.
@@ -47,7 +48,7 @@ pub fn to_python(error: Error) -> PyErr {
             ("vocabulary-too-small", (requested, least, 0))
         }
         Error::TooLarge(_) => ("too-large", (0, 0, 0)),
-        Error::OutOfMemory => ("out-of-memory", (0, 0, 0)),
+        Error::OutOfMemory => return OutOfMemory::new_err(()),
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),
         Error::IdOutside { line, column, id } => ("id-outside", (line, column, id.into())),
         Error::NotAnId { line, column, .. } => ("not-an-id", (line, column, 0)),
@@ -66,7 +67,9 @@ pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>
 /// What a process that is nothing but a command says where it can't go on, and the files that it
 /// deletes then; see `tokctl_core::memory::last_words`.
 #[pyfunction]
-pub fn last_words(message: Vec<u8>, names: Vec<CString>) {
+pub fn last_words(message: Vec<u8>, names: Vec<OsString>) {
+    let names = names.into_iter().map(OsString::into_encoded_bytes);
+    let names = names.filter_map(|name| CString::new(name).ok()).collect();
     memory::last_words(message, names);
 }
 

@@ -107,7 +107,7 @@ impl Merging {
             out.extend_from_slice(tokens);
             Ok(())
         };
-        if self.in_windows(pre_token, append, interrupt)? {
+        if self.in_windows(pre_token, PART, append, interrupt)? {
             return Ok(());
         }
         out.truncate(first);
@@ -136,24 +136,25 @@ impl Merging {
             out.extend(tokens.iter().map(|token| token.id));
             Ok(())
         };
-        let done = self.in_windows(pre_token, append, interrupt)?;
+        let done = self.in_windows(pre_token, PART, append, interrupt)?;
         if !done {
             out.truncate(first);
         }
         Ok(done)
     }
 
-    /// Segments a long pre-token window by window, so that its symbols are never all in memory, and
-    /// gives `take` its segments, some at a time; false where that can't be done: then what was taken
+    /// Segments a pre-token of over `size` bytes window by window, so that its symbols are never all
+    /// in memory, and gives `take` its segments, some at a time; false where that can't be done: then what was taken
     /// does not count.
     fn in_windows(
         &self,
         pre_token: &[u8],
+        size: usize,
         mut take: impl FnMut(&[Segment]) -> Result<()>,
         interrupt: Interrupt,
     ) -> Result<bool> {
         let is_whole = |whole: &Words| whole.id(pre_token).is_some();
-        if pre_token.len() <= PART
+        if pre_token.len() <= size
             || self.order != MergeOrder::ByRank
             || self.whole.as_ref().is_some_and(is_whole)
         {
@@ -166,7 +167,7 @@ impl Merging {
         }
         let mut at = 0;
         let symbols = |out: &mut Vec<Segment>| {
-            let part = self.whole_part(pre_token, at);
+            let part = self.whole_part(pre_token, at, size);
             at = part.end;
             self.symbols(pre_token, part, out);
             at < pre_token.len()
@@ -186,10 +187,10 @@ impl Merging {
         repeats.then(|| (first, pre_token.len() / end))
     }
 
-    /// About [`PART`] bytes from a place on, which end before a symbol with an id of its own: what
+    /// About `size` bytes from a place on, which end before a symbol with an id of its own: what
     /// becomes of those without one is decided inside.
-    fn whole_part(&self, pre_token: &[u8], from: usize) -> Range<usize> {
-        let (mut to, mut known, mut size) = (from, false, PART);
+    fn whole_part(&self, pre_token: &[u8], from: usize, mut size: usize) -> Range<usize> {
+        let (mut to, mut known) = (from, false);
         loop {
             let part = to..pre_token.len().min(to + size);
             let is_known = |id, known: &mut bool| *known |= id != NO_ID;
@@ -547,5 +548,90 @@ impl Merging {
             symbols.for_each(|(id, length)| push(id, length));
         }
         complete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Marker;
+    use crate::random::random_below;
+
+    const MARKERS: [fn() -> Marker; 4] = [
+        || Marker::None,
+        || Marker::Continuation("#".into()),
+        || Marker::EndFused("$".into()),
+        || Marker::Start("^".into()),
+    ];
+
+    /// Some letters have no id, some no byte token, and some are never there.
+    fn model(below: &mut impl FnMut(usize) -> usize, round: usize) -> Merging {
+        let marker = MARKERS[round % 4]();
+        let symbols = "ab#a#b#da$b$^\u{e9}".as_bytes();
+        let symbols: [&[u8]; 8] = [
+            &symbols[..1],
+            &symbols[1..2],
+            &symbols[2..4],
+            &symbols[4..6],
+            &symbols[8..10],
+            &symbols[10..12],
+            &symbols[12..13],
+            &symbols[13..],
+        ];
+        let ids = symbols.into_iter().zip(0u32..);
+        let merges: Vec<_> = (0..12u32)
+            .map(|step| {
+                let mut any = || below(8 + step as usize) as u32;
+                (any(), any(), 8 + step)
+            })
+            .collect();
+        let mut bytes = [NO_ID; 256];
+        bytes[usize::from(b'c')] = 90;
+        bytes[usize::from(b'#')] = 91;
+        Merging {
+            unknown: (round % 3 > 0).then_some(99),
+            drop_unknown: round % 5 == 0,
+            fuse_unknown: round % 2 == 0,
+            byte_ids: (round % 7 < 3).then(|| Box::new(bytes)),
+            ..Merging::new(
+                Alphabet::characters(&marker, ids),
+                Merges::new(merges.into_iter()),
+            )
+        }
+    }
+
+    #[test]
+    fn parts_leave_no_trace() {
+        let mut below = random_below(31);
+        let (mut done, mut all) = (0, 0);
+        for round in 0..3000 {
+            let merging = model(&mut below, round);
+            let letters = ["a", "b", "c", "d", "\u{e9}", "\u{20ac}"];
+            let kinds = 1 + below(letters.len());
+            let text: String = (0..1 + below(200)).map(|_| letters[below(kinds)]).collect();
+            let text = text.as_bytes();
+            let mut expected = Vec::new();
+            merging.symbols(text, 0..text.len(), &mut expected);
+            let expected = tokens(&merging, expected);
+            for size in [1, 2, 9, 40] {
+                let mut out = Vec::new();
+                let take = |tokens: &[Segment]| {
+                    out.extend_from_slice(tokens);
+                    Ok(())
+                };
+                let found = merging.in_windows(text, size, take, &|| false).unwrap();
+                assert!(!found || out == expected, "{round} {size}");
+                (done, all) = (done + u32::from(found), all + 1);
+            }
+        }
+        assert!(done > all / 2, "{done} of {all}");
+    }
+
+    fn tokens(merging: &Merging, mut symbols: Vec<Segment>) -> Vec<Segment> {
+        let rank_after = |left, right, _| merging.merges.rank(left, right);
+        let done = |_, _, _| {};
+        let all = (NO_RANK, &mut symbols);
+        (merging.merge_lowest(0, all.0, all.1, rank_after, done, &|| false)).unwrap();
+        symbols
     }
 }
