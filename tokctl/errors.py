@@ -35,7 +35,7 @@ class TokctlError(Exception):
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
 
 
-class OutOfMemory(TokctlError, MemoryError):
+class OutOfMemoryError(TokctlError, MemoryError):
     """The system has no memory for what an input needs. The native core raises it, too."""
 
     def __init__(self) -> None:

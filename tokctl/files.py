@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
-from tokctl.errors import OutOfMemory, TokctlError
+from tokctl.errors import OutOfMemoryError, TokctlError
 
 
 @contextlib.contextmanager
@@ -269,7 +269,7 @@ def prepare_last_words() -> None:
 
 def _tell_names() -> None:
     if _last_words is not None:
-        error = OutOfMemory()
+        error = OutOfMemoryError()
         message = f"error: {error.message}\nhint: {error.hint}\n"
         _last_words(message.encode(), list(_names))
 

@@ -61,24 +61,25 @@ BOUNDS = """\
 
 ## What is bounded
 
-Where the system has no more memory, a command ends with `error: out of memory` and exit code 2, and
-leaves no file; in Python it is `tokctl.errors.OutOfMemory`, which is a `TokctlError` and a
-`MemoryError`. `python -m tests.faults.exhausted` takes commands through all limits. These bounds hold
-whatever memory there is:
+Where the system has no more memory, a command ends with `error: out of memory` and exit code 2,
+and leaves no file; in Python it is `tokctl.errors.OutOfMemoryError`, which is a `TokctlError` and a
+`MemoryError`. `python -m tests.faults.exhausted` takes commands through all limits. These bounds
+hold whatever memory there is:
 
 | what | bound | beyond it |
 |---|--:|---|
 | what the normalizers make of a text | 64 times its bytes, or 64 MB if that is more | an error |
-| all tokens of a model after its decoders | 256 MB | an error on loading or decoding |
+| all tokens of a model after its decoders | 256 MB | an error |
+| what decoders make of ids together | 4 kB an id, or 256 MB if that is more | an error |
 | a line, or a text without a place to cut it | 4 GB | an error, as soon as so much has been read |
 | a pre-token | 4 GB | an error |
-| symbols of an unbroken run while merges make its tokens (BPE and characters, by rank) | 65,536 bytes of it at a time | |
+| symbols of an unbroken run that is merged by rank | those of 64 kB at a time | |
 | what an encoder remembers, for each thread | `--cache-memory` | the oldest is forgotten |
 | counts while text is counted | `--memory` | files without names |
 
 - The ids of a text that is encoded at once take four bytes each, its segments eight.
-- Some merges leave no place in a long run where it can be cut, and models that replay their merges in
-  the order learned have no windows: such a run is merged at once, with up to 64 bytes for each of its
-  bytes. A training holds a run whole, some 20 times its size.
+- Some merges leave no place in a long run where it can be cut, and models that replay their merges
+  in the order learned have no windows: such a run is merged at once, with up to 64 bytes for each
+  of its bytes. A training holds a run whole, some 20 times its size.
 - What Python makes of ids, tokens and offsets is bounded by memory alone.
 """

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.run import error, process
 from tests.faults.exhausted import check, limited, prepare
-from tokctl import Tokenizer, errors
-from tokctl.errors import OutOfMemory, TokctlError
+from tokctl import Tokenizer, errors, preset
+from tokctl.errors import OutOfMemoryError, TokctlError
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="address space is limited as Linux does it"
@@ -66,19 +66,20 @@ def test_a_limit_is_an_error_or_changes_nothing(arguments: tuple[str, ...], fold
 
 
 def test_out_of_memory_is_both_errors() -> None:
-    assert issubclass(OutOfMemory, TokctlError) and issubclass(OutOfMemory, MemoryError)
-    assert str(OutOfMemory()) == "out of memory\nhint: give it less text at a time"
+    assert issubclass(OutOfMemoryError, TokctlError) and issubclass(OutOfMemoryError, MemoryError)
+    assert str(OutOfMemoryError()) == "out of memory\nhint: give it less text at a time"
 
 
 def bomb(tmp_path: Path, family: str, steps: int) -> Path:
     """A model of some kB whose steps each make ten thousand of one `a`."""
     path = tmp_path / "bomb.json"
-    Tokenizer.train_on_counts({"a": 3, "aaaa": 2}, vocab_size=257, recipe="gpt2").save(path)
+    Tokenizer.train_on_counts({"a": 3, "aaaa": 2}, vocab_size=257, recipe=preset("gpt2")).save(path)
     model = json.loads(path.read_text(encoding="utf-8"))
     step = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10_000}
+    model["model"].pop("tokctl", None)  # else it would be damaged
     kept = [model[family]] if model[family] else []
     name = "normalizers" if family == "normalizer" else "decoders"
-    model[family] = {"type": "Sequence", name: [*[step] * steps, *kept]}
+    model[family] = {"type": "Sequence", name: [*kept, *[step] * steps]}
     path.write_text(json.dumps(model), encoding="utf-8")
     return path
 
@@ -92,7 +93,7 @@ def test_what_normalizers_make_is_bounded(tmp_path: Path) -> None:
     assert (done.code, done.err) == (2, expected)
     assert not (tmp_path / "out").exists()
     tokenizer = Tokenizer.load(path)
-    for work in (tokenizer.ids, tokenizer.encode):
+    for work in (tokenizer.encode_ids, tokenizer.encode):
         with pytest.raises(TokctlError, match="make more than 64 MB"):
             work("a" * 1000)
     # One step alone may.
@@ -102,4 +103,8 @@ def test_what_normalizers_make_is_bounded(tmp_path: Path) -> None:
 def test_what_decoders_make_is_bounded(tmp_path: Path) -> None:
     tokenizer = Tokenizer.load(bomb(tmp_path, "decoder", 3))
     with pytest.raises(TokctlError, match="the decoders make more than 256 MB"):
-        tokenizer.decode([0])
+        tokenizer.decode([tokenizer.token_to_id("a")] * 3)
+    stream = tokenizer.decode_stream()
+    with pytest.raises(TokctlError, match="the decoders make more than 256 MB"):
+        stream.push([tokenizer.token_to_id("a")])
+        stream.finish()

@@ -1,5 +1,6 @@
 """The command `tokctl`: its commands, and the boundary where every error becomes a message."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import typer
 from tokctl import __version__
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, OutOfMemory, TokctlError
+from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
 from tokctl.files import prepare_last_words
 
 #: Command names in the order of the help; each lives in the module of its name.
@@ -153,8 +154,8 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         meant = _MEANT.get((command or "", getattr(error, "option_name", "")), "")
         world.report(TokctlError(message[:1].lower() + message[1:], f"{meant}see: {usage}"))
         return ExitCode.BAD_INPUT
-    if isinstance(error, MemoryError):
-        world.report(OutOfMemory())
+    if _lacks_memory(error):
+        world.report(OutOfMemoryError())
         return ExitCode.BAD_INPUT
     if isinstance(error, OSError):
         world.report(_os_error(error))
@@ -173,6 +174,17 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         )
     )
     return ExitCode.BAD_INPUT
+
+
+#: What Python and the system say where a thread or a module's code finds no memory.
+_LACKS_MEMORY = ("start new thread", "failed to map", "allocate memory", "static TLS block")
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    told = isinstance(error, (ImportError, RuntimeError)) and str(error)
+    return isinstance(error, MemoryError) or any(words in str(told) for words in _LACKS_MEMORY)
 
 
 def _os_error(error: OSError) -> TokctlError:

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::{memory, Error};
 
 import_exception!(tokctl.errors, CoreError);
-import_exception!(tokctl.errors, OutOfMemory);
+import_exception!(tokctl.errors, OutOfMemoryError);
 
 thread_local! {
     /// What interrupted work in this thread. The core's error does not hold it.
@@ -48,7 +48,7 @@ pub fn to_python(error: Error) -> PyErr {
             ("vocabulary-too-small", (requested, least, 0))
         }
         Error::TooLarge(_) => ("too-large", (0, 0, 0)),
-        Error::OutOfMemory => return OutOfMemory::new_err(()),
+        Error::OutOfMemory => return OutOfMemoryError::new_err(()),
         Error::UnknownId { position, id } => ("unknown-id", (position, id.into(), 0)),
         Error::IdOutside { line, column, id } => ("id-outside", (line, column, id.into())),
         Error::NotAnId { line, column, .. } => ("not-an-id", (line, column, 0)),

@@ -106,22 +106,29 @@ impl Flow<'_> {
 }
 
 /// The steps of one decoding, from its first token to its last.
-pub struct StepChain(Vec<Box<dyn StepNode>>);
+pub struct StepChain {
+    nodes: Vec<Box<dyn StepNode>>,
+    /// What comes out has at most so many bytes, with what is there already.
+    pub most: usize,
+}
 
 impl StepChain {
     pub fn new(nodes: Vec<Box<dyn StepNode>>) -> Self {
-        StepChain(nodes)
+        StepChain {
+            nodes,
+            most: usize::MAX,
+        }
     }
 
     /// The way in; `out` gets what comes out.
     pub fn flow<'c>(&'c mut self, out: &'c mut Vec<u8>) -> Flow<'c> {
-        self.flow_within(usize::MAX, out)
+        self.flow_within(self.most, out)
     }
 
     /// The same; an error where `out` comes to have more bytes.
     pub fn flow_within<'c>(&'c mut self, most: usize, out: &'c mut Vec<u8>) -> Flow<'c> {
         Flow {
-            nodes: &mut self.0,
+            nodes: &mut self.nodes,
             out,
             most,
         }
@@ -131,7 +138,7 @@ impl StepChain {
     /// up to the next byte token?
     pub fn is_settled(&self) -> bool {
         let mut fused = false;
-        self.0.iter().all(|node| {
+        self.nodes.iter().all(|node| {
             let settled = node.is_settled(fused);
             fused |= node.fuses();
             settled

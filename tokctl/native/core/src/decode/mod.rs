@@ -28,6 +28,9 @@ use steps::{Scope, StepPart};
 /// of its tokens, by one replacement behind another, is refused.
 pub const MOST_TEXT: usize = 256 << 20;
 
+/// Ids whose texts the decoders look at together become at most [`MOST_TEXT`] bytes, or so many each.
+pub const MOST_OF_TOKEN: usize = 4096;
+
 /// Turns ids into bytes.
 pub struct Decoder {
     parts: Vec<StepPart>,
@@ -163,6 +166,8 @@ impl Decoder {
             return Ok(());
         }
         let mut chain = chain(&self.parts[self.applied..]);
+        let most = ids.len().saturating_mul(MOST_OF_TOKEN).max(MOST_TEXT);
+        chain.most = most.saturating_add(out.len());
         match &self.inner {
             Some(inner) => self.decode_local(ids, skip_special, inner, &mut chain, out)?,
             None => self.decode_through(ids, skip_special, &mut chain, out)?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::chain::StepChain;
-use super::Decoder;
+use super::{Decoder, MOST_OF_TOKEN, MOST_TEXT};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -53,6 +53,7 @@ impl Stream {
             }
         }
         let out = &mut self.text;
+        chain.most = ids.len().saturating_mul(MOST_OF_TOKEN).max(MOST_TEXT);
         out.drain(..std::mem::take(&mut self.returned));
         let inner = match decoder.is_flat() {
             true => Some(&decoder.texts),
