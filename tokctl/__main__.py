@@ -46,6 +46,7 @@ def _end(end: SystemExit) -> NoReturn:
     would take as long as to read a model. Where threads are left, or a debugger or a profiler
     watches, it ends as usual."""
     import atexit
+    import contextlib
     import threading
 
     if type(end.code) is int and end.code >= _SIGNALLED:
@@ -55,7 +56,8 @@ def _end(end: SystemExit) -> NoReturn:
         gc.collect()
     # CPython remembers a Ctrl-C that came while a string was executed, as dataclasses are made, and
     # would end by that signal, although it was caught. The next string makes it forget.
-    exec("")
+    with contextlib.suppress(MemoryError):
+        exec("")
     watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
     if watched or threading.active_count() > 1 or type(end.code) is not int:
         raise end

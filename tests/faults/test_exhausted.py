@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_limit_is_an_error_or_changes_nothing(arguments: tuple[str, ...], folder: Path) -> None:
     whole = limited(0, arguments, folder)
     assert whole.code == 0, whole.err
-    few = [check(limited(room, arguments, folder), whole, f"{room}") for room in (MB, 9 * MB)]
+    few = [check(limited(room, arguments, folder), whole, f"{room}") for room in (2 * MB, 9 * MB)]
     assert not all(few)
     # In between one or the other, as threads have it.
     for room in (30 * MB, 70 * MB, 110 * MB):

@@ -150,7 +150,7 @@ class Source:
         import orjson
 
         try:
-            return orjson.loads(self.data)
+            return _parsed(self.data)
         except orjson.JSONDecodeError as error:
             raise damaged(self.name, f"it is no JSON ({error})") from None
 
@@ -163,7 +163,7 @@ class Source:
         lists = ModelFile.scan(self.data) if self.is_json else None
         if lists is not None:
             try:
-                return orjson.loads(lists.rest), lists
+                return _parsed(lists.rest), lists
             except orjson.JSONDecodeError:
                 pass  # `document` says what is wrong
         return self.document, None
@@ -214,6 +214,20 @@ class Source:
         if len(data) > LARGEST_FILE:
             raise _too_large(self.name, LARGEST_FILE)
         return data
+
+
+#: What orjson takes before it has read anything, and then for each byte, at most.
+_PARSING = (16 << 20, 12)
+
+
+def _parsed(data: bytes) -> Any:
+    """JSON by orjson, which ends the process where it finds no memory: it is looked for before."""
+    import mmap
+
+    import orjson
+
+    mmap.mmap(-1, _PARSING[0] + _PARSING[1] * len(data)).close()
+    return orjson.loads(data)
 
 
 def _too_large(name: str, most: int) -> TokctlError:
