@@ -89,6 +89,11 @@ MODELS: dict[str, tuple[Json | None, Json, Json]] = {
         ], "byte_fallback": False},
         {},
     ),
+    "a vocabulary with more than bytes (Cohere)": (
+        byte_level(),
+        BPE | {"vocab": {**IDS, "‼": len(IDS), "日": len(IDS) + 1, " ": len(IDS) + 2}},
+        {},
+    ),
     "a normalizer, and others behind it": (
         {"type": "Digits", "individual_digits": True},
         BPE,

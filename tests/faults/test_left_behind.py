@@ -111,7 +111,7 @@ def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
                 together.open(tmp_path / name).write(b"new")
             (tmp_path / "c").mkdir()  # in whose place no file can be renamed
 
-    with pytest.raises(TokctlError, match="can't write .*c: "):
+    with pytest.raises(TokctlError, match=r"can't write .*c: "):
         stopped()
     (tmp_path / "c").rmdir()
     assert names(tmp_path) == ["a", "b"]

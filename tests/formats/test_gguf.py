@@ -14,7 +14,7 @@ from tests.exact.strings import strings
 from tests.formats.test_sentencepiece_model import sentences
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats.gguf import pre_tokenizers
-from tokctl.model import Origin
+from tokctl.model import Origin, byte_level
 
 pytest.importorskip("gguf")
 spm = pytest.importorskip("sentencepiece")
@@ -202,6 +202,26 @@ def with_tokens(kind: str, *tokens: tuple[str, int]) -> dict[str, Any]:
 
 
 LLAMA = files.tiny("llama")["tokens"]
+
+
+@pytest.mark.parametrize("control", [False, True])
+def test_bytes_that_utf8_never_has(control: bool) -> None:
+    """The first have no token; or it is a control token, as in DeepSeek's files."""
+    values = changed("gpt-2")
+    tokens, types = list(values["tokens"]), list(values["token_type"])
+    never = {byte_level.CHARACTERS[byte] for byte in byte_level.NEVER_IN_UTF8}
+    for id_, token in enumerate(tokens):
+        if token in never:
+            tokens[id_] = token if control else f"<gone_{id_}>"
+            types[id_] = files.CONTROL if control else files.NORMAL
+    ours = Tokenizer(files.model({**values, "tokens": tokens, "token_type": types}))
+    whole = Tokenizer(files.model(values))
+    for text in ("low lower", "¬ß日 🧑\n", "\0\x7f"):
+        assert ours.encode_ids(text) == whole.encode_ids(text)
+    with pytest.raises(TokctlError, match="is not in the model's alphabet"):
+        ours.encode_ids(b"a\xff")
+
+
 REFUSED = {
     "rwkv": ({"model": "rwkv"}, "rwkv"),
     "no_vocab": ({"model": "no_vocab"}, "holds none"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers as hf
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import implementations
@@ -76,6 +77,38 @@ def test_words_with_a_suffix(tmp_path: Path) -> None:
     theirs._tokenizer.encode_special_tokens = True
     assert_same(ours, theirs)
     assert_same(made, theirs)
+
+
+def clip() -> tuple[dict[str, int], list[tuple[str, str]]]:
+    letters = sorted(byte_level.BYTES)
+    tokens = [*letters, *(f"{one}</w>" for one in letters), "lo", "low</w>"]
+    tokens += ["<|startoftext|>", "<|endoftext|>"]
+    return {token: id_ for id_, token in enumerate(tokens)}, [("l", "o"), ("lo", "w</w>")]
+
+
+def test_bytes_with_a_suffix_are_those_of_clip(tmp_path: Path) -> None:
+    vocabulary, merges = clip()
+    (tmp_path / VOCAB).write_text(json.dumps(vocabulary), encoding="utf-8")
+    (tmp_path / MERGES).write_text("\n".join(map(" ".join, merges)), encoding="utf-8")
+    ours = Tokenizer.load(tmp_path / VOCAB)
+    end = "<|endoftext|>"
+    made = hf.Tokenizer(hf.models.BPE(vocabulary, merges, unk_token=end, end_of_word_suffix="</w>"))
+    made.normalizer = hf.normalizers.Sequence([
+        hf.normalizers.NFC(),
+        hf.normalizers.Replace(hf.Regex(r"\s+"), " "),
+        hf.normalizers.Lowercase(),
+    ])  # fmt: skip
+    pattern = r"<\|startoftext\|>|<\|endoftext\|>|"
+    pattern += r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+    made.pre_tokenizer = hf.pre_tokenizers.Sequence([
+        hf.pre_tokenizers.Split(hf.Regex(pattern), "removed", invert=True),
+        hf.pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ])  # fmt: skip
+    for text in strings(200):
+        assert ours.encode_ids(text) == made.encode(text).ids, text
+    around = ours.encode("Low <low>", add_special=True)
+    assert around.tokens == ["<|startoftext|>", "low</w>", "<</w>", "low</w>", "></w>", end]
+    assert ours.decode(around.ids, skip_special=True) == "low < low >"
 
 
 def test_other_ways_to_name_the_files(tmp_path: Path) -> None:

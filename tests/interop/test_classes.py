@@ -15,6 +15,7 @@ import pytest
 from tests.interop.peers import assert_same, auto, folder_of, text_file, trained, write
 from tokctl import TokctlError, Tokenizer
 from tokctl.formats.huggingface import classes
+from tokctl.model.byte_level import BYTES
 
 MASKS = {"mask_token": "[MASK]", "pad_token": {"__type": "AddedToken", "content": "<end>"}}
 #: Cases by class: the vocabulary, `tokenizer_config.json`.
@@ -23,6 +24,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "BigBird": [("albert", {}), ("t5", {"add_prefix_space": False, **MASKS})],
     "Blenderbot": [("gpt2", {}), ("gpt2", {"add_prefix_space": False})],
     "Camembert": [("t5", {}), ("with rules", {"add_prefix_space": False})],
+    "CLIP": [("clip", {}), ("clip", {"pad_token": "<end>"})],
     "CodeGen": [("gpt2", {}), ("gpt2", {"add_prefix_space": True, "pad_token": "<end>"})],
     "CodeLlama": [("llama2", {}), ("llama2", {"add_prefix_space": False, "eot_token": "<end>"})],
     "Cohere": [("gpt2", {}), ("gpt2", {"add_prefix_space": True, **MASKS})],
@@ -96,7 +98,7 @@ def make(kind: str, folder: Path, config: dict[str, Any]) -> None:
     """A folder with one of the vocabularies of `CASES`."""
     base = {"with rules": "t5", "with languages": "albert", "pegasus": "albert", "whisper": "gpt2"}
     base |= {"BPE with rules": "sentencepiece-bpe", "words": "gpt2"}
-    base |= {"fairseq": "t5", "fairseq with rules": "t5"}
+    base |= {"fairseq": "t5", "fairseq with rules": "t5", "clip": "gpt2"}
     document = folder_of(trained(base.get(kind, kind)), folder, config)
     model = document["model"]
     if kind == "words":
@@ -109,6 +111,13 @@ def make(kind: str, folder: Path, config: dict[str, Any]) -> None:
         document["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": rules()}
     elif kind == "with languages":
         model["vocab"] += [(code, 0.0) for code in classes.MBART50]
+    elif kind == "clip":
+        letters = sorted(BYTES)
+        tokens = [*letters, *(f"{one}</w>" for one in letters), "lo", "low</w>", "e", "er</w>"]
+        tokens += ["<|startoftext|>", "<|endoftext|>"]
+        model["vocab"] = {token: id_ for id_, token in enumerate(dict.fromkeys(tokens))}
+        model["merges"] = [("l", "o"), ("lo", "w</w>"), ("e", "r</w>")]
+        document["added_tokens"], document["post_processor"] = [], None
     elif kind == "pegasus":
         model["vocab"] = [entry for entry in model["vocab"] if entry[0] != "<unk>"]
         model["vocab"] += [("<unk>", 0.0)]
