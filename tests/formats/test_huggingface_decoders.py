@@ -50,11 +50,15 @@ def test_decoders_of_bytes() -> None:
     document = json.loads(formats.serialize(made.model))
     del document["model"]["tokctl"]
     for decoder in (
+        None,
         {"type": "Fuse"},
         {"type": "Replace", "pattern": {"String": "a"}, "content": ""},
     ):
-        with pytest.raises(TokctlError, match="bytes as they are spelled"):
-            formats.parse(json.dumps({**document, "decoder": decoder}).encode(), "x")
+        data = json.dumps({**document, "decoder": decoder})
+        ours, theirs = Tokenizer(formats.parse(data.encode(), "x")), hf.Tokenizer.from_str(data)
+        for text in ("low é", " é日本", ""):
+            ids = theirs.encode(text).ids
+            assert (ours.encode_ids(text), ours.decode(ids)) == (ids, theirs.decode(ids))
 
 
 @pytest.mark.parametrize("decoders", ["byte-level", "byte-level,fuse", "byte-level,replace:é=>e"])

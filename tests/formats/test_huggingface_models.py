@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tokenizers as hf
-from tokenizers import AddedToken, models, pre_tokenizers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from tests.conftest import shared_file
 from tests.formats.models import RECIPES, with_added
@@ -210,6 +210,7 @@ def test_vocabularies_that_are_wrong(vocab: Any, message: str) -> None:
 def byte_tokenizer(tokens: list[str]) -> hf.Tokenizer:
     made = hf.Tokenizer(models.BPE({token: id_ for id_, token in enumerate(tokens)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
     return made
 
 
@@ -233,7 +234,11 @@ def test_truncation_and_padding_are_options_of_a_call() -> None:
     plain = read(made)
     made.enable_truncation(7)
     made.enable_padding(length=9)
-    assert read(made) == plain
+    cut = read(made)
+    assert (cut.lengths["truncation"]["max_length"], plain.lengths) == (7, {})
+    assert cut.recipe == plain.recipe
+    text = "ab ba" * 4
+    assert Tokenizer(cut).encode_ids(text) == Tokenizer(plain).encode_ids(text)
 
 
 def test_an_added_token_of_the_vocabulary_that_no_bytes_spell() -> None:

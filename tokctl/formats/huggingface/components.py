@@ -885,21 +885,21 @@ def write_decoders(recipe: Recipe) -> Json | None:
     return {"type": "Fuse"}
 
 
+def undoes_bytes(data: Any) -> bool:
+    """Does a decoder begin with making bytes of the characters that they are spelled with?"""
+    components = _flatten(data, "decoder", "decoders")
+    return bool(components) and components[0].type == "ByteLevel"
+
+
 def read_decoders(data: Any, *, is_byte_level: bool) -> list[Part]:
     """The decoders that a component stands for."""
     components = _flatten(data, "decoder", "decoders")
     if not components:
         # Without a decoder they put a space between tokens, even where these spell bytes.
-        return [] if is_byte_level else [DECODERS.part("join")]
+        return [DECODERS.part("join")]
     if is_byte_level and [fields.type for fields in components] == ["ByteLevel"]:
         # What a model of bytes does anyway.
         return []
-    if is_byte_level and components[0].type != "ByteLevel":
-        raise TokctlError(
-            f"its decoder {components[0].type} gets bytes as they are spelled, which tokctl has "
-            "no decoder for",
-            "put a ByteLevel decoder in front of it",
-        )
     return _read_each(components, _DECODER_READERS)
 
 

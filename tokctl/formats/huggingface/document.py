@@ -146,6 +146,8 @@ def _read_document(
     missing: set[int] = set()
     if splitting[-1:] == [components.BYTE_LEVEL]:
         missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
+    # Without a decoder that undoes it, bytes come out as they are spelled.
+    of_bytes = of_bytes and components.undoes_bytes(document.get("decoder"))
     is_byte_level = of_bytes and _is_of_bytes(model, splitting, missing)
     if is_byte_level:
         splitting.pop()
