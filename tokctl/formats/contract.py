@@ -147,23 +147,21 @@ class Source:
     @cached_property
     def document(self) -> Any:
         """The content as JSON; TokctlError where it is none."""
-        import orjson
-
+        orjson = _orjson(len(self.data))
         try:
-            return _parsed(self.data)
+            return orjson.loads(self.data)
         except orjson.JSONDecodeError as error:
             raise damaged(self.name, f"it is no JSON ({error})") from None
 
     @cached_property
     def _scanned(self) -> tuple[Any, ModelFile | None]:
-        import orjson
-
         from tokctl._native import ModelFile
 
+        orjson = _orjson(len(self.data))
         lists = ModelFile.scan(self.data) if self.is_json else None
         if lists is not None:
             try:
-                return _parsed(lists.rest), lists
+                return orjson.loads(lists.rest), lists
             except orjson.JSONDecodeError:
                 pass  # `document` says what is wrong
         return self.document, None
@@ -220,14 +218,15 @@ class Source:
 _PARSING = (16 << 20, 12)
 
 
-def _parsed(data: bytes) -> Any:
-    """JSON by orjson, which ends the process where it finds no memory: it is looked for before."""
+def _orjson(size: int) -> Any:
+    """The module orjson, which ends the process where it finds no memory, for itself or for so many
+    bytes of JSON: it is looked for before."""
     import mmap
 
+    mmap.mmap(-1, _PARSING[0] + _PARSING[1] * size).close()
     import orjson
 
-    mmap.mmap(-1, _PARSING[0] + _PARSING[1] * len(data)).close()
-    return orjson.loads(data)
+    return orjson
 
 
 def _too_large(name: str, most: int) -> TokctlError:
