@@ -1,0 +1,336 @@
+"""One published file, read here and by the library that defines it, and what they differ in.
+
+A difference has a kind: refused (here alone), unrefused (there alone), ids, tokens, offsets,
+type ids, masks, truncation, decoding.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.zoo.cases import Case
+from tests.zoo.listed import Listed
+from tokctl import Tokenizer, Truncation
+from tokctl.errors import TokctlError
+
+#: Kind, what is here, what is there.
+Difference = tuple[str, object, object]
+
+
+class Peer(Protocol):
+    """Two tokenizers, one of each side."""
+
+    own: list[str]
+
+    def differences(self, case: Case) -> Iterator[Difference]: ...
+
+
+class HuggingFace:
+    """`tokenizers`, which has everything that is compared."""
+
+    def __init__(self, ours: Tokenizer, theirs: Any, decoder: Any = None) -> None:
+        self.ours, self.theirs, self.decoder = ours, theirs, decoder or theirs
+        added = theirs.get_added_tokens_decoder()
+        self.added = {id_: token.content for id_, token in added.items()}
+        self.own = [content for content in self.added.values() if content]
+        theirs.no_truncation()
+        theirs.no_padding()
+
+    def differences(self, case: Case) -> Iterator[Difference]:
+        theirs, ours = self.theirs, self.ours
+        theirs.encode_special_tokens = not case.special
+        cut = None
+        if case.length:
+            if case.length - theirs.num_special_tokens_to_add(case.pair is not None) <= case.stride:
+                case = case._replace(length=0)
+            else:
+                cut = Truncation(case.length, case.stride, case.strategy, case.direction)
+        try:
+            if case.length:
+                theirs.enable_truncation(
+                    case.length,
+                    stride=case.stride,
+                    strategy=case.strategy.replace("-", "_"),
+                    direction=case.direction,
+                )
+            there = theirs.encode(case.text, case.pair, add_special_tokens=case.around)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                raise
+            if not isinstance(error, Exception):
+                return  # their library panics: there is nothing to compare with
+            there = error
+        finally:
+            theirs.no_truncation()
+        try:
+            here = ours.encode(
+                case.text,
+                case.pair,
+                special="all" if case.special else "none",
+                add_special=case.around,
+                truncation=cut,
+            )
+        except TokctlError as error:
+            if not isinstance(there, Exception):
+                yield "refused", str(error), there.tokens
+            return
+        if isinstance(there, Exception):
+            yield "unrefused", here.tokens, str(there)
+            return
+        if list(here.raw_ids) != there.ids:
+            as_text = not case.special and any(
+                token in f"{case.text}\n{case.pair}" for token in self.own
+            )
+            kind = "special tokens as text" if as_text else "truncation" if case.length else "ids"
+            yield kind, here.tokens, there.tokens
+            return
+        # Their Unigram names an unknown token by its text, and so are added tokens named.
+        unknown = {ours.unk_id: ours.recipe.unk_token} | self.added
+        names = [unknown.get(id_, name) for id_, name in zip(there.ids, there.tokens, strict=True)]
+        columns: tuple[tuple[str, Any, Any], ...] = (
+            ("tokens", here.tokens, names),
+            ("offsets", here.offsets, there.offsets),
+            ("type ids", here.type_ids, there.type_ids),
+            ("masks", here.special_mask, there.special_tokens_mask),
+            ("masks", here.attention_mask, there.attention_mask),
+        )
+        for kind, mine, wanted in columns:
+            if list(mine) != list(wanted):
+                yield kind, list(zip(here.tokens, mine, strict=False)), list(wanted)
+        if case.length:
+            mine = [list(window.raw_ids) for window in here.overflowing]
+            wanted = [window.ids for window in there.overflowing]
+            if mine != wanted:
+                yield "truncation", mine, wanted
+        yield from _decoding(
+            ours, there.ids, lambda ids, skip: self.decoder.decode(ids, skip_special_tokens=skip)
+        )
+
+
+def _decoding(
+    ours: Tokenizer, ids: list[int], theirs: Callable[[list[int], bool], str]
+) -> Iterator[Difference]:
+    for skip in (False, True):
+        mine = ours.decode(ids, skip_special=skip, errors="replace")
+        wanted = theirs(ids, skip)
+        if mine != wanted:
+            yield "decoding", mine, wanted
+
+
+class Ids:
+    """A peer of which ids, and the texts that they give, are compared, and where it has them
+    its places."""
+
+    def __init__(
+        self,
+        ours: Tokenizer,
+        encode: Callable[[str], list[int]],
+        decode: Callable[[list[int]], str] | None,
+        places: Callable[[str], list[tuple[int, int]]] | None = None,
+    ) -> None:
+        self.ours, self.encode, self.decode, self.places = ours, encode, decode, places
+        self.own = list(ours.special_ids)
+
+    def differences(self, case: Case) -> Iterator[Difference]:
+        there = self.encode(case.text)
+        try:
+            here = self.ours.encode(case.text)
+        except TokctlError as error:
+            yield "refused", str(error), there
+            return
+        if list(here.raw_ids) != there:
+            yield "ids", here.tokens, [self.ours.id_to_token(id_) for id_ in there]
+            return
+        if self.places is not None:
+            places = self.places(case.text)
+            if list(here.byte_offsets) != places:
+                yield "offsets", list(zip(here.tokens, here.byte_offsets, strict=False)), places
+        if (decode := self.decode) is not None:
+            mine = self.ours.decode(there, errors="replace")
+            if mine != (wanted := decode(there)):
+                yield "decoding", mine, wanted
+
+
+def opened(listed: Listed, path: Path) -> Peer:
+    """Both tokenizers of a file; TokctlError where it is refused here, `TheirError` there."""
+    if listed.kind == "ranks":
+        return _ranks(path, listed.pattern)
+    return OPENERS[listed.kind](path)
+
+
+class TheirError(Exception):
+    """The library that defines the file does not read it."""
+
+
+def _tokenizer_json(path: Path) -> Peer:
+    from tokenizers import Tokenizer as Their
+
+    try:
+        theirs = Their.from_file(str(path))
+    except Exception as error:
+        raise TheirError(str(error)) from None
+    return HuggingFace(Tokenizer.load(path), theirs)
+
+
+def _vocab_merges(path: Path) -> Peer:
+    from tokenizers.implementations import byte_level_bpe, char_level_bpe
+    from tokenizers.models import BPE
+
+    merges = path.with_name(path.name.replace("vocab.json", "merges.txt"))
+    vocabulary, pairs = BPE.read_file(str(path), str(merges))
+    made: Any
+    if any(token.endswith("</w>") for token in vocabulary):
+        made = char_level_bpe.CharBPETokenizer(vocabulary, pairs)
+    else:
+        made = byte_level_bpe.ByteLevelBPETokenizer(vocabulary, pairs)
+    ours = Tokenizer.load(path)
+    # The files don't say which tokens are special: what is special here is so there.
+    made._tokenizer.add_special_tokens(list(ours.special_ids))
+    return HuggingFace(ours, made._tokenizer)
+
+
+def _folder(path: Path) -> Peer:
+    from transformers import AutoTokenizer
+
+    try:
+        theirs = AutoTokenizer.from_pretrained(str(path.parent), trust_remote_code=False)
+    except Exception as error:
+        raise TheirError(f"{type(error).__name__}: {error}") from None
+    return HuggingFace(Tokenizer.load(path.parent), theirs.backend_tokenizer, theirs)
+
+
+def _bert_vocab(path: Path) -> Peer:
+    from tokenizers import BertWordPieceTokenizer
+
+    ours = Tokenizer.load(path)
+    # The file does not say it: see docs/formats.md.
+    lowercase = ("lowercase", True) in ours.recipe.normalizers[0].options
+    theirs = BertWordPieceTokenizer(str(path), lowercase=lowercase)._tokenizer
+    theirs.add_special_tokens(list(ours.special_ids))
+    return HuggingFace(ours, theirs)
+
+
+def _sentencepiece(path: Path) -> Peer:
+    import sentencepiece
+
+    try:
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except Exception as error:
+        raise TheirError(str(error)) from None
+
+    def places(text: str) -> list[tuple[int, int]]:
+        # In bytes of the text.
+        found = theirs.encode(text, out_type="proto").pieces
+        return [(piece.begin, piece.end) for piece in found]
+
+    return Ids(Tokenizer.load(path), theirs.encode, theirs.decode, places)
+
+
+def _tiktoken(ours: Tokenizer, pattern: str, ranks: dict[bytes, int], shift: int = 0) -> Peer:
+    import tiktoken
+
+    theirs = tiktoken.Encoding(
+        "zoo", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}, explicit_n_vocab=None
+    )
+
+    def encode(text: str) -> list[int]:
+        return [id_ + shift for id_ in theirs.encode_ordinary(text)]
+
+    def decode(ids: list[int]) -> str:
+        return theirs.decode([id_ - shift for id_ in ids])
+
+    def places(text: str) -> list[tuple[int, int]]:
+        # Every byte of a text is in a token.
+        ends = list(accumulate(map(len, theirs.decode_tokens_bytes(theirs.encode_ordinary(text)))))
+        return list(zip([0, *ends], ends, strict=False))
+
+    return Ids(ours, encode, decode, places)
+
+
+def _ranks(path: Path, pattern: str) -> Peer:
+    lines = (line.split() for line in path.read_bytes().splitlines())
+    ranks = {base64.b64decode(line[0]): int(line[1]) for line in lines if len(line) == 2}
+    return _tiktoken(Tokenizer.load(path, pattern=pattern), PATTERNS[pattern], ranks)
+
+
+#: As tiktoken's own encodings have them.
+CL100K = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+O200K = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+#: By the names of our pre-tokenizers.
+PATTERNS = {
+    "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""",
+    "cl100k": CL100K,
+    "llama3": CL100K,
+    "qwen2": CL100K.replace(r"\p{N}{1,3}", r"\p{N}"),
+    "o200k": O200K,
+}
+
+
+def _tekken(path: Path) -> Peer:
+    made = json.loads(path.read_bytes())
+    config = made["config"]
+    special = config["default_num_special_tokens"]
+    vocabulary = made["vocab"][: config["default_vocab_size"] - special]
+    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in vocabulary}
+    return _tiktoken(Tokenizer.load(path), config["pattern"], ranks, special)
+
+
+class Recorded:
+    """llama.cpp's own cases, texts and the ids that are right."""
+
+    own: list[str]
+
+    def __init__(self, ours: Tokenizer, texts: list[str], ids: list[list[int]]) -> None:
+        self.ours, self.own = ours, []
+        self.answers = dict(zip(texts, ids, strict=True))
+
+    def differences(self, case: Case) -> Iterator[Difference]:
+        wanted = self.answers[case.text]
+        try:
+            here = self.ours.encode(case.text)
+        except TokctlError as error:
+            yield "refused", str(error), wanted
+            return
+        if list(here.raw_ids) != wanted:
+            yield "ids", here.tokens, [self.ours.id_to_token(id_) for id_ in wanted]
+
+
+def _gguf(path: Path) -> Peer:
+    ours = Tokenizer.load(path)
+    texts, ids = (path.with_name(path.name + end) for end in (".inp", ".out"))
+    if not texts.exists():
+        return Recorded(ours, [], [])
+    found = texts.read_bytes().decode().split("\n__ggml_vocab_test__\n")
+    numbers = [[int(id_) for id_ in line.split()] for line in ids.read_text().split("\n")]
+    return Recorded(ours, found, numbers[: len(found)])
+
+
+OPENERS: dict[str, Callable[[Path], Peer]] = {
+    "tokenizer.json": _tokenizer_json,
+    "folder": _folder,
+    "vocab-merges": _vocab_merges,
+    "bert-vocab": _bert_vocab,
+    "sentencepiece": _sentencepiece,
+    "tekken": _tekken,
+    "gguf": _gguf,
+}

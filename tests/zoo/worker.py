@@ -1,0 +1,106 @@
+"""A process that compares one file, within limits of its own, and prints what it found as JSON:
+`python -m tests.zoo.worker LISTED PATH STRINGS`."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.zoo.cases import Case, cases
+from tests.zoo.listed import Listed
+from tests.zoo.peers import Peer, Recorded, TheirError, opened
+from tokctl.errors import TokctlError
+
+#: Seconds of CPU and bytes of memory that one file may take.
+CPU, MEMORY = 1500, 6 << 30
+
+
+def compare(listed: Listed, path: Path, count: int) -> dict[str, Any]:
+    try:
+        peer = opened(listed, path)
+    except TokctlError as error:
+        return {"loads": False, "reason": _said(error, path)}
+    except TheirError as error:
+        return {"loads": False, "theirs": False, "reason": _said(error, path)}
+    asked = list(cases(count, peer.own))
+    if isinstance(peer, Recorded):
+        asked = [Case(text) for text in peer.answers]
+    strings = 0
+    counts: Counter[str] = Counter()
+    shortest: dict[str, tuple[Case, object, object]] = {}
+    for case in asked:
+        strings += 1
+        for kind, here, there in {found[0]: found for found in _of(peer, case)}.values():
+            counts[kind] += 1
+            if kind not in shortest or len(case.text) < len(shortest[kind][0].text):
+                shortest[kind] = case, here, there
+    examples = {}
+    for kind, (case, here, there) in shortest.items():
+        small, here, there = _shrunk(peer, kind, case, here, there)
+        examples[kind] = [repr(tuple(small)), repr(here)[:400], repr(there)[:400]]
+    return {"loads": True, "strings": strings, "differences": counts, "examples": examples}
+
+
+def _said(error: Exception, path: Path) -> str:
+    """The first sentence of a message, without the machine's paths."""
+    said = str(error).replace(str(path), path.name).replace(str(path.parent), "the folder")
+    return said.split("\nhint:")[0].splitlines()[0][:200]
+
+
+def _of(peer: Peer, case: Case) -> list[tuple[str, object, object]]:
+    try:
+        return list(peer.differences(case))
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+            raise
+        return [("broken", f"{type(error).__name__}: {error}", "")]
+
+
+def _shrunk(
+    peer: Peer, kind: str, case: Case, here: object, there: object
+) -> tuple[Case, object, object]:
+    """The case with as little text as shows the difference."""
+    if isinstance(peer, Recorded):
+        return case, here, there
+    tries = 400
+
+    def shows(new: Case) -> bool:
+        nonlocal here, there, tries
+        tries -= 1
+        found = [entry for entry in _of(peer, new) if entry[0] == kind]
+        if found:
+            here, there = found[0][1:]
+        return bool(found)
+
+    for change in ({"pair": None}, {"length": 0}, {"around": False}, {"special": False}):
+        new = case._replace(**change)
+        if new != case and shows(new):
+            case = new
+    for field in ("text", "pair"):
+        size = len(getattr(case, field) or "")
+        while size and tries > 0:
+            size = (size + 1) // 2 if size > 1 else 0
+            at = 0
+            while size and tries > 0 and at < len(getattr(case, field)):
+                text = getattr(case, field)
+                new = case._replace(**{field: text[:at] + text[at + size :]})
+                if shows(new):
+                    case = new
+                else:
+                    at += size
+    return case, here, there
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    listed, path, count = Listed(*json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
+    print(json.dumps(compare(listed, path, count), ensure_ascii=True))
+
+
+if __name__ == "__main__":
+    main()
