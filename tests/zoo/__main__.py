@@ -65,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"not here: {entry.name}", file=sys.stderr)
             return
         found = {"sha256": entry.sha256, **compared(entry, path, given.strings)}
+        if "missing" in found:
+            print(f"needs {found['missing']}: {entry.name}", file=sys.stderr)
+            return
         done[entry.sha256] = found
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(found) + "\n")

@@ -22,6 +22,8 @@ CPU, MEMORY = 1500, 6 << 30
 def compare(listed: Listed, path: Path, count: int) -> dict[str, Any]:
     try:
         peer = opened(listed, path)
+    except ModuleNotFoundError as error:
+        return {"missing": error.name}
     except TokctlError as error:
         return {"loads": False, "reason": _said(error, path)}
     except TheirError as error:
