@@ -180,7 +180,6 @@ def _tokenizer_json(path: Path) -> Peer:
 def _vocab_merges(path: Path) -> Peer:
     from tokenizers.implementations import byte_level_bpe, char_level_bpe
     from tokenizers.models import BPE
-    from tokenizers.processors import ByteLevel
 
     merges = path.with_name(path.name.replace("vocab.json", "merges.txt"))
     vocabulary, pairs = BPE.read_file(str(path), str(merges))
@@ -189,8 +188,6 @@ def _vocab_merges(path: Path) -> Peer:
         from transformers import CLIPTokenizer
 
         made = CLIPTokenizer(vocabulary, pairs)
-        # The files say nothing of the template.
-        made._tokenizer.post_processor = ByteLevel(trim_offsets=False)
     elif any(token.endswith("</w>") for token in vocabulary):
         made = char_level_bpe.CharBPETokenizer(vocabulary, pairs)
     else:

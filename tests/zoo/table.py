@@ -76,7 +76,7 @@ def markdown(made: Iterable[Row]) -> str:
     groups: dict[tuple[str, str], list[Row]] = {}
     for one in sorted(made):
         groups.setdefault((one.family, one.kind), []).append(one)
-    text = "| family | file | files | read | strings | differ | what |\n"
+    text = "| family | file | files | read | strings | differences | which, or why not |\n"
     text += "|---|---|---|---|---|---|---|\n"
     for (family, kind), some in groups.items():
         reads = sum(one.loads == "yes" for one in some)
