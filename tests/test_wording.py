@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.wording import listed, percent, plural, times
+from tokctl.wording import file_names, listed, percent, plural, times
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,22 @@ def test_lists() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b"]) == "a and b"
     assert listed(["a", "b", "c"], "or") == "a, b or c"
+
+
+@pytest.mark.parametrize(
+    ("paths", "shown"),
+    [
+        ([], []),
+        (["/home/me/a.txt"], ["a.txt"]),
+        (["a.txt", "b/a.json"], ["a.txt", "a.json"]),
+        (["/x/en/a.txt", "/x/de/a.txt", "/x/b.txt"], ["en/a.txt", "de/a.txt", "b.txt"]),
+        (["a.txt", "/x/a.txt"], ["a.txt", "x/a.txt"]),
+        (["/x/a", "/x/a"], ["a", "a"]),
+        (["/", "", "stdin", "x/"], ["/", "", "stdin", "x"]),
+        (["hf:org/name", "https://x.y/a.txt"], ["hf:org/name", "https://x.y/a.txt"]),
+    ],
+)
+def test_files_are_called_by_as_much_as_tells_them_apart(
+    paths: list[str], shown: list[str]
+) -> None:
+    assert file_names(paths) == shown

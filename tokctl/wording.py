@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -31,3 +32,25 @@ def percent(share: float, digits: int = 1) -> str:
     if share < 1 and rounded >= 100:
         return f">{100 - least:.{digits}f}%"
     return f"{rounded:,.{digits}f}%"
+
+
+#: What names the same on every machine.
+_ADDRESS = re.compile(r"hf:|\w+://")
+
+
+def file_names(paths: Sequence[str]) -> list[str]:
+    """What files are called where people read of them: not by the folders of the machine that made
+    the page, but for as many as tell two of them apart."""
+    parts = [
+        [path] if _ADDRESS.match(path) else [part for part in path.split("/") if part] or [path]
+        for path in paths
+    ]
+    shown = []
+    for own in parts:
+        many = 1
+        while many < len(own) and any(
+            other[-many:] == own[-many:] for other in parts if other != own
+        ):
+            many += 1
+        shown.append("/".join(own[-many:]))
+    return shown

@@ -167,7 +167,11 @@ class Sources:
                     "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
                 )
             names = [_STDIN]
-        return sources.open_sources(names, reading, stdin=world.stdin)
+        opened = sources.open_sources(names, reading, stdin=world.stdin)
+        for source in opened:
+            if note := getattr(source, "note", ""):
+                world.say(f"note: {visible(note)}")
+        return opened
 
 
 def _listed(world: World, name: str, end: bytes) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -130,6 +131,69 @@ def check_size(pattern: str) -> None:
             )
 
 
+@lru_cache(maxsize=64)
+def can_backtrack(pattern: str) -> bool:
+    """Could a search for the pattern take more than quadratic time?
+
+    It could where a repeated group can match the same text in several ways, as in `(a|aa)+`, where
+    three repetitions stand one behind the other, and where a pattern calls itself. Atomic groups
+    and possessive quantifiers never look back.
+    """
+    if re.search(r"\(\?(?:R|&|P>|[+-]?\d)", pattern):
+        return True
+    outer: list[tuple[int, int, bool, bool]] = []
+    loops = most = 0  # of this alternative, and of those before it
+    choices = False
+    inner: tuple[int, bool] = (0, False)  # loops and choices of the group that was just closed
+    parts = list(_PART.finditer(pattern))
+    at = 0
+    while at < len(parts):
+        part = parts[at][0]
+        at += 1
+        if part == "(":
+            is_atomic = pattern.startswith("(?>", parts[at - 1].start())
+            outer.append((loops, most, choices, is_atomic))
+            loops, most, choices = 0, 0, False
+            at += pattern.startswith("(?", parts[at - 1].start())
+        elif part == ")" and outer:
+            inner = (max(loops, most), choices)
+            loops, most, choices, is_atomic = outer.pop()
+            inner = (0, False) if is_atomic else inner
+            loops, choices = loops + inner[0], choices or inner[1]
+            continue
+        elif part == "|":
+            loops, most, choices = 0, max(loops, most), True
+        elif part in ("*", "+", "?") or parts[at - 1][1] is not None:
+            least, greatest = parts[at - 1][1], parts[at - 1][2]
+            behind = parts[at][0] if at < len(parts) else ""
+            at += behind in ("+", "?")
+            is_fixed = least is not None and greatest is None
+            if behind == "+" or is_fixed:
+                pass
+            elif part == "?" or (greatest and int(greatest[:9]) < _MANY):
+                choices = True
+            elif inner[0] or inner[1]:
+                return True
+            else:
+                loops, choices = loops + 1, True
+        if loops >= _LOOPS:
+            return True
+        inner = (0, False)
+    return False
+
+
+#: Repetitions one behind the other.
+_LOOPS = 3
+#: As often a part is repeated without a limit, as good as.
+_MANY = 10
+
+
+def seconds(size: int) -> float:
+    """Processor time that a search in so many bytes may take where `can_backtrack` says that it
+    could go on for ages. All threads of the process are counted, and may be at work elsewhere."""
+    return (1 + size / 50_000) * (os.cpu_count() or 1)
+
+
 def split(name: str, text: bytes) -> list[tuple[int, int]]:
     """The pre-tokens of `text` as byte ranges, in order.
 
@@ -150,7 +214,7 @@ def split(name: str, text: bytes) -> list[tuple[int, int]]:
 def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
     """The pre-tokens of `regex:PATTERN` as character ranges, one after the other."""
     done = 0
-    for match in compile_pattern(name).finditer(text):
+    for match in _matches(name.removeprefix("regex:"), text):
         start, end = match.span()
         # A pattern with look-behind or \K can match behind what is done already.
         if end <= start or start < done:
@@ -161,6 +225,25 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
         done = end
     if done < len(text):
         yield done, len(text)
+
+
+def _matches(pattern: str, text: str) -> Iterator[Any]:
+    limit = seconds(len(text)) if can_backtrack(pattern) else None
+    try:
+        yield from compile_pattern(f"regex:{pattern}").finditer(text, timeout=limit)
+    except TimeoutError:
+        raise TokctlError(
+            takes_too_long(pattern, len(text.encode("utf-8", "surrogateescape"))),
+            "write it so that a text can be matched in one way only: a+ for (a|aa)+",
+        ) from None
+
+
+def takes_too_long(pattern: str, size: int) -> str:
+    """The message for a search that was given up."""
+    return (
+        f"the pattern {pattern!r:.80} takes too long for a text of {size:,} bytes: it tries "
+        "the same characters in too many ways"
+    )
 
 
 def byte_offsets(text: str) -> list[int]:

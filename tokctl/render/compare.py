@@ -35,7 +35,7 @@ from tokctl.render.document import (
     facts,
 )
 from tokctl.render.visible import safe
-from tokctl.wording import plural, times
+from tokctl.wording import file_names, plural, times
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
 #: The sign, which is as wide as a plus.
@@ -180,7 +180,7 @@ def _of_pairs(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block
 def headline(comparison: Comparison) -> str:
     """What was compared on what."""
     total = comparison.total
-    names = [text.name for text in comparison.texts]
+    names = file_names([text.name for text in comparison.texts])
     what = names[0] if len(names) == 1 else f"{len(names):,} texts"
     many = f"{plural(total.documents, 'document')}, " if total.documents != len(names) else ""
     return (
@@ -218,12 +218,13 @@ def text_rows(comparison: Comparison) -> list[Row]:
     if len(comparison.texts) < 2:
         return []
     metric = metric_named("bytes_per_token")
+    names = file_names([text.name for text in comparison.texts[:MOST_TEXTS]])
     found: list[Row] = [
         (
-            safe(text.name),
+            safe(name),
             [metric.written(model.texts[n].figures[metric.name]) for model in comparison.models],
         )
-        for n, text in enumerate(comparison.texts[:MOST_TEXTS])
+        for n, name in enumerate(names)
     ]
     if (more := len(comparison.texts) - MOST_TEXTS) > 0:
         found.append((f"{more:,} more: see --json", [""] * len(comparison.models)))

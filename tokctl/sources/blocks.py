@@ -21,7 +21,7 @@ BLOCK_SIZE = 1 << 21
 #: So many first bytes tell every form.
 HEAD = 512
 
-COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
+COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz", ".lzma", ".bz2")
 
 #: Blocks that a thread reads ahead of their use.
 _AHEAD = 2

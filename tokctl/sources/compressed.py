@@ -95,10 +95,11 @@ def _decompressor_of(
         import zlib
 
         return _Gzip, (zlib.error,)
-    if kind == "xz":
+    if kind in ("xz", "lzma"):
         import lzma
 
-        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError, EOFError)
+        form = lzma.FORMAT_XZ if kind == "xz" else lzma.FORMAT_ALONE
+        return lambda: lzma.LZMADecompressor(form), (lzma.LZMAError, EOFError)
     if kind == "bz2":
         import bz2
 

@@ -23,6 +23,7 @@ class Document(NamedTuple):
         blocks: the text, anew at each call.
         prompt: blocks come without waiting for anyone, so that another thread may ask for them.
         tell: bytes read so far, as they lie there; None: as many as the blocks had.
+        note: what should be said of it to a person; "" for nothing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Document(NamedTuple):
     blocks: Callable[[], Iterator[bytes]]
     prompt: bool = False
     tell: Callable[[], int] | None = None
+    note: str = ""
 
 
 class Batch(NamedTuple):

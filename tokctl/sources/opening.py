@@ -223,10 +223,37 @@ def _source(
                 return _surely_text(data.name, certain())
 
     if form == "text":
-        return Document(data.name, data.size, blocks, data.prompt, data.tell)
+        note = _note(data.name, head)
+        return Document(data.name, data.size, blocks, data.prompt, data.tell, note)
     if form == "tar":
         return _archive(data, blocks, reading, depth)
     return _records(data, form, blocks, reading.text_field or _FIELD, direct=direct)
+
+
+#: What UTF-16 and UTF-32 begin with. The marks of UTF-32 begin as those of UTF-16 do.
+_MARKS = (
+    (b"\xff\xfe\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+
+
+def _note(name: str, head: bytes) -> str:
+    """What should be said of a text that hardly is UTF-8."""
+    found = next((kind for mark, kind in _MARKS if head.startswith(mark)), None)
+    if found is None and (len(head) < 4 or 4 * head.count(0) < len(head)):
+        return ""
+    if found is None:
+        # A text has NULs where its characters are wider than their codes.
+        places = {place % 4 for place, byte in enumerate(head) if byte == 0}
+        found = {1: "UTF-16", 2: "UTF-16", 3: "UTF-32"}.get(len(places))
+    if found is None:
+        return f"{name} has many NUL bytes: it is no text, and is read byte by byte"
+    return (
+        f"{name} looks like {found}, and is read byte by byte: "
+        f"iconv -f {found} -t UTF-8 FILE | tokctl …"
+    )
 
 
 def _is_lines(name: str) -> bool:
@@ -311,15 +338,21 @@ def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield block
 
 
+_ANY = bytes(range(256))
+#: A byte of a power of two, or of one and a half times such a one.
+_DICTIONARY = b"\0\x01\x02\x03\x04\x06\x08\x0c\x10\x18\x20\x30\x40\x60\x80\xc0"
+
 #: For each place of a magic number, the bytes that can stand there. Enough of them that no
 #: text, and hardly any row of numbers, looks the same: RFC 1952 (gzip: deflate, and no
-#: reserved flag), RFC 8878 (zstd: a frame, or one to be skipped), the descriptions of .xz
+#: reserved flag), RFC 8878 (zstd: a frame, or one to be skipped), the descriptions of .xz, .lzma
 #: and bzip2 (a first block, or the end of nothing).
 _COMPRESSION_MAGIC: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("gzip", (b"\x1f", b"\x8b", b"\x08", bytes(range(32)))),
     ("zstd", (b"\x28", b"\xb5", b"\x2f", b"\xfd")),
     ("zstd", (bytes(range(0x50, 0x60)), b"\x2a", b"\x4d", b"\x18")),
     ("xz", (b"\xfd", b"7", b"z", b"X", b"Z", b"\0")),
+    # Its usual properties, a dictionary of 64 kB and more, and a size that is not known or small.
+    ("lzma", (b"]", b"\0", b"\0", *(2 * [_DICTIONARY]), *(6 * [_ANY]), b"\0\xff", b"\0\xff")),
     ("bz2", (b"B", b"Z", b"h", b"123456789", b"1", b"A", b"Y", b"&", b"S", b"Y")),
     ("bz2", (b"B", b"Z", b"h", b"123456789", b"\x17", b"r", b"E", b"8", b"P", b"\x90")),
 )
@@ -333,7 +366,7 @@ _FIRST_OF_FORMS = frozenset((_ARROW_FILE[0], _PARQUET[0], _CONTINUES[0]))
 
 
 def _compression(head: bytes) -> str | None:
-    """`gzip`, `zstd`, `xz` or `bz2`; None for what is not compressed.
+    """`gzip`, `zstd`, `xz`, `lzma` or `bz2`; None for what is not compressed.
 
     Where so few bytes are all there are that a magic number is not whole, they are taken for
     one that was cut if they can't be text.

@@ -229,6 +229,9 @@ class TokenGroups:
 
 #: Texts that are encoded at most, in all.
 TRIALS = 400_000
+#: Steps that they may take, where a text of n bytes takes n², as a search for pieces as long as the
+#: text does: a second. The longest pieces of models that people use take thousands.
+_STEPS = 1_000_000_000
 #: Characters of the alphabet that are tried as neighbours.
 NEIGHBOURS = 256
 #: Of the longest tokens that words start with, where the longest match wins.
@@ -245,7 +248,7 @@ class Reach:
 
     Attributes:
         unreachable: tokens that no trial has given, in id order.
-        undecided: tokens whose trials were cut short at `TRIALS`.
+        undecided: tokens whose trials were cut short at `TRIALS`, or because they are too long.
         trials: texts that were encoded.
         ids: those of the unreachable tokens.
     """
@@ -275,9 +278,10 @@ def unreachable(
             waiting[id_] = written_text(tokenizer, id_)
         elif not _merges_give(tokenizer, id_, data):
             waiting[id_] = data
-    made = 0
+    made = steps = 0
     for before, after, literal in _contexts(tokenizer):
-        if made + len(waiting) > most:
+        steps += sum(len(text) ** 2 for text in waiting.values())
+        if made + len(waiting) > most or steps > _STEPS:
             return Reach((), len(waiting), made)
         made += len(waiting)
         if literal:

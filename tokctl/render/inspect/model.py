@@ -36,7 +36,7 @@ from tokctl.render.inspect.training import (
 )
 from tokctl.render.inspect.words import added_data
 from tokctl.render.visible import brief, readable, visible
-from tokctl.wording import plural
+from tokctl.wording import file_names, plural
 
 # A model at a glance.
 
@@ -53,7 +53,7 @@ def summary(name: str, found: Summary) -> Answer:
     """The model of the file `name` at a glance."""
     return Answer(
         "inspect",
-        f"Tokenizer: {name}",
+        f"Tokenizer: {file_names([name])[0]}",
         lambda: _summary_blocks(name, found),
         lambda: _summary_records(name, found),
         lambda: _summary_data(found),

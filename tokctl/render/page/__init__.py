@@ -36,7 +36,7 @@ from tokctl.render.compare import (
 )
 from tokctl.render.inspect.model import check_rows, histories, summary_facts
 from tokctl.render.visible import drawn, visible
-from tokctl.wording import times
+from tokctl.wording import file_names, times
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -82,7 +82,7 @@ def compare_page(
 
     names = [model.name for model in comparison.models]
     decks = [Deck(place, name, cards.get(name, ())) for place, name in enumerate(names)]
-    texts = [text.name for text in comparison.texts]
+    texts = file_names([text.name for text in comparison.texts])
     return _rendered(
         "compare.html.j2",
         title="Tokenizers compared",
@@ -200,13 +200,14 @@ def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
     if len(comparison.texts) < 2:
         return []
     metric = metric_named("bytes_per_token")
+    names = file_names([text.name for text in comparison.texts[:MOST_TEXTS]])
     return [
         (
-            text.name,
+            name,
             f"{text.bytes:,}",
             [metric.written(m.texts[n].figures[metric.name]) for m in comparison.models],
         )
-        for n, text in enumerate(comparison.texts[:MOST_TEXTS])
+        for n, (name, text) in enumerate(zip(names, comparison.texts, strict=False))
     ]
 
 
@@ -276,6 +277,7 @@ def inspect_page(
     check_extra()
     from tokctl.render.charts.figures import inspect_drawings
 
+    (name,) = file_names([name])
     deck = Deck(0, name, cards)
     by_id = {card.id: card.token for card in cards}
     names = [model.name for model in texts.models] if texts else []
@@ -300,7 +302,7 @@ def inspect_page(
         merges=[(title.capitalize(), _merges(deck, found)) for title, found in histories(summary)],
         rounds=summary.rounds,
         charts=charts(inspect_drawings(summary, curves, use).values()),
-        decks=deck_data([deck], [text.name for text in texts.texts] if texts else []),
+        decks=deck_data([deck], file_names([t.name for t in texts.texts]) if texts else []),
     )
 
 
@@ -314,7 +316,11 @@ def _headline(summary: Summary) -> str:
 def _read(texts: Comparison) -> str:
     """Which texts the model was measured on."""
     total = texts.total
-    what = texts.texts[0].name if len(texts.texts) == 1 else f"{len(texts.texts)} texts"
+    what = (
+        file_names([texts.texts[0].name])[0]
+        if len(texts.texts) == 1
+        else f"{len(texts.texts)} texts"
+    )
     return prose(f"From {what}: {total.characters:,} characters, {total.words:,} words.")
 
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{IntoPyDict, PyBytes};
 use tokctl_core::pattern::Pattern;
 use tokctl_core::unicode::decode;
-use tokctl_core::Result;
+use tokctl_core::{Error, Result};
 
 use crate::errors::from_python;
 
@@ -15,15 +16,20 @@ use crate::errors::from_python;
 struct PythonPattern {
     source: String,
     compiled: Py<PyAny>,
+    /// Could a search take more than quadratic time? Then it has a limit, which the others go
+    /// without: it costs more than matching does.
+    can_backtrack: bool,
 }
 
 /// The pattern, compiled as `tokctl.model.patterns` compiles it; its errors are Python's.
 pub fn python_pattern(py: Python<'_>, pattern: &str) -> PyResult<Arc<dyn Pattern>> {
-    let module = py.import("tokctl.model.patterns")?;
+    let module = patterns(py)?;
     let compiled = module.call_method1("compile_pattern", (format!("regex:{pattern}"),))?;
+    let can_backtrack = module.call_method1("can_backtrack", (pattern,))?;
     Ok(Arc::new(PythonPattern {
         source: pattern.to_owned(),
         compiled: compiled.unbind(),
+        can_backtrack: can_backtrack.extract()?,
     }))
 }
 
@@ -31,21 +37,48 @@ impl Pattern for PythonPattern {
     fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>> {
         Python::attach(|py| {
             let what = || format!("the pattern {:?}", self.source);
-            self.spans(py, text)
-                .map_err(|error| from_python(py, error, &what()))
+            self.spans(py, text).map_err(|error| {
+                if error.is_instance_of::<PyTimeoutError>(py) {
+                    return self.takes_too_long(py, text.len());
+                }
+                from_python(py, error, &what())
+            })
         })
     }
 }
 
+fn patterns(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("tokctl.model.patterns")
+}
+
 impl PythonPattern {
+    fn takes_too_long(&self, py: Python<'_>, size: usize) -> Error {
+        let message = || {
+            let arguments = (&self.source, size);
+            patterns(py)?
+                .call_method1("takes_too_long", arguments)?
+                .extract()
+        };
+        match message() {
+            Ok(message) => Error::Invalid(message),
+            Err(error) => from_python(py, error, "a search"),
+        }
+    }
+
     fn spans(&self, py: Python<'_>, text: &[u8]) -> PyResult<Vec<(usize, usize)>> {
         // A byte that is not UTF-8 is a character of its own.
         let characters =
             PyBytes::new(py, text).call_method1("decode", ("utf-8", "surrogateescape"))?;
-        let matches = self
-            .compiled
-            .bind(py)
-            .call_method1("finditer", (characters,))?;
+        let options = if self.can_backtrack {
+            let limit = patterns(py)?.call_method1("seconds", (text.len(),))?;
+            Some([("timeout", limit)].into_py_dict(py)?)
+        } else {
+            None
+        };
+        let matches =
+            self.compiled
+                .bind(py)
+                .call_method("finditer", (characters,), options.as_ref())?;
         let mut place = Place::new(text);
         let mut found = Vec::new();
         let mut done = 0;
