@@ -103,7 +103,8 @@ pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 fn reserve_slowly<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     asking(|| {
         let twice = values.try_reserve(more);
-        twice.or_else(|_| values.try_reserve_exact(more))
+        // Less than twice as much, and yet a share of it: else it would be moved at each step.
+        twice.or_else(|_| values.try_reserve_exact(more.max(values.len() / 8)))
     })
 }
 
