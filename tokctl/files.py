@@ -160,6 +160,8 @@ class _Growing:
 
     def rename(self) -> bool:
         """Gives it its name."""
+        if not _is_at(self._name, self._identity):  # locks failed, and somebody took it for litter
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._name))
         self._name.replace(self.target)
         self._forget_name()
         return True
@@ -289,6 +291,8 @@ def _signals_wait() -> Iterator[None]:
         is_making = False
 
 
+#: The file system has no locks, and nothing is swept there.
+_NO_LOCKS = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK)
 #: Processes that write to one target at a time. No more are waited for.
 _MOST_AT_ONCE = 100
 
@@ -324,8 +328,11 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
         except BlockingIOError:  # who sweeps was faster
             os.close(descriptor)
             continue
-        except OSError:
-            pass  # a file system without locks: nothing is swept there
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                name.rmdir() if folder else name.unlink()
+                os.close(descriptor)
+                raise
         with contextlib.suppress(OSError):
             if _is_at(name, os.fstat(descriptor)):
                 claimed = descriptor, name
