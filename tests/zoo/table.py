@@ -83,7 +83,7 @@ def markdown(made: Iterable[Row]) -> str:
         strings = sum(int(one.strings) for one in some)
         differ = sum((_counts(one) for one in some), Counter[str]())
         said = ", ".join(f"{what} {number:,}" for what, number in sorted(differ.items()))
-        reasons = dict.fromkeys(_reason(one) for one in some if one.reason)
+        reasons = dict.fromkeys(filter(None, map(_reason, some)))
         what = "; ".join(filter(None, (said, *reasons))).replace("|", "\\|")
         text += f"| {family} | {kind} | {len(some)} | {reads} | {strings:,} "
         text += f"| {sum(differ.values()):,} | {what} |\n"
@@ -96,13 +96,19 @@ def _counts(one: Row) -> Counter[str]:
     return Counter({kind: int(number) for kind, number in pairs})
 
 
+def _is_compared(one: Row) -> bool:
+    return one.loads == "yes" and one.strings != "0"
+
+
 def _reason(one: Row) -> str:
+    if one.loads == "yes":
+        return "" if _is_compared(one) else "not compared: it comes without cases"
     return f"{'not read there: ' if one.loads == 'nowhere' else 'not read: '}{one.reason}"
 
 
 def summary(made: list[Row]) -> str:
     reads = [one for one in made if one.loads == "yes"]
-    same = sum(not one.differences for one in reads)
+    same = sum(not one.differences for one in filter(_is_compared, reads))
     families = len({one.family for one in made})
     strings = sum(int(one.strings) for one in made)
     nowhere = sum(one.loads == "nowhere" for one in made)

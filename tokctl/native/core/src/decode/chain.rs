@@ -70,14 +70,24 @@ impl Flow<'_> {
         self.step(|node, next| node.begin(next))
     }
 
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, more: usize) -> Result<()> {
+        if more > self.most.saturating_sub(self.out.len()) {
+            let most = self.most >> 20;
+            let message = format!("the decoders make more than {most} MB of the tokens");
+            return Err(Error::TooLarge(message));
+        }
+        memory::reserve(self.out, more)
+    }
+
+    #[inline]
     pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
         if self.nodes.is_empty() {
-            if text.len() > self.most.saturating_sub(self.out.len()) {
-                let most = self.most >> 20;
-                let message = format!("the decoders make more than {most} MB of the tokens");
-                return Err(Error::TooLarge(message));
+            let room = self.out.capacity().min(self.most);
+            if text.len() > room.saturating_sub(self.out.len()) {
+                self.make_room(text.len())?;
             }
-            memory::reserve(self.out, text.len())?;
             self.out.extend_from_slice(text);
             return Ok(());
         }

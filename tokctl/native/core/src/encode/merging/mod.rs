@@ -144,8 +144,8 @@ impl Merging {
     }
 
     /// Segments a pre-token of over `size` bytes window by window, so that its symbols are never all
-    /// in memory, and gives `take` its segments, some at a time; false where that can't be done: then what was taken
-    /// does not count.
+    /// in memory, and gives `take` its segments, some at a time; false where that can't be done: then
+    /// what was taken does not count.
     fn in_windows(
         &self,
         pre_token: &[u8],
