@@ -24,7 +24,11 @@ def corpus(models_folder: Path, models: object) -> None:
 
 
 def encode(*more: str, form: str = "bin") -> Result:
-    return tokctl("encode", "-m", "m.json", "--as", form, *more)
+    """What the command says, without the notes that ids in binary are no UTF-8."""
+    done = tokctl("encode", "-m", "m.json", *(("--as", form) if form else ()), *more)
+    lines = done.err.splitlines(keepends=True)
+    said = [line for line in lines if "looks like UTF-16" not in line]
+    return done._replace(err="".join(said))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_the_second_run_does_not_read_what_the_first_wrote(
     before = Path(output).read_bytes()
     refused = error(f"can't write {output}: it is one of the files to read", ELSEWHERE)
     assert encode("-o", output, *texts) == (2, b"", refused)
-    assert tokctl("encode", "-m", "m.json", "--count", "-o", output, *texts) == (2, b"", refused)
+    assert encode("--count", "-o", output, *texts, form="") == (2, b"", refused)
     assert Path(output).read_bytes() == before
     assert encode("-o", output, "--exclude", Path(output).name, "corpus") == (0, b"", "")
 

@@ -89,8 +89,10 @@ def ids(
     unknown_id: int,
     byte_ids: list[int] | None = None,
     fuse: bool = True,
+    precision: str = "double",
 ) -> list[tuple[int, int]]:
-    """(id, bytes) of each token; unknown characters in a row are one, or their bytes."""
+    """(id, bytes) of each token; unknown characters in a row are one, or their bytes. In double
+    precision, which is Hugging Face's, each of these has the place of all."""
     tokens: list[tuple[int, int]] = []
     stretches: list[tuple[str, bool]] = []
     for piece, known in path:
@@ -103,7 +105,8 @@ def ids(
         if known:
             tokens.append((ids[text], len(encoded)))
         elif byte_ids is not None:
-            tokens += [(byte_ids[byte], 1) for byte in encoded]
+            length = len(encoded) if fuse and precision == "double" else 1
+            tokens += [(byte_ids[byte], length) for byte in encoded]
         else:
             tokens.append((unknown_id, len(encoded)))
     return tokens
