@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import shared_file
+from tests.exact.strings import strings
 from tests.formats import pipeline_twin as twin
+from tests.zoo.cases import Case
+from tests.zoo.peers import SentencePiece
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import sentencepiece
 from tokctl.model import FilledRecipe
@@ -309,6 +312,17 @@ def test_other_refusals() -> None:
     proto.denormalizer_spec.precompiled_charsmap = b"x"
     with pytest.raises(TokctlError, match="rules for denormalizing"):
         formats.parse(sentencepiece.serialized(proto), "m.model")
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("word")])
+@pytest.mark.parametrize("rules", ["identity", "nmt_nfkc_cf"])
+def test_places_by_the_alignment_of_the_library(name: str, rules: str) -> None:
+    data = trained(**MODELS[name] | {"normalization_rule_name": rules})
+    ours, theirs = Tokenizer(formats.parse(data, "m")), spm.SentencePieceProcessor(model_proto=data)
+    peer = SentencePiece(ours, theirs)
+    for text in ("", " ", "the  cat ", " ﬁx", "Ⅷ\x07 a\u200b\u3000 é", "\x14\x89", *strings(300)):
+        case = Case(text)
+        assert not [found for found in peer.differences(case) if found[0] == "offsets"], text
 
 
 def test_unknown_words_are_one_with_their_places() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -156,6 +156,62 @@ class Ids:
                 yield "decoding", mine, wanted
 
 
+class SentencePiece(Ids):
+    """`sentencepiece`, whose places say something else than ours, which can be told from them.
+
+    There a piece goes on to where the next one begins, or is empty where that is the same
+    character; so it has what was removed behind it, too. Here it has the characters that it was
+    made of. That is compared by the library's own alignment of the normalized text.
+    """
+
+    def __init__(self, ours: Tokenizer, theirs: Any) -> None:
+        super().__init__(ours, theirs.encode, theirs.decode)
+        self.theirs = theirs
+
+    def differences(self, case: Case) -> Iterator[Difference]:
+        found = list(super().differences(case))
+        yield from found
+        if any(kind in ("refused", "ids") for kind, *_ in found):
+            return
+        text, here = case.text, self.ours.encode(case.text)
+        covers = list(self.covers(text))
+        for (begin, end), cover in zip(here.offsets, covers, strict=True):
+            if cover is not None and not (
+                cover[0] <= begin < end <= cover[1]
+                and self.leaves_nothing(text[cover[0] : begin])
+                and self.leaves_nothing(text[end : cover[1]])
+            ):
+                yield "offsets", list(zip(here.tokens, here.offsets, strict=True)), covers
+                return
+
+    def covers(self, text: str) -> Iterator[tuple[int, int] | None]:
+        """By pieces: the characters of what each has a part of, with what was removed behind them;
+        None for the space at an end that no text stands for."""
+        normalized, begins = self.theirs.normalize(text, with_offsets=True)
+        ends: list[int] = []
+        end = begins[-1]
+        for begin, following in reversed(list(pairwise(begins))):
+            end = following if following != begin else end
+            ends.append(end)
+        ends.reverse()
+        at = bytes_left = 0
+        for piece in self.theirs.encode(text, out_type="proto").pieces:
+            first = at
+            if self.theirs.is_byte(piece.id):
+                bytes_left = (bytes_left or len(normalized[at].encode())) - 1
+                at += not bytes_left
+                yield begins[first], ends[first]
+                continue
+            at += len(piece.piece)
+            cover = begins[first], ends[at - 1]
+            at_an_end = not first or at == len(normalized)
+            empty = piece.begin == piece.end or self.leaves_nothing(text[slice(*cover)])
+            yield None if at_an_end and piece.piece == "▁" and empty else cover
+
+    def leaves_nothing(self, text: str) -> bool:
+        return not text or not self.theirs.normalize(text).replace("▁", "")
+
+
 def opened(listed: Listed, path: Path) -> Peer:
     """Both tokenizers of a file; TokctlError where it is refused here, `TheirError` there."""
     if listed.kind == "ranks":
@@ -227,12 +283,7 @@ def _sentencepiece(path: Path) -> Peer:
     except Exception as error:
         raise TheirError(str(error)) from None
 
-    def places(text: str) -> list[tuple[int, int]]:
-        # In bytes of the text.
-        found = theirs.encode(text, out_type="proto").pieces
-        return [(piece.begin, piece.end) for piece in found]
-
-    return Ids(Tokenizer.load(path), theirs.encode, theirs.decode, places)
+    return SentencePiece(Tokenizer.load(path), theirs)
 
 
 def _tiktoken(ours: Tokenizer, pattern: str, ranks: dict[bytes, int], shift: int = 0) -> Peer:
