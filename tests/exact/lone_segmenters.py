@@ -54,7 +54,8 @@ class Unigram(Segmenter):
         **options: Any,
     ) -> None:
         tokens = [piece[:2] for piece in pieces] + (user_defined or [])
-        scores = [0.0] * (1 + max(id_ for _, id_ in tokens))
+        highest = max([0.0, *(score for _, _, score in pieces)])
+        scores = [highest] * (1 + max(id_ for _, id_ in tokens))
         for _, id_, score in pieces:
             scores[id_] = score
         own = frozenset(id_ for _, id_ in user_defined or [])

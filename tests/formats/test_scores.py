@@ -82,3 +82,37 @@ def test_a_trained_model_has_the_same_scores_there(tmp_path: Path) -> None:
     assert scores == trained.model.scores == Tokenizer.load(path).model.scores
     assert all(map(math.isfinite, scores))
     assert read(hf.Tokenizer.from_file(str(path))).scores == scores
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=4), st.floats(-30, 5), min_size=1),
+    st.lists(st.floats(-150, 5), min_size=1, max_size=3),
+    st.booleans(),
+    st.text("abcd", max_size=12),
+)
+def test_every_token_says_what_an_unknown_character_costs(
+    pieces: dict[str, float], special: list[float], behind: bool, text: str
+) -> None:
+    """Also special ones, as Pegasus's `<unk_2>` of -100; but none that is behind the vocabulary."""
+    named = {f"<{number}>": score for number, score in enumerate(special)}
+    made = hf.Tokenizer(hf.models.Unigram([*named.items(), *pieces.items()], 0))
+    made.add_special_tokens([*named, *(["<behind>"] if behind else [])])
+    ours = Tokenizer(formats.parse(made.to_str().encode(), "theirs.json"))
+    assert ours.encode_ids(text) == made.encode(text).ids
+    copy = Tokenizer(formats.parse(formats.serialize(ours.model), "ours.json"))
+    assert copy.encode_ids(text) == made.encode(text).ids
+    again = hf.Tokenizer.from_str(formats.write(ours.model, "huggingface")[""].decode())
+    if not any("bit" in loss.what for loss in formats.losses(ours.model, "huggingface")):
+        assert again.encode(text).ids == made.encode(text).ids
+
+
+def test_the_lowest_score_decides() -> None:
+    """`ab` and `cd`, or `abc` and an unknown `d`, which costs 210 or 510."""
+    pieces = {"abc": -1.0, "ab": -200.0, "cd": -200.0}
+    for special, expected in ((0.0, ["abc", "<unk>"]), (-500.0, ["ab", "cd"])):
+        vocabulary = [("<unk>", special), *pieces.items()]
+        made = hf.Tokenizer(hf.models.Unigram(vocabulary, 0))
+        made.add_special_tokens(["<unk>"])
+        ours = Tokenizer(formats.parse(made.to_str().encode(), "theirs.json"))
+        assert ours.encode("abcd").tokens == expected
+        assert ours.encode_ids("abcd") == made.encode("abcd").ids

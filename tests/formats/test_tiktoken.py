@@ -162,8 +162,13 @@ LINES = rank_file([*BYTES, b"ab", b"abc"])
         LINES.replace(b" 257\n", b" 0257\n"),
         LINES.replace(b" 257\n", b"  257 \n"),
         LINES.replace(b" 257\n", b" 300\n"),
+        LINES + b"= 258\n",
+        LINES.replace(b"YWJj 257", b"==== 257\nYWJj 258"),
     ],
-    ids=["unsorted", "CRLF", "CR", "blank", "ends", "no end", "zero", "spaces", "hole"],
+    ids=[
+        *("unsorted", "CRLF", "CR", "blank", "ends", "no end", "zero", "spaces", "hole"),
+        *("empty", "empty between"),
+    ],
 )
 def test_what_tiktoken_takes(data: bytes, tmp_path: Path) -> None:
     load = pytest.importorskip("tiktoken.load")
@@ -176,8 +181,16 @@ def test_what_tiktoken_takes(data: bytes, tmp_path: Path) -> None:
         "x", pat_str=PATTERNS["gpt2"], mergeable_ranks=ranks, special_tokens={}
     )
     ours = Tokenizer.load(path, pattern="gpt2")
+    assert ours.vocab_size == theirs.n_vocab
     for text in ("abc abcabé", "\n ab"):
         assert ours.encode_ids(text) == theirs.encode(text)
+
+
+def test_a_special_token_with_the_rank_of_the_empty_token() -> None:
+    model = formats.parse(LINES + b"= 258\n", "x", Hints("gpt2", {"<|end|>": 258}))
+    assert model.special_ids == {"<|end|>": 258}
+    model = formats.parse(LINES + b"= 258\n", "x", Hints("gpt2", {"<|end|>": 259}))
+    assert model.special_ids == {"<|unused_258|>": 258, "<|end|>": 259}
 
 
 @pytest.mark.parametrize(
@@ -193,7 +206,8 @@ def test_what_tiktoken_takes(data: bytes, tmp_path: Path) -> None:
         (b"YWJj 257", b"YWJj 2_5", "line 258: no token"),
         (b"YWJj 257", b" \t", "line 258: no token"),
         (b"YWJj 257", b"YWJj! 257", "line 258: no token"),
-        (b"YWJj 257", b"==== 257", "line 258: no token"),
+        (b"YWJj 257", b"=YWJj 257", "line 258: no token"),
+        (b"YWJj 257", b"==== 257\n= 258", "line 259: line 258 has the token b'', too"),
         (b"YWJj 257", b"YWJj 99999999999999999999999", "line 258: the rank 9999.* is too large"),
         (b"YWJj 257", b"YWJj " + b"9" * 5000, "line 258: the rank 9999.* is too large"),
         (b"YWJj 257", b"YWJj 16000000", "only 258 have a token"),

@@ -187,8 +187,12 @@ def read(source: Source) -> FilledRecipe:
     """The model of a file; TokctlError that names it where there is none."""
     beside = _sidecar(source)
     encoding = _encoding(source, beside)
-    ranks = _ranks(source.within(LARGEST_VOCABULARY), source.name)
-    total = len(ranks) + len(encoding.special)
+    ranks, empty = _ranks(source.within(LARGEST_VOCABULARY), source.name)
+    special = encoding.special
+    if empty is not None and empty not in special.values():
+        # No text makes it: Whisper's ranks end with one.
+        special = special | {holes.filler(empty): empty}
+    total = len(ranks) + len(special)
     if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
         raise damaged(
             source.name,
@@ -196,7 +200,7 @@ def read(source: Source) -> FilledRecipe:
             f"{beside.explicit_n_vocab}",
         )
     try:
-        return fill(ranks, encoding)
+        return fill(ranks, encoding._replace(special=special))
     except ValueError as error:
         if any(said is not None for said in source.hints):
             raise TokctlError(
@@ -300,11 +304,12 @@ def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> FilledRecipe:
 _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 
 
-def _ranks(data: bytes, name: str) -> _native.RankFile:
-    """The ranks, in any order; TokctlError that names the line where one is none."""
+def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
+    """The ranks, in any order, and the rank of the empty token, which some files list; TokctlError
+    that names the line where one is none."""
     plain = _native.RankFile.scan(data)
     if plain is not None:
-        return plain
+        return plain, None
     ranks: dict[bytes, int] = {}
     places: dict[int, int] = {}
     # Line by line: a file that is wrong from the start is not taken apart first.
@@ -314,8 +319,8 @@ def _ranks(data: bytes, name: str) -> _native.RankFile:
             continue  # as tiktoken does
         try:
             text, digits = line.split()
-            token = base64.b64decode(text, validate=True)
-            if not digits.isdigit() or not token:
+            token = base64.b64decode(text.lstrip(b"="), validate=True)
+            if not digits.isdigit() or (text[:1] == b"=" and token):
                 raise ValueError
         except ValueError:
             raise TokctlError(
@@ -338,7 +343,8 @@ def _ranks(data: bytes, name: str) -> _native.RankFile:
             )
         ranks[token] = rank
         places[rank] = number
-    return _native.RankFile.of(list(ranks.items()))
+    empty = ranks.pop(b"", None)
+    return _native.RankFile.of(list(ranks.items())), empty
 
 
 def losses(model: FilledRecipe) -> list[Loss]:

@@ -350,11 +350,10 @@ def _single(number: float) -> float:
 def unknown_score(tokenizer: Tokenizer) -> float:
     """What one unknown character costs."""
     model = tokenizer.model
+    if tokenizer.recipe.precision == "double":
+        return min(model.scores, default=0.0) - UNKNOWN_PENALTY
     scores = (score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids)
-    score = min(scores, default=0.0) - UNKNOWN_PENALTY
-    if tokenizer.recipe.precision == "single":
-        score = _single(score)
-    return score
+    return _single(min(scores, default=0.0) - UNKNOWN_PENALTY)
 
 
 def _pieces(

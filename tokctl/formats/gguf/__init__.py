@@ -291,16 +291,16 @@ def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, 
     unknown = found.id_of("unknown", 2)
     if unknown is None or unknown not in found.special:
         raise TokctlError("it has no unknown token that is a control token")
-    scores = [
-        0.0 if id_ in user_defined or id_ in found.special else score
-        for id_, score in enumerate(found.scores)
-    ]
+    scores = [0.0 if id_ in user_defined else score for id_, score in enumerate(found.scores)]
     normal = [score for score, kind in zip(scores, found.types, strict=True) if kind == NORMAL]
     if not normal:
         raise ValueError("it has no tokens but special ones")
     unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
         raise TokctlError("its lowest score is of a token that llama.cpp does not count")
+    # Control tokens don't count for what an unknown character costs.
+    none = max(0.0, min(normal))
+    scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
     prefix = found.keys.get("tokenizer.ggml.add_space_prefix", False)
     around = surrounding_ids(found, begins=False, ends=True, begin=None, end=1)
     recipe = Recipe(

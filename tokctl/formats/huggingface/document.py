@@ -182,9 +182,6 @@ def _read_document(
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
-    if own.is_scored:
-        behind = max([0, *(token.id + 1 - len(own) for token in added)])
-        _check_scores(own.scores() + [0.0] * behind, added)
     core = fill(own, recipe, added)
     return FilledRecipe.of_core(
         recipe,
@@ -291,17 +288,6 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
         return token
 
     return list(map(apart, added))
-
-
-def _check_scores(scores: list[float], added: list[AddedToken]) -> None:
-    """TokctlError where an added token decides how bad an unknown character is."""
-    apart = {token.id for token in added if not token.ordinary}
-    ordinary = [score for id_, score in enumerate(scores) if id_ not in apart]
-    if scores and ordinary and min(scores) < min(ordinary):
-        raise TokctlError(
-            f"its added token with the id {scores.index(min(scores))} has the lowest score of "
-            "all, which tokctl would not count for unknown characters"
-        )
 
 
 # -- writing --------------------------------------------------------------------------
@@ -542,8 +528,10 @@ def _unknown(model: FilledRecipe) -> Steps:
 
 
 def _scores(model: FilledRecipe) -> Steps:
-    """There the lowest score of all decides how bad an unknown character is, and here that of
-    the tokens that the model makes."""
+    """There the lowest score of all decides how bad an unknown character is, and in a model of
+    SentencePiece that of the tokens that it makes."""
+    if model.recipe.precision != "single":
+        return
     made = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
     lowest = min(made, default=0.0)
     if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
@@ -670,9 +658,9 @@ def _decoders(model: FilledRecipe) -> Steps:
 
 _STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (
     _segmentation,
+    _scores,
     _precision,
     _unknown,
-    _scores,
     _normalizers,
     _pre_tokenizers,
     _added,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::borders::Borders;
+use super::unigram::UNKNOWN_PENALTY;
 use super::{
     can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
 };
@@ -265,11 +266,18 @@ impl<T: AsRef<[u8]>> Learned<T> {
         let user_defined = user_defined.into_iter();
         let user_defined = user_defined.map(|(text, id)| (text.to_vec(), id)).collect();
         let pieces = pieces.into_iter();
+        // Hugging Face counts what no text becomes, too (Pegasus's `<unk_2>`).
+        let unknown_score = match options.precision {
+            Precision::Single => None,
+            Precision::Double => {
+                Some(scores.iter().copied().fold(f64::MAX, f64::min) - UNKNOWN_PENALTY)
+            }
+        };
         Unigram::new(
             pieces.map(|(text, id)| (text, id, scores[id as usize])),
             UnigramOptions {
                 unknown_id: options.unknown_id,
-                unknown_score: None,
+                unknown_score,
                 byte_ids: self.byte_ids.clone(),
                 fuse_unknown: options.fuse_unknown,
                 user_defined,

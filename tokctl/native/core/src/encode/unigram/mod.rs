@@ -4,7 +4,7 @@
 //! The definition is SentencePiece's `unigram_model.cc` (version 0.2.3) and, where [`Precision::Double`]
 //! is asked for, Hugging Face's `models/unigram`. Both score a segmentation by the sum of
 //! its pieces' scores, walk the text character by character, and offer a character that
-//! is no piece as unknown, at 10 below the lowest score.
+//! is no piece as unknown, at 10 below the lowest score: here of the pieces, there of all tokens.
 
 mod margin;
 mod nbest;
@@ -27,7 +27,7 @@ pub(crate) use sentence::Sentence;
 pub(crate) use word_cache::CachedWord;
 
 /// How far an unknown character's score lies below the lowest score.
-const UNKNOWN_PENALTY: f64 = 10.0;
+pub(super) const UNKNOWN_PENALTY: f64 = 10.0;
 
 /// Whose arithmetic decides between segmentations that are nearly equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

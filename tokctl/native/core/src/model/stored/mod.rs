@@ -152,8 +152,9 @@ impl Lists {
             std::mem::take(&mut self.columns).map(Option::unwrap_or_default);
         let scores = match self.scores.take() {
             Some(mut scores) => {
-                // Tokens behind the vocabulary have no score.
-                scores.resize(filling.size, 0.0);
+                // Tokens behind the vocabulary have no score: one that is not the lowest.
+                let none = scores.iter().copied().fold(0.0, f64::max);
+                scores.resize(filling.size, none);
                 scores
             }
             None => self.own_scores.take().unwrap_or_default(),
