@@ -589,9 +589,9 @@ mod tests {
         bytes[usize::from(b'c')] = 90;
         bytes[usize::from(b'#')] = 91;
         Merging {
-            unknown: (round % 3 > 0).then_some(99),
-            drop_unknown: round % 5 == 0,
-            fuse_unknown: round % 2 == 0,
+            unknown: (!round.is_multiple_of(3)).then_some(99),
+            drop_unknown: round.is_multiple_of(5),
+            fuse_unknown: round.is_multiple_of(2),
             byte_ids: (round % 7 < 3).then(|| Box::new(bytes)),
             ..Merging::new(
                 Alphabet::characters(&marker, ids),

@@ -462,7 +462,7 @@ mod tests {
 
     #[test]
     fn lists_are_taken_out() {
-        let lists = Lists::scan(BPE.as_bytes()).unwrap();
+        let mut lists = Lists::scan(BPE.as_bytes()).unwrap();
         assert_eq!(
             std::str::from_utf8(&lists.rest).unwrap(),
             r#" {"a": [1, {"model": 2}], "model": {"type": "BPE",

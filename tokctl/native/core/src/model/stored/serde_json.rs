@@ -91,7 +91,9 @@ pub fn written(number: f64) -> Option<String> {
         let candidates = [near, near.next_up(), near.next_down()];
         candidates.into_iter().find_map(|candidate| {
             let whole = candidate.round();
-            if whole >= u64::MAX as f64 {
+            // What `read` makes of the text, before there is one.
+            let read = (whole < u64::MAX as f64).then(|| from_parts(whole as u64, -places))?;
+            if read != Some(number.abs()) {
                 return None;
             }
             let digits = format!("{:0>1$}", whole as u64, places as usize + 1);
