@@ -12,6 +12,7 @@ import pytest
 
 from tests.formats.models import RECIPES, filled
 from tokctl import Tokenizer, preset
+from tokctl.model import encoders
 from tokctl.tokenizer.tokenizer import MOST_MATCHERS
 
 TEXTS = [f"abc ab {'cab ' * (number % 50)} a{number} b" for number in range(300)]
@@ -59,6 +60,25 @@ def test_threads_with_special_tokens_of_their_own() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
+
+
+@pytest.mark.parametrize("special", ["none", "all", ["<1>", "<2>"]])
+def test_special_tokens_are_gone_through_once(
+    special: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not at every call, also where there is nothing to find."""
+    recipe = replace(preset("gpt2"), special_tokens=("<1>", "<2>"))
+    tokenizer = Tokenizer.train_on_counts({"a": 1}, recipe=recipe, vocab_size=300)
+    calls = []
+    make = encoders.matchers
+
+    def counted(*given: Any) -> Any:
+        calls.append(given)
+        return make(*given)
+
+    monkeypatch.setattr(encoders, "matchers", counted)
+    found = {tuple(tokenizer.encode_ids("<1>a", special=special)) for _ in range(3)}
+    assert len(found) == len(calls) == 1
 
 
 def test_another_thread_runs_while_one_encodes() -> None:

@@ -814,8 +814,12 @@ class Tokenizer:
         Raises:
             TokctlError: one of them is no special token.
         """
+        # Looked up as it was asked for: there may be tens of thousands of special tokens.
+        key = (special,) if isinstance(special, str) else tuple(special or ())
+        if made := self._matchers.get(key):
+            return made[0]
         known = self.special_ids
-        wanted = [special] if isinstance(special, str) else list(special or ())
+        wanted = list(key)
         if "all" in wanted:
             wanted = list(known)
         wanted = [] if wanted == ["none"] else wanted
@@ -825,15 +829,10 @@ class Tokenizer:
                 raise TokctlError(
                     f"{token!r} is no special token of this model", f"it has: {names}"
                 )
-        key = tuple(wanted)
-        found = self._matchers.get(key)
-        if found is None:
-            found = encoders.matchers(self.model, self._encoder_with(wanted), set(wanted))
-            if found is None:
-                return None
-            if len(self._matchers) >= MOST_MATCHERS:
-                self._matchers.clear()
-            self._matchers[key] = found
+        found = encoders.matchers(self.model, self._encoder_with(wanted), set(wanted))
+        if len(self._matchers) >= MOST_MATCHERS:
+            self._matchers.clear()
+        self._matchers[key] = (found,)
         return found
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
@@ -857,7 +856,7 @@ class Tokenizer:
         return {}
 
     @cached_property
-    def _matchers(self) -> dict[tuple[str, ...], _native.Matchers]:
+    def _matchers(self) -> dict[tuple[str, ...], tuple[_native.Matchers | None]]:
         return {}
 
     @cached_property
