@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import tokenizers as hf
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from tests.conftest import shared_file
@@ -160,10 +162,8 @@ def test_added_tokens_and_their_flags() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"id": 7, "content": "x"}, "has the id 7, and the next free id is 6"),
-        ({"id": 2, "content": "x"}, "has the id 2, and the next free id is 6"),
-        ({"id": 2, "content": "a"}, "has the id 2, and its id in the vocabulary is 1"),
         ({"id": -1, "content": "x"}, "has the id -1"),
+        ({"id": 2**32, "content": "x"}, "has the id 4294967296"),
         ({"id": "1", "content": "x"}, "'id' of the added token 0 is '1'"),
         ({"id": 6}, "'content' of the added token 0 is None"),
         (3, "added token 0 is 3"),
@@ -176,9 +176,46 @@ def test_added_tokens_that_are_wrong(entry: Any, message: str) -> None:
         formats.parse(json.dumps(document).encode(), "x")
 
 
-def test_an_added_token_twice() -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 300),
+            st.sampled_from(["x", "y", "yx", "<s>", "a", "b", "ab"]),
+            st.booleans(),
+        ),
+        unique_by=lambda entry: entry[1],
+    ),
+    st.booleans(),
+)
+def test_ids_of_added_tokens_are_those_that_they_get(
+    entries: list[tuple[int, str, bool]], twice: bool
+) -> None:
+    """Whatever stands in the file: the id of the vocabulary, or the next free one."""
     document = json.loads(bpe().to_str())
-    document["added_tokens"] = [{"id": 6, "content": "x"}, {"id": 7, "content": "x"}]
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    listed = [
+        {"id": id_, "content": text, **flags, "special": special} for id_, text, special in entries
+    ]
+    if twice:
+        listed += [{**entry, "id": 5} for entry in listed[:2]]
+    document["added_tokens"] = listed
+    theirs = hf.Tokenizer.from_str(json.dumps(document))
+    ours = Tokenizer(formats.parse(json.dumps(document).encode(), "x"))
+    found = {token.text: token.id for token in ours.model.added if token.listed}
+    added = theirs.get_added_tokens_decoder()
+    assert found == {token.content: id_ for id_, token in added.items()}
+    for text in ("abx<s>", "yxyab", "x a"):
+        ids = theirs.encode(text).ids
+        assert ours.encode_ids(text, special="all") == ids
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+
+
+def test_an_added_token_twice_with_other_flags() -> None:
+    document = json.loads(bpe().to_str())
+    document["added_tokens"] = [
+        {"id": 6, "content": "x", "special": True},
+        {"id": 7, "content": "x"},
+    ]
     with pytest.raises(TokctlError, match="'x' is listed twice"):
         formats.parse(json.dumps(document).encode(), "x")
 

@@ -255,7 +255,8 @@ def test_damaged_files(
 
 
 def test_bytes_that_are_missing(tmp_path: Path) -> None:
-    """Those that UTF-8 never has are no loss; others leave open how a text is split."""
+    """Those that UTF-8 never has are no loss; others are dropped, as there; without those that any
+    text has, nothing says how it is split."""
     needed = [one for one, byte in byte_level.BYTES.items() if byte not in byte_level.NEVER_IN_UTF8]
     vocab = {one: id_ for id_, one in enumerate([*sorted(needed), "lo"])}
     folder = pair(tmp_path, vocab, "l o\n")
@@ -265,6 +266,16 @@ def test_bytes_that_are_missing(tmp_path: Path) -> None:
         implementations.ByteLevelBPETokenizer.from_file(str(folder / VOCAB), str(folder / MERGES)),
     )
     assert kinds(ours.model, "vocab-merges") == []
+    absent = {byte_level.CHARACTERS[byte] for byte in (0x04, 0x0B, 0x1D, 0xF1)}
+    vocab = {one: id_ for id_, one in enumerate(one for one in vocab if one not in absent)}
+    (tmp_path / "fewer").mkdir()
+    folder = pair(tmp_path / "fewer", vocab, "l o\n")
+    lacking = Tokenizer.load(folder)
+    files = [str(folder / name) for name in (VOCAB, MERGES)]
+    theirs = implementations.ByteLevelBPETokenizer.from_file(*files)
+    assert_same(lacking, theirs)
+    for text in ("a\x04\x0b b", "\x1d", "lo\U00040000lo"):
+        assert lacking.encode_ids(text) == theirs.encode(text).ids
     document = json.loads(formats.write(ours.model, "huggingface")[""])
     document["model"]["vocab"] = {"<|q|>": vocab["q"], **vocab}
     del document["model"]["vocab"]["q"]

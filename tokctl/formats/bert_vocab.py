@@ -33,8 +33,8 @@ _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def is_one(source: Source) -> bool:
-    """Are its lines tokens, [UNK] and one of [CLS], [SEP] and [PAD] among them, and some that
-    begin with ##?"""
+    """Are its lines tokens, [UNK], [CLS], [SEP] and [PAD] among them, or [UNK], one of the others
+    and some that begin with ##?"""
     if source.is_folder or source.is_json or b"\0" in source.head or b"\n" not in source.head:
         return False
     if source.size > LARGEST_VOCABULARY:
@@ -43,7 +43,8 @@ def is_one(source: Source) -> bool:
     if any(b" " in line.strip() for line in source.head.splitlines()[:-1]):
         return False
     data = b"\n" + source.data
-    return b"\n[UNK]" in data and b"\n##" in data and any(f"\n{t}".encode() in data for t in _ENDS)
+    ends = [f"\n{token}".encode() in data for token in _ENDS]
+    return b"\n[UNK]" in data and (all(ends) or (any(ends) and b"\n##" in data))
 
 
 def read(source: Source) -> FilledRecipe:
@@ -92,7 +93,8 @@ def write(model: FilledRecipe) -> Files:
         raise InexpressibleError(f"a line can't hold {error}") from None
     if not is_one(Source("", data=data)):
         raise InexpressibleError(
-            "its files have [UNK], one of [CLS], [SEP] and [PAD], and tokens that begin with ##"
+            "its files have [UNK], [CLS], [SEP] and [PAD], or one of these and tokens that begin "
+            "with ##"
         )
     return {"": data}
 

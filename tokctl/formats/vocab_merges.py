@@ -1,8 +1,9 @@
 """`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write.
 
 They hold tokens with their ids and the merges in their order, and nothing of how a text is
-split. Where all of the 256 bytes have a token, they are byte-level, and the pattern is GPT-2's
-unless the caller names another; where these bytes end words with `</w>`, too, they are CLIP's.
+split. Where ASCII's visible characters, the space and all bytes that go on a character have a
+token, they are byte-level, and the pattern is GPT-2's unless the caller names another; where all
+bytes of UTF-8 end words with `</w>`, too, they are CLIP's.
 Where other words end with `</w>`, they are what Hugging Face's `CharBPETokenizer` reads: BERT's
 normalizer without lower case, BERT's words, `<unk>`. Anything else has to be told what splits it.
 """
@@ -97,7 +98,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
         model |= {"unk_token": next((one for one in _UNKNOWN if one in vocabulary), None)}
     elif hints.pattern is None:
         raise TokctlError(
-            "its vocabulary has neither all bytes of UTF-8 nor words that end with </w>, so "
+            "its vocabulary has neither the bytes of text nor words that end with </w>, so "
             "nothing says how a text is split",
             "tokctl convert --pattern SPLIT says it; or take the tokenizer.json that belongs to it",
         )
@@ -123,12 +124,15 @@ def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
 
 _UNKNOWN = ("<unk>", "[UNK]")
 
-#: The bytes that text is made of, as they are spelled: without them a vocabulary is not of bytes.
+#: The bytes that text is made of, as they are spelled.
 _OF_UTF8 = {one for one, byte in byte_level.BYTES.items() if byte not in byte_level.NEVER_IN_UTF8}
+#: Without these a vocabulary is not of bytes. Control characters, and bytes that few scripts begin
+#: with, are missing in some that are (SmolLM).
+_NEEDED = {one for one, byte in byte_level.BYTES.items() if 0x20 <= byte < 0x7F or byte >> 6 == 2}
 
 
 def _is_byte_level(vocabulary: dict[str, int]) -> bool:
-    return vocabulary.keys() >= _OF_UTF8
+    return vocabulary.keys() >= _NEEDED
 
 
 def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:

@@ -1100,18 +1100,21 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     """The added tokens of a list.
 
     ids, size: of the model's own tokens. A token among them has its id there; any other gets
-    the next free one, whatever the file says, so the two have to agree.
+        the next free one. What the file says counts for nothing, as there.
     """
     if data is None:
         return []
     if not isinstance(data, list):
         raise ValueError("the added tokens are no list")
-    texts, numbers, *flags, normalized = _columns([entry for entry in data if not _is_empty(entry)])
+    entries = [entry for entry in data if not _is_empty(entry)]
+    texts, listed, *flags, normalized = _columns(entries)
+    if listed and not 0 <= min(listed) <= max(listed) < 2**32:
+        raise ValueError(f"an added token has the id {min(listed)} or {max(listed)}")
+    if len(set(texts)) != len(texts):
+        texts, _, *flags, normalized = _columns(_once(entries))
     known = list(map(ids, texts))
     new = count(size)
-    expected = [next(new) if id_ is None else id_ for id_ in known]
-    if numbers != expected or len(set(texts)) != len(texts):
-        _refuse_ids(texts, numbers, known, expected)
+    numbers = [next(new) if id_ is None else id_ for id_ in known]
     special = flags[0]
     normalized = [
         not apart if flag is None else flag for flag, apart in zip(normalized, special, strict=True)
@@ -1123,23 +1126,15 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     return list(map(partial(tuple.__new__, AddedToken), rows))
 
 
-def _refuse_ids(
-    texts: list[str], ids: list[int], known: list[int | None], expected: list[int]
-) -> NoReturn:
-    """TokctlError for the first token that comes twice, or has another id than it would get."""
-    seen: set[str] = set()
-    for text, id_, own, right in zip(texts, ids, known, expected, strict=True):
-        if text in seen:
-            raise TokctlError(f"its added token {text!r} is listed twice, with id {id_} again")
-        if id_ != right:
-            where = "the next free id is" if own is None else "its id in the vocabulary is"
-            raise TokctlError(
-                f"its added token {text!r} has the id {id_}, and {where} {right}",
-                "ids are numbered 0, 1, 2, … without holes; Hugging Face tokenizers would use "
-                f"the id {right}",
-            )
-        seen.add(text)
-    raise AssertionError("every added token has the id that it would get")
+def _once(entries: list[Json]) -> list[Json]:
+    """Entries without those that are there twice, all flags alike."""
+    found: dict[str, Json] = {}
+    for entry in entries:
+        bare = {name: value for name, value in entry.items() if name != "id"}
+        if found.setdefault(entry["content"], bare) != bare:
+            raise TokctlError(f"its added token {entry['content']!r} is listed twice")
+    first = {entry["content"]: entry for entry in reversed(entries)}
+    return [first[text] for text in found]
 
 
 def _is_empty(entry: Any) -> bool:

@@ -502,7 +502,6 @@ def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: Named
         if entry["content"] in special:
             entry["special"] = True
     vocabulary.add(new)
-    _check_ids(vocabulary, found)
 
 
 def _again(vocabulary: GrowingVocabulary, config: Json, named: NamedTokens) -> list[Json]:
@@ -514,17 +513,6 @@ def _again(vocabulary: GrowingVocabulary, config: Json, named: NamedTokens) -> l
         there = vocabulary.added.get(one["content"], one) if role in config else one
         found.append({**there, "special": True})
     return found + [_token(one, special=True) for one in named.extra]
-
-
-def _check_ids(vocabulary: GrowingVocabulary, found: dict[int, Json]) -> None:
-    for id_, entry in sorted(found.items()):
-        text = entry["content"]
-        if text and vocabulary.added[text]["id"] != id_:
-            raise TokctlError(
-                f"its files give the added token {text!r} the id {id_}, and transformers makes it "
-                f"{vocabulary.added[text]['id']}",
-                "load it with transformers and save it, and its files agree",
-            )
 
 
 def _bare(entry: Json) -> Json:
