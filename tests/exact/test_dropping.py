@@ -110,6 +110,20 @@ def test_places_of_what_is_dropped() -> None:
     assert here.encode("xaxbx xyz b").offsets == [(0, 5), (10, 11)]
 
 
+def test_places_behind_dropped_bytes_are_those_of_the_text() -> None:
+    """There each token has the place that it would have, were the dropped bytes not in the word:
+    the places of all that follows slide to the left, here on to the space. That is a fault of
+    theirs: a token's place is not what it was made of."""
+    there, here = both(theirs([*"abĠ"], [], bytes=True))
+    text = "a xxb"
+    found = there.encode(text)
+    assert here.encode_ids(text) == found.ids == [0, 2, 1]
+    assert found.offsets == [(0, 1), (1, 2), (2, 3)]
+    places = here.encode(text).offsets
+    assert places == [(0, 1), (1, 4), (4, 5)]
+    assert [text[start:end] for start, end in places] == ["a", " xx", "b"]
+
+
 def test_written_and_read_again() -> None:
     _, here = both(theirs([*alphabet(frozenset({0, 0xA7})), "ab"], [("a", "b")], bytes=True))
     for form in ("tokctl", "huggingface"):

@@ -301,3 +301,25 @@ def test_an_added_token_that_the_vocabulary_spells_otherwise() -> None:
     assert data.count(b'"abc",-0.1') == 1
     with pytest.raises(TokctlError, match="it was changed by hand"):
         formats.parse(data.replace(b'"abc",-0.1', b'"acb",-0.1'), "edited")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.Unigram([("<pad>", 0.0), ("a", -1.0), ("<", -2.0), ("?", -9.0)], 3),
+        models.WordLevel({"<pad>": 0, "a": 1, "?": 2}, "?"),
+        models.WordPiece({"<pad>": 0, "a": 1, "?": 2}, unk_token="?"),
+    ],
+)
+def test_no_text_spells_a_special_token_that_is_not_allowed(model: models.Model) -> None:
+    """There the model makes it of text where its vocabulary has it, although special tokens are to
+    be text: `encode_special_tokens`. Here it never does."""
+    there = hf.Tokenizer(model)
+    there.add_special_tokens(["<pad>"])
+    here = Tokenizer(read(there))
+    there.encode_special_tokens = True
+    assert 0 in there.encode("<pad>").ids
+    assert 0 not in here.encode_ids("<pad>")
+    assert here.encode_ids("a") == there.encode("a").ids
+    there.encode_special_tokens = False
+    assert here.encode_ids("<pad>a", special="all") == there.encode("<pad>a").ids

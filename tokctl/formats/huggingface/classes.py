@@ -542,8 +542,8 @@ CLASSES = {
             "decoder": _decoders(
                 byte_level(),
                 replace_json("</w>", " "),
-                # Their Strip fails at the end of an empty text.
-                replace_json(r"\A +| +\z", "", regex=True),
+                # As `str.strip`, to which four separators are white space, too.
+                replace_json(r"\A[\s\x1c-\x1f]+|[\s\x1c-\x1f]+\z", "", regex=True),
             ),
             "post_processor": ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
         },
