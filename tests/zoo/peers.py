@@ -191,6 +191,8 @@ class SentencePiece(Ids):
         text, here = case.text, self.ours.encode(case.text)
         covers = list(self.covers(text))
         for (begin, end), cover in zip(here.offsets, covers, strict=True):
+            if cover is not None and begin == cover[1] and self.leaves_nothing(text[slice(*cover)]):
+                continue  # Of several spaces that make one there is the first, and here the last.
             if cover is not None and not (
                 cover[0] <= begin < end <= cover[1]
                 and self.leaves_nothing(text[cover[0] : begin])
