@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tests.conftest import shared_file
 from tests.exact.strings import strings
@@ -128,6 +132,91 @@ def test_gpt2() -> None:
         assert ours.decode(found) == text
     assert ours.model.merges[0][:3] == theirs.model.merges[0][:3]
     assert ours.special_ids == {"<|endoftext|>": 50256}
+
+
+def gemma4(**more: Any) -> dict[str, Any]:
+    """A model like Gemma 4's: BPE over characters, bytes for those without a token."""
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    merges = ["a b", "▁ ab", "ab ab", "▁ ▁", "▁▁ ▁▁", "é a", "b ▁", "\n \n"]
+    characters = ["▁", "a", "b", "c", "é", "字", "<", ">", "\n"]
+    made = [merge.replace(" ", "") for merge in merges]
+    tokens = ["<pad>", "<eos>", "<bos>", *bytes_, *characters, *made]
+    tokens += ["\n" * count for count in range(3, 9)] + ["<tab>", "▁▁▁"]
+    types = [files.CONTROL] * 3 + [files.BYTE] * 256 + [files.NORMAL] * (len(tokens) - 261)
+    return {
+        "model": "gemma4",
+        "tokens": tokens,
+        "token_type": [*types, files.USER_DEFINED, files.NORMAL],
+        "merges": merges,
+        "bos_token_id": 2,
+        "eos_token_id": 1,
+        **more,
+    }
+
+
+def by_hand(values: dict[str, Any], text: str) -> list[int]:
+    """Its ids, as `llm_tokenizer_bpe_session::tokenize` makes them."""
+    ids = {token: id_ for id_, token in enumerate(values["tokens"])}
+    ranks = {tuple(merge.split(" ")): rank for rank, merge in enumerate(values["merges"])}
+    found: list[int] = []
+    for part in regex.split(r"(<tab>)", text):
+        if part == "<tab>":
+            found.append(ids[part])
+            continue
+        for word in regex.findall(r"[^\n]+|\n+", part.replace(" ", "▁")):
+            symbols = [word] if word[0] == "\n" and word in ids else list(word)
+            while len(symbols) > 1:
+                known = [(ranks[p], at) for at, p in enumerate(pairwise(symbols)) if p in ranks]
+                if not known:
+                    break
+                _, at = min(known)
+                symbols[at : at + 2] = ["".join(symbols[at : at + 2])]
+            for symbol in symbols:
+                spelled = [f"<0x{byte:02X}>" for byte in symbol.encode()]
+                found += [ids[one] for one in ([symbol] if symbol in ids else spelled)]
+    return found
+
+
+@given(st.text("ab cé\n字\t<>x", max_size=40).map(lambda text: text.replace("c", "<tab>")))
+def test_gemma_4(text: str) -> None:
+    """Merges of characters, runs of line feeds whole, and `<bos>` whatever the file says."""
+    assume("\n" * 9 not in text)
+    values = gemma4()
+    ours = Tokenizer(GEMMA_4)
+    ids = by_hand(values, text)
+    assert ours.encode_ids(text) == ids
+    assert list(ours.encode(text, add_special=True).ids) == [2, *ids]
+    assert ours.decode(ids) == text
+    assert ours.encode_ids(f"{text}<bos>", special="all")[-1] == 2
+    assert 2 not in ours.encode_ids(f"{text}<bos>")
+
+
+GEMMA_4 = files.model(gemma4())
+
+
+def test_gemma_4_by_its_other_names() -> None:
+    for more in ({"pre": "gemma4"}, {"model": "gpt2", "pre": "gemma4"}):
+        assert files.model(gemma4(add_bos_token=False, **more)).recipe == GEMMA_4.recipe
+    granite = files.model(gemma4(model="gpt2", pre="granite-embed-multi-311m"))
+    assert granite.recipe == GEMMA_4.recipe
+
+
+@pytest.mark.parametrize(
+    ("token", "kind", "why"),
+    [
+        ("ab", files.CONTROL, "is made of ordinary text"),
+        ("c", files.CONTROL, "is made of ordinary text"),
+        ("<0x41>", files.NORMAL, "tokens for 255 of the 256 bytes"),
+    ],
+)
+def test_gemma_4_that_is_refused(token: str, kind: int, why: str) -> None:
+    values = gemma4()
+    place = values["tokens"].index(token)
+    values["token_type"][place] = kind
+    if token == "<0x41>":
+        values["tokens"][place] = "<A>"
+    with pytest.raises(TokctlError, match=why):
+        files.model(values)
 
 
 # -- what a file says ------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token
 from tokctl.formats.sentencepiece import BYTE, NORMAL, UNUSED
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.model.parts import DECODERS, NORMALIZERS, Part
+from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
 
 # -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
 
@@ -136,6 +136,8 @@ _ONE_PRE_TOKEN = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
 
 def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """The recipe, and what else the model has."""
+    if found.keys.get("tokenizer.ggml.pre") in _OF_CHARACTERS and pattern is None:
+        return read_gemma4(found, None)
     splitting = pre_tokenizers.named(found.keys.get("tokenizer.ggml.pre", ""), pattern)
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
     # llama.cpp drops a byte without a token in silence; here it is an error, as it is for others.
@@ -157,16 +159,25 @@ def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str,
         post_processors=template_of(found, tokens, *around),
         special_tokens=tuple(token.text for token in tokens if token.special),
     )
+    return recipe, _merging(found, recipe, (lefts, rights, made), tokens)
+
+
+def _merging(
+    found: Vocabulary,
+    recipe: Recipe,
+    merges: tuple[list[int], list[int], list[int]],
+    tokens: list[AddedToken],
+) -> dict[str, Any]:
+    """What a model by merges has beside its recipe."""
     lists = ModelFile.of(
-        list(found.texts), [lefts, rights, made], scores=[], scored=False, columns=NO_COLUMNS
+        list(found.texts), list(merges), scores=[], scored=False, columns=NO_COLUMNS
     )
     core = fill(lists, recipe, tokens)
-    parts = {
+    return {
         "tokens": core.tokens(),
         "merges": list(map(Merge._make, zip(*core.merge_columns(), strict=True))),
         "added_tokens": tuple(tokens),
     }
-    return recipe, parts
 
 
 def _pairs(merges: Any) -> list[list[str]]:
@@ -197,6 +208,51 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
                 "looks words up"
             )
+
+
+# -- Gemma 4's BPE over characters (`llm_tokenizer_bpe`, too) -------------------------
+
+#: Names of the pre-tokenizer that means it.
+_OF_CHARACTERS = ("gemma4", "granite-embed-multi-311m")
+
+
+def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe, and what else the model has.
+
+    A run of line feeds that is a token is one, and so it is found here: as an added token. (One
+    that is none has no ids there, it ends the program.)
+    """
+    if not _falls_back(found):
+        raise TokctlError("it has no tokens for bytes, and llama.cpp drops what has no token")
+    pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
+    lefts, rights, made = _merges(found, pairs)
+    reserved = {found.ids[token.decode()] for token in BYTE_TOKENS}
+    runs = {id_ for text, id_ in found.ids.items() if not text.strip("\n")}
+    alone = {id_ for text, id_ in found.ids.items() if len(text) == 1}
+    tokens = added(found, {*made, *alone} - found.special, found_first=runs)
+    for id_ in [*reserved, *(token.id for token in tokens if token.special)]:
+        if id_ in alone or id_ in made:
+            raise TokctlError(
+                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too"
+            )
+    around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
+    # Whatever the file says.
+    around = (found.id_of("bos"), around[1])
+    recipe = Recipe(
+        name="gguf",
+        algorithm="bpe",
+        normalizers=spaces(prefix=False),
+        pre_tokenizers=(_LINE_FEEDS,),
+        byte_fallback=True,
+        fuse_unknown=True,
+        post_processors=template_of(found, tokens, *around),
+        decoders=decoders(prefix=False, falls_back=True),
+        special_tokens=tuple(token.text for token in tokens if token.special),
+    )
+    return recipe, _merging(found, recipe, (lefts, rights, made), tokens)
+
+
+_LINE_FEEDS = PRE_TOKENIZERS.part("split", pattern=r"\n+", regex=True, behaviour="isolated")
 
 
 # -- WordPiece (`llm_tokenizer_wpm`) -------------------------------------------------
@@ -366,13 +422,18 @@ def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
 
 
 #: Models that tokctl reads, by what `tokenizer.ggml.model` calls them.
-_MODELS = {"llama": read_llama, "gpt2": read_gpt2, "bert": read_bert, "t5": read_t5}
+_MODELS = {
+    "llama": read_llama,
+    "gpt2": read_gpt2,
+    "gemma4": read_gemma4,
+    "bert": read_bert,
+    "t5": read_t5,
+}
 _ABOUT = {
     "no_vocab": "the file holds none",
     "none": "the file holds none",
     "rwkv": "RWKV's matches the longest token of a trie of bytes",
     "plamo2": "PLaMo 2's chooses by scores of suffixes",
-    "gemma4": "it keeps runs of line feeds whole",
     "hybriddna": "it cuts DNA into stretches of fixed length",
     "whitespace": "it looks whole words up, and merges the others",
 }

@@ -194,8 +194,6 @@ _NO_DEFAULT = {"chatglm-bpe", "glm4", "glm5"}
 
 #: What llama.cpp does with these that no pattern says.
 _ODD = {
-    "gemma4": "it keeps runs of line feeds whole",
-    "granite-embed-multi-311m": "it keeps runs of line feeds whole",
     "sarvam-moe": "it merges characters, and drops those that it has no bytes for",
     "kimi-k2": "it works without merges",
     "superbpe": "it splits where nothing matches",

@@ -191,13 +191,16 @@ def _ending(found: Vocabulary, ends: set[int]) -> set[str]:
     return {found.texts[id_] for id_ in {*ends, *named} if id_ is not None}
 
 
-def added(found: Vocabulary, made: Collection[int] = ()) -> list[AddedToken]:
+def added(
+    found: Vocabulary, made: Collection[int] = (), *, found_first: Collection[int] = ()
+) -> list[AddedToken]:
     """The added tokens, in id order.
 
     made: the ids that the model makes of ordinary text, too. A control token among them is
         left to the model.
+    found_first: ordinary tokens that are always found, as user-defined ones are.
     """
-    plain = set(found.user_defined)
+    plain = {*found.user_defined, *found_first}
     left, right = _stripping(found)
     tokens = [
         AddedToken(
