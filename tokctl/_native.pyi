@@ -192,13 +192,12 @@ def pre_tokenize(parts: _Parts, text: bytes) -> tuple[bytes, _Ranges, _Ranges]: 
 
 @final
 class Matchers:
-    """Each token is (text, id, (single word, strip left, strip right), (normalized, literal,
-    special))."""
+    """Each token is (text, id, (single word, strip left, strip right), (normalized, literal))."""
 
     def __new__(
         cls,
         encoder: Encoder,
-        tokens: list[tuple[bytes, int, tuple[bool, bool, bool], tuple[bool, bool, bool]]],
+        tokens: list[tuple[bytes, int, tuple[bool, bool, bool], tuple[bool, bool]]],
     ) -> Matchers: ...
 
 @final
@@ -278,7 +277,7 @@ class Encoder:
     ) -> tuple[bytes, bytes, int | None]: ...
     def tokens(
         self, text: bytes, matchers: Matchers | None = None
-    ) -> tuple[list[int], list[int], list[int], list[int | None]]: ...
+    ) -> tuple[list[int], list[int], list[int], list[int]]: ...
     def cuts(
         self, texts: Iterable[bytes], matchers: Matchers | None, threads: int
     ) -> list[int]: ...

@@ -147,6 +147,7 @@ def both(
     added = {token.id for token in ours.model.added}
     names = [ours.id_to_token(id_) if id_ in added else theirs.id_to_token(id_) for id_ in b.ids]
     yield "tokens", a.tokens, names
+    yield "word ids", a.word_ids, b.word_ids
     yield "type ids", a.type_ids, b.type_ids
     yield "special mask", a.special_mask, b.special_tokens_mask
     yield "attention mask", a.attention_mask, b.attention_mask

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 from tests.zoo.cases import Case
 from tests.zoo.listed import Listed
-from tokctl import Tokenizer, Truncation
+from tokctl import Encoding, Tokenizer, Truncation
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 
@@ -102,21 +102,7 @@ class HuggingFace:
         if list(here.raw_ids) != there.ids:
             yield "truncation" if case.length else "ids", here.tokens, there.tokens
             return
-        # Their Unigram names an unknown token by its text, and so are added tokens named.
-        unknown = {ours.unk_id: ours.recipe.unk_token} | self.added
-        names = [unknown.get(id_, name) for id_, name in zip(there.ids, there.tokens, strict=True)]
-        columns: tuple[tuple[str, Any, Any], ...] = (
-            ("tokens", here.tokens, names),
-            ("offsets", here.offsets, there.offsets),
-            ("type ids", here.type_ids, there.type_ids),
-            ("masks", here.special_mask, there.special_tokens_mask),
-            ("masks", here.attention_mask, there.attention_mask),
-        )
-        for kind, mine, wanted in columns:
-            if list(mine) != list(wanted):
-                if kind == "offsets" and ours.recipe.drops_unknown:
-                    kind = "offsets behind dropped bytes"
-                yield kind, list(zip(here.tokens, mine, strict=False)), list(wanted)
+        yield from differing_columns(ours, here, there, self.added)
         if case.length:
             mine = [list(window.raw_ids) for window in here.overflowing]
             wanted = [window.ids for window in there.overflowing]
@@ -125,6 +111,33 @@ class HuggingFace:
         yield from _decoding(
             ours, there.ids, lambda ids, skip: self.decoder.decode(ids, skip_special_tokens=skip)
         )
+
+
+def differing_columns(
+    ours: Tokenizer, here: Encoding, there: Any, added: Mapping[int, str]
+) -> Iterator[Difference]:
+    """What differs of two encodings that have the same ids."""
+    # Their Unigram names an unknown token by its text, and so are added tokens named; padding is
+    # called what it was told to be.
+    unknown = {ours.unk_id: ours.recipe.unk_token, **added}
+    names = [
+        name if around else unknown.get(id_, name)
+        for id_, name, around in zip(
+            there.ids, there.tokens, there.special_tokens_mask, strict=True
+        )
+    ]
+    columns: tuple[tuple[str, Any, Any], ...] = (
+        ("tokens", here.tokens, names),
+        ("offsets", here.offsets, there.offsets),
+        ("type ids", here.type_ids, there.type_ids),
+        ("masks", here.special_mask, there.special_tokens_mask),
+        ("masks", here.attention_mask, there.attention_mask),
+    )
+    for kind, mine, wanted in columns:
+        if list(mine) != list(wanted):
+            if kind == "offsets" and ours.recipe.drops_unknown:
+                kind = "offsets behind dropped bytes"
+            yield kind, list(zip(here.tokens, mine, strict=False)), list(wanted)
 
 
 def _decoding(

@@ -153,7 +153,7 @@ def matchers(
             token.text.encode(),
             token.id,
             (token.single_word, token.strip_left, token.strip_right),
-            (token.normalized, token.literal, token.special and not token.named),
+            (token.normalized, token.literal),
         )
         for token in found
     ]

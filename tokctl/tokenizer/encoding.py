@@ -71,7 +71,8 @@ class Encoding:
         offsets: that stretch as (start, end): characters where the text was given as
             str, bytes where it was given as bytes. (0, 0) for a token that stands for
             no text.
-        word_ids: number of the pre-token in its text, from 0; None for a special token.
+        word_ids: number of the pre-token in its text, from 0, an added token being one; None for a
+            token that post-processing put there.
         byte_offsets: as `offsets`, in bytes of the text's UTF-8.
         type_ids: which part of the template the token belongs to; 0 without one.
         special_mask: 1 for a token that post-processing put there, padding among them; 0
@@ -100,7 +101,7 @@ class Encoding:
         tokens: list[str],
         surfaces: list[str],
         offsets: list[tuple[int, int]],
-        word_ids: list[int | None],
+        word_ids: Sequence[int | None],
         byte_offsets: list[tuple[int, int]] | None = None,
         type_ids: list[int] | None = None,
         special_mask: list[int] | None = None,
@@ -331,7 +332,7 @@ def token_names(
     data: bytes,
     starts: list[int],
     ends: list[int],
-    words: list[int | None],
+    words: list[int],
 ) -> list[str]:
     """What each token is called: its text in the vocabulary; where it has no id, its own part
     of the text `data`, with the marker (kind and text) where that would stand."""

@@ -20,8 +20,8 @@ use crate::pretokenizers::Ranges;
 use crate::texts::Reader;
 use crate::{normalizers, pretokenizers};
 
-/// Columns of a token table: ids, starts, ends, pre-token numbers (None: special).
-type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<Option<usize>>);
+/// Columns of a token table: ids, starts, ends, pre-token numbers.
+type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<usize>);
 /// Text, ranges, places, ids of added tokens.
 type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
 /// Bytes, ends, the first that lacks an id.
@@ -436,8 +436,8 @@ impl Encoder {
     }
 }
 
-/// (text, id, (single word, strip left, strip right), (normalized, literal, special))
-type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool, bool));
+/// (text, id, (single word, strip left, strip right), (normalized, literal))
+type AddedRow = (Vec<u8>, u32, (bool, bool, bool), (bool, bool));
 
 /// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -455,13 +455,8 @@ impl Matchers {
         let inner = &encoder.get().inner;
         let found = py.detach(|| {
             let chain = inner.normalizers();
-            let special: Vec<u32> = tokens
-                .iter()
-                .filter(|(.., (_, _, special))| *special)
-                .map(|&(_, id, ..)| id)
-                .collect();
             let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-            for (mut text, id, around, (in_normalized, literal, _)) in tokens {
+            for (mut text, id, around, (in_normalized, literal)) in tokens {
                 let (single_word, strip_left, strip_right) = around;
                 if in_normalized && !literal {
                     text = chain.apply(&text, Edges::WHOLE)?.into_owned();
@@ -479,7 +474,7 @@ impl Matchers {
                     strip_right,
                 });
             }
-            encode::Matchers::new(raw, normalized, special.into_iter())
+            encode::Matchers::new(raw, normalized)
         });
         let found = found.map_err(to_python)?;
         Ok(Matchers { found, encoder })

@@ -17,8 +17,8 @@ pub struct Token {
     /// Bytes of the original text.
     pub start: usize,
     pub end: usize,
-    /// Number of the pre-token, from 0; None for a special token.
-    pub pre_token: Option<usize>,
+    /// Number of the pre-token, from 0. An added token is one.
+    pub pre_token: usize,
 }
 
 /// What a text is cut into: pre-tokens and the added tokens between them.
@@ -98,7 +98,7 @@ impl Encoder {
         let range = (part.start, part.end);
         let result = match part.id {
             Some(id) => {
-                placed.added(id, range, call.matchers);
+                placed.added(id, range);
                 Ok(())
             }
             None => self.stretch_parts(text, range, part.edges, None, &mut |found| {
@@ -121,7 +121,7 @@ impl Encoder {
     fn place(&self, part: Part, call: &mut Call, out: &mut Placed) -> Result<()> {
         match part {
             Part::Added { id, place, .. } => {
-                out.added(id, place, call.matchers);
+                out.added(id, place);
                 Ok(())
             }
             Part::Stretch(splits, origin) => {
@@ -250,16 +250,14 @@ struct Placed {
 }
 
 impl Placed {
-    fn added(&mut self, id: u32, (start, end): (usize, usize), matchers: Option<&Matchers>) {
-        let special = matchers.is_some_and(|matchers| matchers.is_special(id));
-        let pre_token = (!special).then_some(self.pre_tokens);
-        self.pre_tokens += usize::from(!special);
+    fn added(&mut self, id: u32, (start, end): (usize, usize)) {
         self.tokens.push(Token {
             id,
             start,
             end,
-            pre_token,
+            pre_token: self.pre_tokens,
         });
+        self.pre_tokens += 1;
     }
 
     /// Makes one of unknown words side by side, with the number of the first.
@@ -288,7 +286,7 @@ impl Placed {
                 id: segment.id,
                 start,
                 end,
-                pre_token: Some(self.pre_tokens),
+                pre_token: self.pre_tokens,
             });
             from = to;
         }
@@ -322,7 +320,7 @@ impl Placed {
                     id: segment.id,
                     start,
                     end,
-                    pre_token: Some(self.pre_tokens),
+                    pre_token: self.pre_tokens,
                 }));
             left = &left[taken..];
             from += length;

@@ -7,7 +7,7 @@ fn tokens(spans: &[(usize, usize)]) -> Vec<Token> {
         id: 1,
         start,
         end,
-        pre_token: Some(0),
+        pre_token: 0,
     };
     spans.iter().map(token).collect()
 }

@@ -4,8 +4,6 @@
 //! match takes is gone, even if the match is then refused. tokctl's caller keeps two sets,
 //! for raw text and for normalized text.
 
-use hashbrown::HashSet;
-
 use super::automaton::LongestStarts;
 use crate::error::{Error, Result};
 use crate::unicode::{self, Classes, WordCharacters, SPACE};
@@ -117,17 +115,11 @@ impl AddedTokens {
 pub struct Matchers {
     raw: Option<AddedTokens>,
     normalized: Option<AddedTokens>,
-    special: HashSet<u32>,
 }
 
 impl Matchers {
     /// `normalized` are spelled as in the normalized text; empty ones are never found.
-    /// `special` are the ids of special tokens, which are no pre-tokens.
-    pub fn new(
-        raw: Vec<AddedToken>,
-        normalized: Vec<AddedToken>,
-        special: impl Iterator<Item = u32>,
-    ) -> Result<Self> {
+    pub fn new(raw: Vec<AddedToken>, normalized: Vec<AddedToken>) -> Result<Self> {
         let matcher = |tokens: Vec<AddedToken>| match tokens.is_empty() {
             true => Ok(None),
             false => AddedTokens::new(tokens).map(Some),
@@ -135,7 +127,6 @@ impl Matchers {
         Ok(Matchers {
             raw: matcher(raw)?,
             normalized: matcher(normalized)?,
-            special: special.collect(),
         })
     }
 
@@ -145,10 +136,6 @@ impl Matchers {
 
     pub fn normalized(&self) -> Option<&AddedTokens> {
         self.normalized.as_ref()
-    }
-
-    pub fn is_special(&self, id: u32) -> bool {
-        self.special.contains(&id)
     }
 }
 

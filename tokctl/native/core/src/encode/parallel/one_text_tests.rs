@@ -102,7 +102,6 @@ pub(crate) fn matchers(raw: bool, normalized: bool) -> Matchers {
     Matchers::new(
         some(raw, token("<s>", 1000)),
         some(normalized, token("x", 1001)),
-        [].into_iter(),
     )
     .unwrap()
 }

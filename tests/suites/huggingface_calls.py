@@ -1,0 +1,446 @@
+"""The calls of `tokenizers`: `Tokenizer`, `Encoding`, and the parts of a pipeline alone.
+
+The model is the tokenizer's own serialization at the moment of the call. A part that is called
+alone stands in a tokenizer that has nothing else: pre-tokenizers and decoders in one whose
+vocabulary is what is expected of them, so that anything else is unknown.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+from tests.suites.record import Different, Recorder, Untranslatable, alike, mirror
+from tests.zoo.peers import differing_columns
+from tokctl import Encoding, TokctlError, Tokenizer, formats
+
+Json = dict[str, Any]
+
+#: The serialization, taken before anything is put around it.
+_TO_STR = tokenizers.Tokenizer.to_str
+
+# -- models ------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def _read(data: str) -> Tokenizer | TokctlError:
+    try:
+        return Tokenizer(formats.parse(data.encode(), "tokenizer.json"))
+    except TokctlError as error:
+        return error
+
+
+#: Large documents, by their digest.
+_LARGE: OrderedDict[bytes, Tokenizer | TokctlError] = OrderedDict()
+
+
+def parsed(data: str) -> Tokenizer:
+    if len(data) < 100_000:
+        made = _read(data)
+    else:
+        digest = hashlib.sha256(data.encode()).digest()
+        if digest not in _LARGE:
+            while len(_LARGE) >= 4:
+                _LARGE.popitem(last=False)
+            _LARGE[digest] = _read.__wrapped__(data)
+        made = _LARGE[digest]
+    if isinstance(made, TokctlError):
+        raise Untranslatable(f"not read: {made.message}")
+    return made
+
+
+def _serialized(tokenizer: Any) -> str:
+    try:
+        return str(_TO_STR(tokenizer))
+    except Exception:
+        raise Untranslatable("a part that is written in Python") from None
+
+
+class _Known(NamedTuple):
+    """A tokenizer, as it was when it was read."""
+
+    theirs: Any
+    looks: tuple[Any, ...]
+    ours: Tokenizer | Untranslatable
+
+
+#: The last few that were asked. To serialize a large one takes longer than any call.
+_KNOWN: dict[int, _Known] = {}
+
+_GET_SIZE = tokenizers.Tokenizer.get_vocab_size
+MODEL_OPTIONS = (
+    *("unk_token", "unk_id", "dropout", "continuing_subword_prefix", "end_of_word_suffix"),
+    *("fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word", "alpha"),
+)
+
+
+def _looks(tokenizer: Any) -> tuple[Any, ...]:
+    """Everything of a tokenizer that can change but its vocabulary, and of that the size; a new
+    model, or a training, is looked out for by `install`."""
+    parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor)
+    added = tokenizer.get_added_tokens_decoder()
+    return (
+        _GET_SIZE(tokenizer, with_added_tokens=True),
+        *(None if part is None else _state_of(part) for part in (*parts, tokenizer.decoder)),
+        [(id_, token.__getstate__()) for id_, token in added.items()],
+        tokenizer.truncation,
+        tokenizer.padding,
+        [getattr(tokenizer.model, name, None) for name in MODEL_OPTIONS],
+    )
+
+
+def ours(tokenizer: Any) -> Tokenizer:
+    looks = _looks(tokenizer)
+    known = _KNOWN.get(id(tokenizer))
+    if known is None or known.theirs is not tokenizer or known.looks != looks:
+        while len(_KNOWN) >= 4:
+            del _KNOWN[next(iter(_KNOWN))]
+        known = _Known(tokenizer, looks, _translated(tokenizer))
+        _KNOWN[id(tokenizer)] = known
+    if isinstance(known.ours, Untranslatable):
+        raise known.ours
+    return known.ours
+
+
+def _translated(tokenizer: Any) -> Tokenizer | Untranslatable:
+    try:
+        return parsed(_serialized(tokenizer))
+    except Untranslatable as error:
+        return error
+
+
+def _new_vocabulary(*_: Any, **__: Any) -> Any:
+    _KNOWN.clear()
+    raise Untranslatable("training: compared in tests/exact")
+
+
+def _state_of(part: Any) -> bytes:
+    try:
+        return bytes(part.__getstate__())
+    except Exception:
+        raise Untranslatable("a part that is written in Python") from None
+
+
+def _state(part: Any) -> Json:
+    state: Json = json.loads(_state_of(part))
+    return state
+
+
+def _alone(model: Json, **parts: Any) -> Tokenizer:
+    document: Json = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "model": model,
+    }
+    return parsed(json.dumps(document | parts))
+
+
+def _ids_of(tokens: Iterable[str]) -> dict[str, int]:
+    return {token: id_ for id_, token in enumerate(dict.fromkeys(tokens))}
+
+
+def _word_level(tokens: Iterable[str]) -> Json:
+    vocabulary = _ids_of(tokens)
+    unknown = "[UNK]"
+    while unknown in vocabulary:
+        unknown += "]"
+    vocabulary[unknown] = len(vocabulary)
+    return {"type": "WordLevel", "vocab": vocabulary, "unk_token": unknown}
+
+
+def _whole_words(tokens: Iterable[str]) -> Json:
+    """Byte-level BPE that finds whole words."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = dict.fromkeys([*alphabet, *tokens])
+    return {
+        "type": "BPE",
+        "ignore_merges": True,
+        "vocab": _ids_of(words),
+        "merges": [],
+    }
+
+
+def _is_byte_level(state: Json) -> bool:
+    return '"ByteLevel"' in json.dumps(state)
+
+
+# -- encoding ----------------------------------------------------------------------------
+
+#: The encodings that a test holds, with ours; theirs are kept, so that no id comes twice.
+_HELD: OrderedDict[int, tuple[Any, Encoding]] = OrderedDict()
+
+
+def _hold(theirs: Any, mine: Encoding) -> None:
+    _HELD[id(theirs)] = theirs, mine
+    while len(_HELD) > 1000:
+        _HELD.popitem(last=False)
+
+
+def _text(text: Any) -> Any:
+    return str(text) if isinstance(text, str) else text
+
+
+def _words(asked: bool) -> None:
+    if asked:
+        raise Untranslatable("a text that comes in words (`is_pretokenized`)")
+
+
+def _options(tokenizer: Any, add_special_tokens: bool) -> Json:
+    return {
+        "special": "none" if tokenizer.encode_special_tokens else "all",
+        "add_special": add_special_tokens,
+        "truncation": ours(tokenizer).truncation,
+    }
+
+
+def _encode(
+    tokenizer: Any,
+    sequence: Any,
+    pair: Any = None,
+    is_pretokenized: bool = False,
+    add_special_tokens: bool = True,
+) -> tuple[Tokenizer, Json, Encoding]:
+    made = ours(tokenizer)
+    if not isinstance(sequence, str) or not isinstance(pair, (str, type(None))):
+        _words(is_pretokenized)
+        raise TypeError("no text")
+    _words(is_pretokenized)
+    options = _options(tokenizer, add_special_tokens)
+    encoding = made.encode(sequence, pair, padding=made.padding, **options)
+    _ = encoding.ids  # an error where a character has none
+    return made, _names(tokenizer), encoding
+
+
+def _batch(
+    tokenizer: Any, texts: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
+) -> tuple[Tokenizer, Json, list[Encoding]]:
+    made = ours(tokenizer)
+    _words(is_pretokenized)
+    if not isinstance(texts, (list, tuple)) and not hasattr(texts, "tolist"):
+        raise TypeError("no texts")
+    given: list[Any] = []
+    for text in texts:
+        pair = None if isinstance(text, str) else tuple(map(_text, text))
+        given.append(str(text) if pair is None else pair)
+    options = _options(tokenizer, add_special_tokens)
+    found = made.encode_batch(given, padding=made.padding, **options)
+    return made, _names(tokenizer), found
+
+
+def _names(tokenizer: Any) -> Json:
+    return {id_: token.content for id_, token in tokenizer.get_added_tokens_decoder().items()}
+
+
+def _encoding(found: tuple[Tokenizer, Json, Encoding], theirs: Any) -> list[Different]:
+    made, added, mine = found
+    _hold(theirs, mine)
+    if list(mine.raw_ids) != theirs.ids:
+        return [Different("ids", mine.tokens, theirs.tokens)]
+    for one in differing_columns(made, mine, theirs, added):
+        return [Different(*one)]
+    for kind, here, there in (
+        ("word ids", mine.word_ids, theirs.word_ids),
+        ("sequence ids", mine.sequence_ids, theirs.sequence_ids),
+    ):
+        if list(here) != list(there):
+            padded = not made.recipe.post_processors and 0 in mine.attention_mask
+            kind = OF_PADDING if padded and kind == "sequence ids" else kind
+            return [Different(kind, list(zip(mine.tokens, here, strict=True)), there)]
+    if len(mine.overflowing) != len(theirs.overflowing):
+        return [Different("windows", mine.overflowing, theirs.overflowing)]
+    for window, there in zip(mine.overflowing, theirs.overflowing, strict=True):
+        if window.ids != there.ids:
+            return [Different("windows", window.tokens, there.tokens)]
+        _hold(there, window)
+    return []
+
+
+def _encodings(found: tuple[Tokenizer, Json, list[Encoding]], theirs: list[Any]) -> list[Different]:
+    made, added, mine = found
+    differences = []
+    for here, there in zip(mine, theirs, strict=True):
+        differences += _encoding((made, added, here), there)
+    return differences
+
+
+def _ids(found: tuple[Tokenizer, Json, list[Encoding]], theirs: list[Any]) -> list[Different]:
+    _, _, mine = found
+    return alike([list(one.raw_ids) for one in mine], [one.ids for one in theirs])
+
+
+#: Differences that are the library's own, or that are meant: `docs/encoding.md` has them.
+OF_PADDING = "without a post-processor, padding is of the first text there"
+
+# -- decoding, vocabulary ------------------------------------------------------------------
+
+
+def _decode(tokenizer: Any, ids: Any, skip_special_tokens: bool = True) -> str:
+    made = ours(tokenizer)
+    ids = list(ids)
+    if any(id_ >= made.vocab_size for id_ in ids):
+        raise Untranslatable("an id outside the vocabulary: left out there, an error here")
+    return made.decode(ids, skip_special=skip_special_tokens, errors="replace")
+
+
+def _decode_batch(tokenizer: Any, rows: Any, skip_special_tokens: bool = True) -> list[str]:
+    return [_decode(tokenizer, ids, skip_special_tokens) for ids in rows]
+
+
+def _get_vocab(tokenizer: Any, with_added_tokens: bool = True) -> dict[str, int]:
+    if not with_added_tokens:
+        raise Untranslatable("the vocabulary without added tokens: one vocabulary here")
+    return ours(tokenizer).get_vocab()
+
+
+def _size(tokenizer: Any, with_added_tokens: bool = True) -> int:
+    if not with_added_tokens:
+        raise Untranslatable("the vocabulary without added tokens: one vocabulary here")
+    return ours(tokenizer).vocab_size
+
+
+def _added_count(tokenizer: Any, is_pair: bool) -> int:
+    return ours(tokenizer).post_processor.added_tokens_count(is_pair)
+
+
+# -- the parts alone -----------------------------------------------------------------------
+
+
+def _normalize(part: Any, text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError("no text")
+    made = _alone(_word_level([]), normalizer=_state(part))
+    return made.pre_tokens(text)[0].decode()
+
+
+def _decode_tokens(part: Any, tokens: list[str]) -> str:
+    state = _state(part)
+    if "ByteFallback" in json.dumps(state):
+        model = {"type": "BPE", "vocab": _ids_of(tokens), "merges": [], "byte_fallback": True}
+    else:
+        model = _whole_words(tokens) if _is_byte_level(state) else _word_level(tokens)
+    made = _alone(model, decoder=state)
+    return made.decode([made.vocabulary[token] for token in tokens], errors="replace")
+
+
+#: What is expected of a pre-tokenizer or a model alone: its own answer, taken beforehand.
+_PRE_TOKENIZE = pre_tokenizers.PreTokenizer.pre_tokenize_str
+
+
+def _pre_tokenize(part: Any, text: str) -> list[tuple[str, tuple[int, int]]]:
+    state = _state(part)
+    expected = [token for token, _ in _PRE_TOKENIZE(part, text)]
+    model = _whole_words(expected) if _is_byte_level(state) else _word_level(expected)
+    made = _alone(model, pre_tokenizer=state)
+    encoding = made.encode(text)
+    return list(zip(encoding.tokens, encoding.offsets, strict=True))
+
+
+def _tokenize(model: Any, text: str) -> list[tuple[int, str, tuple[int, int]]]:
+    made = _alone(_state(model))
+    encoding = made.encode(text)
+    return list(zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True))
+
+
+def _tokens(found: Any, theirs: Any) -> list[Different]:
+    return alike(found, [(token.id, token.value, token.offsets) for token in theirs])
+
+
+def _unavailable(reason: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise Untranslatable(reason)
+
+    return refuse
+
+
+# -- the encoding's own questions ------------------------------------------------------------
+
+
+def _held(theirs: Any) -> Encoding:
+    if id(theirs) not in _HELD:
+        raise Untranslatable("an encoding of none of these calls")
+    return _HELD[id(theirs)][1]
+
+
+def _question(name: str) -> Any:
+    def ask(theirs: Any, *given: Any, **named: Any) -> Any:
+        renamed = {
+            {"token_index": "index", "char_pos": "position", "word_index": "word"}.get(
+                key, key.replace("sequence_index", "sequence")
+            ): value
+            for key, value in named.items()
+        }
+        return getattr(_held(theirs), name)(*given, **renamed)
+
+    return ask
+
+
+def _changed(theirs: Any, *_: Any, **__: Any) -> Any:
+    _HELD.pop(id(theirs), None)
+    raise Untranslatable("an encoding that is changed in place")
+
+
+QUESTIONS = (
+    "word_to_tokens",
+    "word_to_chars",
+    "token_to_sequence",
+    "token_to_chars",
+    "token_to_word",
+    "char_to_token",
+    "char_to_word",
+)
+
+
+def install(recorder: Recorder) -> None:
+    def put(owner: type, name: str, mine: Any, **options: Any) -> None:
+        call = f"{owner.__name__}.{name}"
+        mirror(recorder, owner, name, mine, call=call, **options)
+
+    whole = tokenizers.Tokenizer
+    for name in ("encode",):
+        put(whole, name, _encode, compare=_encoding)
+    for name in ("encode_batch", "encode_batch_fast"):
+        # The fast one says nothing of places.
+        put(whole, name, _batch, compare=_ids if name.endswith("fast") else _encodings)
+    put(whole, "decode", _decode)
+    put(whole, "decode_batch", _decode_batch)
+    put(whole, "get_vocab", _get_vocab)
+    put(whole, "get_vocab_size", _size)
+    put(whole, "token_to_id", lambda there, token: ours(there).token_to_id(token))
+    put(whole, "id_to_token", lambda there, id_: ours(there).id_to_token(id_))
+    put(whole, "num_special_tokens_to_add", _added_count)
+    put(whole, "post_process", _unavailable("`post_process` of an encoding"))
+    put(whole, "train", _new_vocabulary)
+    put(whole, "train_from_iterator", _new_vocabulary)
+    model = whole.model
+
+    def replace(tokenizer: Any, made: Any) -> None:
+        _KNOWN.clear()
+        model.__set__(tokenizer, made)
+
+    whole.model = property(lambda tokenizer: model.__get__(tokenizer), replace)
+    put(normalizers.Normalizer, "normalize_str", _normalize)
+    put(normalizers.Normalizer, "normalize", _unavailable("a text that is changed in place"))
+    put(pre_tokenizers.PreTokenizer, "pre_tokenize_str", _pre_tokenize)
+    put(
+        pre_tokenizers.PreTokenizer, "pre_tokenize", _unavailable("a text that is changed in place")
+    )
+    put(decoders.Decoder, "decode", _decode_tokens)
+    put(models.Model, "tokenize", _tokenize, compare=_tokens)
+    put(processors.PostProcessor, "process", _unavailable("`process` of an encoding"))
+    for name in QUESTIONS:
+        put(tokenizers.Encoding, name, _question(name))
+    for name in ("truncate", "pad", "set_sequence_id"):
+        put(tokenizers.Encoding, name, _changed)
