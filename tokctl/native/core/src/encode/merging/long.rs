@@ -515,6 +515,7 @@ pub(super) fn merge_run(
     merges: &Merges,
     (token, count): (Segment, usize),
     mut take: impl FnMut(&[Segment]) -> Result<()>,
+    interrupt: Interrupt,
 ) -> Result<bool> {
     let Some(runs) = merged_run(merges, Run { token, count }) else {
         return Ok(false);
@@ -522,6 +523,9 @@ pub(super) fn merge_run(
     for Run { token, mut count } in runs {
         let some = vec![token; count.min(WINDOW)];
         while count > 0 {
+            if interrupt() {
+                return Err(Error::Interrupted);
+            }
             let taken = count.min(some.len());
             take(&some[..taken])?;
             count -= taken;

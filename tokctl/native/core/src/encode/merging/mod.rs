@@ -161,7 +161,7 @@ impl Merging {
             return Ok(false);
         }
         if let Some((token, count)) = self.repeated(pre_token) {
-            if long::merge_run(&self.merges, (token, count), &mut take)? {
+            if long::merge_run(&self.merges, (token, count), &mut take, interrupt)? {
                 return Ok(true);
             }
         }
