@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import accumulate
 from unicodedata import category
 
 import pytest
@@ -79,3 +80,45 @@ def split_by(pattern: str) -> tuple[hf.Tokenizer, Tokenizer]:
 def test_a_split(pattern: str, text: str) -> None:
     there, here = split_by(pattern)
     assert here.encode(text).offsets == there.encode(text).offsets
+
+
+#: What matches nothing, or may: in front of a match, behind it, in its place, at ends of lines.
+EMPTY = [
+    *(r"^", r"$", r"\A", r"\Z", r"\z", r"a*", r"a*?", r"|a", r"a|", r"a??b?", r"(?=a)", r"(?<=a)"),
+    *(r"\b|\s", r"\s|\b", r"^a?", r"a?$", r"(?<=a)b*|(?=b)a*", r"\B|é", r"(?!b)", r"(?<!a)|aa"),
+]
+
+
+@cache
+def replaced_by(pattern: str) -> tuple[hf.Tokenizer, hf.Tokenizer, Tokenizer, Tokenizer]:
+    """The pattern in a normalizer and in a decoder, for characters."""
+    replace = {"type": "Replace", "pattern": {"Regex": pattern}, "content": "_"}
+    chars = ["[UNK]", *"ab _-.,²½\u200c\u200d\u0301é٣日1\n"]
+    model = {
+        "type": "BPE",
+        "vocab": {char: id_ for id_, char in enumerate(chars)},
+        "merges": [],
+        "unk_token": "[UNK]",
+    }
+    decoder = {"type": "Sequence", "decoders": [{"type": "Fuse"}, replace]}
+    texts = [
+        json.dumps({"version": "1.0", "model": model, **part})
+        for part in ({"normalizer": replace}, {"decoder": decoder})
+    ]
+    theirs = map(hf.Tokenizer.from_str, texts)
+    ours = (Tokenizer(formats.parse(text.encode(), "theirs.json")) for text in texts)
+    return (*theirs, *ours)
+
+
+@pytest.mark.parametrize("pattern", [*EMPTY, *PATTERNS])
+@given(text=TEXTS)
+def test_replaced_and_split_where_matches_are_empty(pattern: str, text: str) -> None:
+    there, there_decoding, here, here_decoding = replaced_by(pattern)
+    assert here.encode_ids(text) == there.encode(text).ids
+    ids = there_decoding.encode(text).ids
+    assert here_decoding.decode(ids) == there_decoding.decode(ids, skip_special_tokens=False)
+    splits, pieces = split_by(pattern)
+    wanted = [place for _, place in splits.pre_tokenizer.pre_tokenize_str(text)]
+    found = pieces.pre_tokens(text)[1]
+    starts = [*accumulate(map(len, map(str.encode, text)), initial=0)]
+    assert found == [(starts[a], starts[b]) for a, b in wanted if a < b]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
+from time import process_time
 from typing import Any
 
 from tokctl import _native
@@ -213,11 +214,18 @@ def split(name: str, text: bytes) -> list[tuple[int, int]]:
 
 def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
     """The pre-tokens of `regex:PATTERN` as character ranges, one after the other."""
+    pattern = name.removeprefix("regex:")
+    limit = seconds(len(text)) if can_backtrack(pattern) else None
+    try:
+        spans = matches(compile_pattern(name), text, limit)
+    except TimeoutError:
+        raise TokctlError(
+            takes_too_long(pattern, len(text.encode("utf-8", "surrogateescape"))),
+            "write it so that a text can be matched in one way only: a+ for (a|aa)+",
+        ) from None
     done = 0
-    for match in _matches(name.removeprefix("regex:"), text):
-        start, end = match.span()
-        # A pattern with look-behind or \K can match behind what is done already.
-        if end <= start or start < done:
+    for start, end in spans:
+        if start == end:
             continue
         if start > done:
             yield done, start
@@ -227,15 +235,54 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
         yield done, len(text)
 
 
-def _matches(pattern: str, text: str) -> Iterator[Any]:
-    limit = seconds(len(text)) if can_backtrack(pattern) else None
-    try:
-        yield from compile_pattern(f"regex:{pattern}").finditer(text, timeout=limit)
-    except TimeoutError:
-        raise TokctlError(
-            takes_too_long(pattern, len(text.encode("utf-8", "surrogateescape"))),
-            "write it so that a text can be matched in one way only: a+ for (a|aa)+",
-        ) from None
+def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[int, int]]:
+    """The matches of a compiled pattern as character ranges, ascending, none in another.
+
+    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty where the last one
+    ended, and behind an empty one the search goes on a character further.
+
+    limit: processor time in seconds.
+
+    Raises:
+        TimeoutError: the search took longer.
+    """
+    found: list[tuple[int, int]] = []
+    done = 0
+    for match in compiled.finditer(text, timeout=limit):
+        start, end = match.span()
+        if start == end:
+            return found + _with_empty_ones(compiled, text, (done, bool(found)), limit)
+        # A pattern with look-behind or \K can match behind what is done already.
+        if done <= start < end:
+            found.append((start, end))
+            done = end
+    return found
+
+
+def _with_empty_ones(
+    compiled: Any, text: str, behind: tuple[int, bool], limit: float | None
+) -> list[tuple[int, int]]:
+    """The matches from a place on, where any may be empty.
+
+    behind: that place, and whether a match ends there.
+    """
+    found: list[tuple[int, int]] = []
+    done, is_behind = behind
+    at = done
+    begun = process_time()
+    while at <= len(text):
+        left = limit and max(limit - (process_time() - begun), 1e-6)
+        match = compiled.search(text, at, timeout=left)
+        if match is None:
+            break
+        start, end = match.span()
+        if not done <= start <= end or (start == end == done and is_behind):
+            at += 1
+            continue
+        found.append((start, end))
+        at = done = end
+        is_behind = True
+    return found
 
 
 def takes_too_long(pattern: str, size: int) -> str:

@@ -111,7 +111,7 @@ _THEIR_PIECES = (
     r"| \(\?[a-z-]+[:)] | \{\d+(?:,\d*)?\}\+ | (?s:.)"
 )
 #: In Ruby's syntax these match at every line, as they do here with the flag.
-_TRANSLATED = {"^": "(?m:^)", "$": "(?m:$)", r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
+_TRANSLATED = {"^": r"(?:\A|(?<=\n)(?!\Z))", "$": "(?m:$)", r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
 #: What Oniguruma's classes hold that have another meaning here. Alone, `\w` holds six characters
 #: more than in a class: Oniguruma takes those below U+0100 from a table of Latin-1.
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"

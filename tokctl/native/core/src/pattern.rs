@@ -8,8 +8,9 @@ use crate::error::Result;
 /// A pattern whose matches the caller finds: a regular expression of Python's `regex`
 /// package, for one. The core knows only this.
 pub trait Pattern: Debug + Send + Sync {
-    /// Byte ranges of the matches in `text`, ascending and not overlapping; an empty
-    /// match has equal ends. A byte that is not UTF-8 is a character of its own.
+    /// Byte ranges of the matches in `text`, ascending and not overlapping. One with equal ends is
+    /// empty, and none such stands where the match before it ends. A byte that is not UTF-8 is a
+    /// character of its own.
     fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>>;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyBytes};
+use pyo3::types::PyBytes;
 use tokctl_core::pattern::Pattern;
 use tokctl_core::unicode::decode;
 use tokctl_core::{Error, Result};
@@ -69,29 +69,15 @@ impl PythonPattern {
         // A byte that is not UTF-8 is a character of its own.
         let characters =
             PyBytes::new(py, text).call_method1("decode", ("utf-8", "surrogateescape"))?;
-        let options = if self.can_backtrack {
-            let limit = patterns(py)?.call_method1("seconds", (text.len(),))?;
-            Some([("timeout", limit)].into_py_dict(py)?)
-        } else {
-            None
+        let limit = match self.can_backtrack {
+            true => Some(patterns(py)?.call_method1("seconds", (text.len(),))?),
+            false => None,
         };
-        let matches =
-            self.compiled
-                .bind(py)
-                .call_method("finditer", (characters,), options.as_ref())?;
+        let matches = patterns(py)?.call_method1("matches", (&self.compiled, characters, limit))?;
+        let matches: Vec<(usize, usize)> = matches.extract()?;
         let mut place = Place::new(text);
-        let mut found = Vec::new();
-        let mut done = 0;
-        for one in matches.try_iter()? {
-            let (start, end): (usize, usize) = one?.call_method0("span")?.extract()?;
-            // A pattern with \K or look-behind can match behind what is done already.
-            if end < start || start < done {
-                continue;
-            }
-            done = end;
-            found.push((place.of(start), place.of(end)));
-        }
-        Ok(found)
+        let places = |(start, end)| (place.of(start), place.of(end));
+        Ok(matches.into_iter().map(places).collect())
     }
 }
 

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::pattern::Search;
 
 /// Puts `content` in place of every match, leftmost first and without overlap. It has the
-/// place of the match's last byte. An empty match right behind another is passed over,
-/// and nothing is looked for in an empty text: as Hugging Face's `Replace`.
+/// place of the match's last byte. Nothing is looked for in an empty text: as Hugging Face's
+/// `Replace`.
 pub(super) fn run(
     search: &Search,
     content: &str,
@@ -35,15 +35,8 @@ pub(super) fn run(
             }
         }
         Search::Pattern(pattern) => {
-            let mut done = None;
             for (start, end) in pattern.find(text)? {
-                // What the pattern's maker says is not taken on trust.
-                let in_order = start <= end && end <= text.len() && Some(start) >= done;
-                let behind_another = start == end && Some(start) == done;
-                if in_order && !behind_another {
-                    replace(start, end, sink)?;
-                    done = Some(end);
-                }
+                replace(start, end, sink)?;
             }
         }
     }
@@ -91,14 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_replaced_and_an_empty_one_behind_another_is_not() {
-        assert_eq!(replaced(&[(0, 1), (1, 1), (2, 2), (3, 3)], "abc"), b"xbxcx");
+    fn matches_are_replaced() {
+        assert_eq!(replaced(&[(0, 1), (2, 2), (3, 3)], "abc"), b"xbxcx");
         assert_eq!(replaced(&[(0, 1), (1, 2)], "abc"), b"xxc");
         assert_eq!(replaced(&[(0, 0)], ""), b"");
-    }
-
-    #[test]
-    fn matches_that_cannot_be_are_passed_over() {
-        assert_eq!(replaced(&[(1, 2), (0, 1), (2, 1), (2, 9)], "abc"), b"axc");
     }
 }

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::behaviour::{Behaviour, PieceMerger};
 use super::runs::code_at;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pattern::Pattern;
 
 #[derive(Debug, Clone)]
@@ -54,7 +54,6 @@ impl Split {
             pieces: PieceMerger::new(self.behaviour, emit),
             invert: self.invert,
             done: 0,
-            any: false,
         };
         match &self.needle {
             Needle::Literal(finder) if finder.needle().is_empty() => {
@@ -73,13 +72,7 @@ impl Split {
             }
             Needle::Pattern(pattern) => {
                 for (start, end) in pattern.find(text)? {
-                    if start > end || end > text.len() {
-                        return Err(Error::Invalid("a match lies outside its text".into()));
-                    }
-                    // A pattern with look-behind or \K can match behind what is done.
-                    if start >= matches.done {
-                        matches.push(start, end);
-                    }
+                    matches.push(start, end);
                 }
             }
         }
@@ -93,21 +86,15 @@ struct MatchSplitter<E> {
     pieces: PieceMerger<E>,
     invert: bool,
     done: usize,
-    any: bool,
 }
 
 impl<E: FnMut(usize, usize)> MatchSplitter<E> {
     fn push(&mut self, start: usize, end: usize) {
-        // As in Rust's and Oniguruma's searches, and unlike Python's, an empty match
-        // right behind another match is none.
-        if start == end && self.any && start == self.done {
-            return;
-        }
         if self.done < start {
             self.pieces.push(self.done, start, self.invert);
         }
         self.pieces.push(start, end, !self.invert);
-        (self.done, self.any) = (end, true);
+        self.done = end;
     }
 
     fn finish(mut self, length: usize) {
@@ -153,19 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn matches_of_a_pattern_are_checked() {
+    fn matches_of_a_pattern_may_be_empty() {
         let split = |ranges: &[(usize, usize)]| {
-            Split::pattern(
-                Arc::new(FixedMatches(ranges.to_vec())),
-                Behaviour::Isolated,
-                false,
-            )
+            let matches = Arc::new(FixedMatches(ranges.to_vec()));
+            Split::pattern(matches, Behaviour::Isolated, false)
         };
-        assert_eq!(
-            pieces(&split(&[(1, 2), (0, 1), (2, 2)]), "abc"),
-            ["a", "b", "c"]
-        );
-        assert!(split(&[(2, 9)]).split(b"abc", |_, _| {}).is_err());
-        assert!(split(&[(2, 1)]).split(b"abc", |_, _| {}).is_err());
+        assert_eq!(pieces(&split(&[(0, 0), (1, 2)]), "abc"), ["a", "b", "c"]);
+        assert_eq!(pieces(&split(&[(1, 2), (3, 3)]), "abc"), ["a", "b", "c"]);
     }
 }
