@@ -1,8 +1,7 @@
 """The calls of `tokenizers`: `Tokenizer`, `Encoding`, and the parts of a pipeline alone.
 
 The model is the tokenizer's own serialization at the moment of the call. A part that is called
-alone stands in a tokenizer that has nothing else: pre-tokenizers and decoders in one whose
-vocabulary is what is expected of them, so that anything else is unknown.
+alone is translated as `alone.py` does it.
 """
 
 from __future__ import annotations
@@ -11,49 +10,23 @@ import functools
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
+from tests.suites.alone import Json, alone, decoder_alone, parsed, whole_words, word_level
 from tests.suites.record import Different, Recorder, Untranslatable, alike, mirror
 from tests.zoo.peers import differing_columns
-from tokctl import Encoding, TokctlError, Tokenizer, formats
-
-Json = dict[str, Any]
+from tokctl import Encoding, Tokenizer
 
 #: The serialization, taken before anything is put around it.
 _TO_STR = tokenizers.Tokenizer.to_str
 
 # -- models ------------------------------------------------------------------------------
 
-
-@functools.lru_cache(64)
-def _read(data: str) -> Tokenizer | TokctlError:
-    try:
-        return Tokenizer(formats.parse(data.encode(), "tokenizer.json"))
-    except TokctlError as error:
-        return error
-
-
-#: Large documents, by their digest.
-_LARGE: OrderedDict[bytes, Tokenizer | TokctlError] = OrderedDict()
-
-
-def parsed(data: str) -> Tokenizer:
-    if len(data) < 100_000:
-        made = _read(data)
-    else:
-        digest = hashlib.sha256(data.encode()).digest()
-        if digest not in _LARGE:
-            while len(_LARGE) >= 4:
-                _LARGE.popitem(last=False)
-            _LARGE[digest] = _read.__wrapped__(data)
-        made = _LARGE[digest]
-    if isinstance(made, TokctlError):
-        raise Untranslatable(f"not read: {made.message}")
-    return made
+#: What documents became, by their digest.
+_READ: OrderedDict[bytes, Tokenizer | Untranslatable] = OrderedDict()
 
 
 def _serialized(tokenizer: Any) -> str:
@@ -74,26 +47,12 @@ class _Known(NamedTuple):
 #: The last few that were asked. To serialize a large one takes longer than any call.
 _KNOWN: dict[int, _Known] = {}
 
-_GET_SIZE = tokenizers.Tokenizer.get_vocab_size
-MODEL_OPTIONS = (
-    *("unk_token", "unk_id", "dropout", "continuing_subword_prefix", "end_of_word_suffix"),
-    *("fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word", "alpha"),
-)
+#: How many times any tokenizer, or part of one, was changed.
+_CHANGES = [0]
 
 
 def _looks(tokenizer: Any) -> tuple[Any, ...]:
-    """Everything of a tokenizer that can change but its vocabulary, and of that the size; a new
-    model, or a training, is looked out for by `install`."""
-    parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor)
-    added = tokenizer.get_added_tokens_decoder()
-    return (
-        _GET_SIZE(tokenizer, with_added_tokens=True),
-        *(None if part is None else _state_of(part) for part in (*parts, tokenizer.decoder)),
-        [(id_, token.__getstate__()) for id_, token in added.items()],
-        tokenizer.truncation,
-        tokenizer.padding,
-        [getattr(tokenizer.model, name, None) for name in MODEL_OPTIONS],
-    )
+    return _CHANGES[0], tokenizer.truncation, tokenizer.padding
 
 
 def ours(tokenizer: Any) -> Tokenizer:
@@ -109,15 +68,46 @@ def ours(tokenizer: Any) -> Tokenizer:
     return known.ours
 
 
+def _count_changes() -> None:
+    """Looks out for what changes a tokenizer; truncation and padding are looked at."""
+    whole = tokenizers.Tokenizer
+    owners = (normalizers.Normalizer, pre_tokenizers.PreTokenizer, processors.PostProcessor)
+    methods = [(owner, "__setattr__") for owner in (*owners, decoders.Decoder, models.Model, whole)]
+    methods += [(part.Sequence, "__setitem__") for part in (normalizers, pre_tokenizers)]
+    methods += [(processors.Sequence, "__setitem__"), (whole, "__setstate__")]
+    methods += [(whole, name) for name in ("add_tokens", "add_special_tokens")]
+    for owner, name in methods:
+        setattr(owner, name, _counting(getattr(owner, name)))
+
+
+def _counting(change: Any) -> Any:
+    @functools.wraps(change)
+    def changed(*given: Any, **named: Any) -> Any:
+        # This is about a call, and no part of the model.
+        _CHANGES[0] += given[1:2] != ("encode_special_tokens",)
+        return change(*given, **named)
+
+    return changed
+
+
 def _translated(tokenizer: Any) -> Tokenizer | Untranslatable:
     try:
-        return parsed(_serialized(tokenizer))
+        data = _serialized(tokenizer)
     except Untranslatable as error:
         return error
+    digest = hashlib.sha256(data.encode()).digest()
+    if digest not in _READ:
+        while len(_READ) >= 8:
+            _READ.popitem(last=False)
+        try:
+            _READ[digest] = parsed(data)
+        except Untranslatable as error:
+            _READ[digest] = error
+    return _READ[digest]
 
 
 def _new_vocabulary(*_: Any, **__: Any) -> Any:
-    _KNOWN.clear()
+    _CHANGES[0] += 1
     raise Untranslatable("training: compared in tests/exact")
 
 
@@ -131,50 +121,6 @@ def _state_of(part: Any) -> bytes:
 def _state(part: Any) -> Json:
     state: Json = json.loads(_state_of(part))
     return state
-
-
-def _alone(model: Json, **parts: Any) -> Tokenizer:
-    document: Json = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
-        "model": model,
-    }
-    return parsed(json.dumps(document | parts))
-
-
-def _ids_of(tokens: Iterable[str]) -> dict[str, int]:
-    return {token: id_ for id_, token in enumerate(dict.fromkeys(tokens))}
-
-
-def _word_level(tokens: Iterable[str]) -> Json:
-    vocabulary = _ids_of(tokens)
-    unknown = "[UNK]"
-    while unknown in vocabulary:
-        unknown += "]"
-    vocabulary[unknown] = len(vocabulary)
-    return {"type": "WordLevel", "vocab": vocabulary, "unk_token": unknown}
-
-
-def _whole_words(tokens: Iterable[str]) -> Json:
-    """Byte-level BPE that finds whole words."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = dict.fromkeys([*alphabet, *tokens])
-    return {
-        "type": "BPE",
-        "ignore_merges": True,
-        "vocab": _ids_of(words),
-        "merges": [],
-    }
-
-
-def _is_byte_level(state: Json) -> bool:
-    return '"ByteLevel"' in json.dumps(state)
 
 
 # -- encoding ----------------------------------------------------------------------------
@@ -321,17 +267,12 @@ def _added_count(tokenizer: Any, is_pair: bool) -> int:
 def _normalize(part: Any, text: str) -> str:
     if not isinstance(text, str):
         raise TypeError("no text")
-    made = _alone(_word_level([]), normalizer=_state(part))
+    made = alone(word_level([]), normalizer=_state(part))
     return made.pre_tokens(text)[0].decode()
 
 
 def _decode_tokens(part: Any, tokens: list[str]) -> str:
-    state = _state(part)
-    if "ByteFallback" in json.dumps(state):
-        model = {"type": "BPE", "vocab": _ids_of(tokens), "merges": [], "byte_fallback": True}
-    else:
-        model = _whole_words(tokens) if _is_byte_level(state) else _word_level(tokens)
-    made = _alone(model, decoder=state)
+    made = decoder_alone(_state(part), tokens)
     return made.decode([made.vocabulary[token] for token in tokens], errors="replace")
 
 
@@ -342,14 +283,14 @@ _PRE_TOKENIZE = pre_tokenizers.PreTokenizer.pre_tokenize_str
 def _pre_tokenize(part: Any, text: str) -> list[tuple[str, tuple[int, int]]]:
     state = _state(part)
     expected = [token for token, _ in _PRE_TOKENIZE(part, text)]
-    model = _whole_words(expected) if _is_byte_level(state) else _word_level(expected)
-    made = _alone(model, pre_tokenizer=state)
+    model = whole_words(expected) if "ByteLevel" in str(state) else word_level(expected)
+    made = alone(model, pre_tokenizer=state)
     encoding = made.encode(text)
     return list(zip(encoding.tokens, encoding.offsets, strict=True))
 
 
 def _tokenize(model: Any, text: str) -> list[tuple[int, str, tuple[int, int]]]:
-    made = _alone(_state(model))
+    made = alone(_state(model))
     encoding = made.encode(text)
     return list(zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True))
 
@@ -424,13 +365,7 @@ def install(recorder: Recorder) -> None:
     put(whole, "post_process", _unavailable("`post_process` of an encoding"))
     put(whole, "train", _new_vocabulary)
     put(whole, "train_from_iterator", _new_vocabulary)
-    model = whole.model
-
-    def replace(tokenizer: Any, made: Any) -> None:
-        _KNOWN.clear()
-        model.__set__(tokenizer, made)
-
-    whole.model = property(lambda tokenizer: model.__get__(tokenizer), replace)
+    _count_changes()
     put(normalizers.Normalizer, "normalize_str", _normalize)
     put(normalizers.Normalizer, "normalize", _unavailable("a text that is changed in place"))
     put(pre_tokenizers.PreTokenizer, "pre_tokenize_str", _pre_tokenize)

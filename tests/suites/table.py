@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.suites import rust_facts
 from tests.suites.record import DIFFERS, SAME, UNTRANSLATABLE
 
 HERE = Path(__file__).parent
@@ -17,6 +18,9 @@ BEGIN, END = (
     "<!-- the suites' table: python -m tests.suites --write -->\n",
     "<!-- the suites' end -->\n",
 )
+
+
+FACTS_SUITE = "tokenizers, in Rust"
 
 
 class Row(NamedTuple):
@@ -60,6 +64,26 @@ def rows(suite: str, version: str, record: Path) -> list[Row]:
     return [
         *(Row(suite, version, TEST, reason, number) for reason, number in sorted(tests.items())),
         *(Row(suite, version, *key, number) for key, number in sorted(counts.items())),
+    ]
+
+
+def rows_of_facts() -> list[Row]:
+    """The rows of what the Rust tests say."""
+    suite, version = FACTS_SUITE, rust_facts.VERSION
+    verdicts: dict[str, set[str]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for fact in rust_facts.FACTS:
+        same = rust_facts.answer(fact) == fact.expected
+        key = (SAME, "") if same else (DIFFERS, fact.kind)
+        verdicts.setdefault(fact.test, set()).add(key[0])
+        counts[key] += 1
+    others = rust_facts.OTHER_TESTS
+    tests = Counter(_test("passed", found) for found in verdicts.values())
+    tests[NO_CALL] = sum(others.values())
+    return [
+        *(Row(suite, version, TEST, reason, number) for reason, number in sorted(tests.items())),
+        *(Row(suite, version, *key, number) for key, number in sorted(counts.items())),
+        *(Row(suite, version, UNTRANSLATABLE, *other) for other in sorted(others.items())),
     ]
 
 
