@@ -355,6 +355,54 @@ def test_refused(name: str) -> None:
     assert "some.gguf" in caught.value.message
 
 
+OVERLAPPING = [
+    ("<|end|>", files.CONTROL), (">>intro<<", files.CONTROL), ("<<|", files.USER_DEFINED),
+    ("|>>>", files.CONTROL), ("<|>><|<<", files.CONTROL), ("|>>int", files.USER_DEFINED),
+]  # fmt: skip
+FALCON = files.model(with_tokens("gpt2", *OVERLAPPING))
+
+
+def partition(text: str, tokens: list[str]) -> list[str]:
+    """As llama.cpp's `tokenizer_st_partition`: one token after the other, the longest first."""
+    parts = [(text, False)]
+    for token in sorted(tokens, key=len, reverse=True):
+        after = []
+        for part, done in parts:
+            if done:
+                after.append((part, True))
+                continue
+            pieces = part.split(token)
+            for piece in pieces[:-1]:
+                after += [(piece, False), (token, True)]
+            after.append((pieces[-1], False))
+        parts = after
+    return [part for part, _ in parts if part]
+
+
+@given(
+    st.lists(st.sampled_from(["<", "|", ">", "a", "end", "intro", *dict(OVERLAPPING)])),
+    st.booleans(),
+)
+def test_the_longest_of_overlapping_tokens_is_found(parts: list[str], special: bool) -> None:
+    """Falcon's `<|endoftext|>` ends as `>>INTRODUCTION<<` begins."""
+    text = "".join(parts)
+    ours = Tokenizer(FALCON)
+    plain = [token for token, kind in OVERLAPPING if special or kind == files.USER_DEFINED]
+    known = {token: id_ for id_, token in enumerate(ours.tokens)}
+    expected: list[int] = []
+    for part in partition(text, plain):
+        expected += [known[part]] if part in plain else ours.encode_ids(part, special="none")
+    assert ours.encode_ids(text, special="all" if special else "none") == expected
+    copy = Tokenizer(formats.parse(formats.serialize(FALCON), "copy"))
+    assert copy.model == FALCON
+    assert copy.encode_ids(text, special="all" if special else "none") == expected
+
+
+def test_overlapping_tokens_elsewhere() -> None:
+    lost = [loss.what for loss in formats.losses(FALCON, "huggingface")]
+    assert any("the longest of tokens which overlap" in what for what in lost)
+
+
 def test_runs_of_spaces_are_no_overlap() -> None:
     runs = [(" " * n, 4) for n in range(3, 30)]
     tokenizer = Tokenizer(files.model(with_tokens("llama", *runs)))

@@ -152,7 +152,7 @@ def matchers(
         (
             token.text.encode(),
             token.id,
-            (token.single_word, token.strip_left, token.strip_right),
+            (token.single_word, token.strip_left, token.strip_right, token.longest_first),
             (token.normalized, token.literal),
         )
         for token in found

@@ -632,6 +632,8 @@ class AddedToken(NamedTuple):
         listed: it is found in text. False for a token that Hugging Face's file only names.
         made: of a special one: where it is allowed, the model may make it of text, too, which
             its vocabulary has it for.
+        longest_first: where tokens overlap, the longest is found, as in llama.cpp, and not the one
+            that starts first. One such token makes all of a model so.
     """
 
     text: str
@@ -646,6 +648,7 @@ class AddedToken(NamedTuple):
     named: bool = False
     listed: bool = True
     made: bool = False
+    longest_first: bool = False
 
 
 def check_added(tokens: Sequence[AddedToken]) -> None:

@@ -219,7 +219,8 @@ def added(
                 f"one of its tokens takes white space along, and another is {token.text!r:.80}: "
                 "llama.cpp gives it to the longer one"
             )
-    _check_overlaps([token.text for token in tokens])
+    if _overlap([token.text for token in tokens], strips=bool(left or right)):
+        return [token._replace(longest_first=True) for token in tokens]
     return tokens
 
 
@@ -244,10 +245,12 @@ def _known(ids: dict[str, int], *texts: str) -> set[int]:
     return {ids[text] for text in texts if text in ids}
 
 
-def _check_overlaps(texts: list[str]) -> None:
-    """TokctlError where it matters that llama.cpp finds the longest token first, wherever it
-    stands: here it is the leftmost, of these the longest. That is the same unless the end of
-    one is the start of another that is no shorter."""
+def _overlap(texts: list[str], *, strips: bool) -> bool:
+    """Does it matter that llama.cpp finds the longest token first, wherever it stands? The
+    leftmost, of these the longest, is the same unless the end of one is the start of another
+    that is no shorter. TokctlError where of two that are as long chance decides, or where such
+    tokens take white space along (`strips`)."""
+    overlap = False
     firsts = {text[0] for text in texts}
     ends: dict[str, list[str]] = {}
     work = 0
@@ -270,11 +273,16 @@ def _check_overlaps(texts: list[str]) -> None:
             for text in ends.get(other[:length], ()):
                 # Both ways take runs of one character from the left, the longest first.
                 runs = _is_run(text) and _is_run(other)
-                if len(other) >= len(text) and other != text and not runs:
+                sizes = len(other.encode()), len(text.encode())
+                if sizes[0] < sizes[1] or other == text or runs:
+                    continue
+                if strips or sizes[0] == sizes[1]:
                     raise TokctlError(
-                        f"its tokens {text!r:.80} and {other!r:.80} overlap, and llama.cpp finds "
-                        "the longer one first, tokctl the one that starts first"
+                        f"its tokens {text!r:.80} and {other!r:.80} overlap, and which of them "
+                        "llama.cpp finds is left to chance"
                     )
+                overlap = True
+    return overlap
 
 
 def _check_work(work: int) -> None:

@@ -1122,7 +1122,7 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     ordinary = [id_ is not None and not apart for id_, apart in zip(known, special, strict=True)]
     made = [id_ is not None and apart for id_, apart in zip(known, special, strict=True)]
     no, yes = repeat(False), repeat(True)
-    rows = zip(texts, numbers, *flags, normalized, no, ordinary, no, yes, made)  # noqa: B905
+    rows = zip(texts, numbers, *flags, normalized, no, ordinary, no, yes, made, no)  # noqa: B905
     return list(map(partial(tuple.__new__, AddedToken), rows))
 
 

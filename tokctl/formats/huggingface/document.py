@@ -600,6 +600,15 @@ def _pre_tokenizers(model: FilledRecipe) -> Steps:
         )
 
 
+def _overlaps(model: FilledRecipe) -> Steps:
+    if any(token.longest_first for token in model.added):
+        tokens = tuple(token._replace(longest_first=False) for token in model.added)
+        lost = (
+            "that the longest of tokens which overlap is found: it finds the one that starts first"
+        )
+        yield Step(replace(model, added_tokens=tokens), lost)
+
+
 def _added(model: FilledRecipe) -> Steps:
     if not any(token.normalized and token.literal for token in model.added):
         return
@@ -663,6 +672,7 @@ _STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (
     _unknown,
     _normalizers,
     _pre_tokenizers,
+    _overlaps,
     _added,
     _decoders,
     _spelled_in_text,

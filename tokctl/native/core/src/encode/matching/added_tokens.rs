@@ -2,7 +2,8 @@
 //!
 //! Hugging Face's `AddedVocabulary::find_matches`: leftmost first, longest first; what a
 //! match takes is gone, even if the match is then refused. tokctl's caller keeps two sets,
-//! for raw text and for normalized text.
+//! for raw text and for normalized text. In llama.cpp's `tokenizer_st_partition` the longest is
+//! first, wherever it stands.
 
 use super::automaton::LongestStarts;
 use crate::error::{Error, Result};
@@ -17,11 +18,15 @@ pub struct AddedToken {
     /// The white space before it, or after it, belongs to it.
     pub strip_left: bool,
     pub strip_right: bool,
+    /// It is found before shorter ones that start before it. One such token makes all of a set so.
+    pub longest_first: bool,
 }
 
 /// Finds added tokens in text, in linear time however many there are.
 pub struct AddedTokens {
     strings: LongestStarts,
+    /// Where the longest is first: what each token begins with.
+    beginnings: Option<Vec<u32>>,
     tokens: Vec<AddedToken>,
     words: WordCharacters,
     classes: Classes,
@@ -33,8 +38,11 @@ impl AddedTokens {
         let texts: Vec<&[u8]> = tokens.iter().map(|token| token.text.as_slice()).collect();
         let strings = LongestStarts::new(&texts)
             .ok_or_else(|| Error::TooLarge("over 4 GB of added tokens".into()))?;
+        let by_length = tokens.iter().any(|token| token.longest_first);
+        let beginnings = by_length.then(|| strings.beginnings(&texts));
         Ok(AddedTokens {
             strings,
+            beginnings,
             tokens,
             words: WordCharacters::get(),
             classes: Classes::get(),
@@ -48,7 +56,13 @@ impl AddedTokens {
     pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, u32)> + 't {
         // Where the token before ended, and where the white space last stripped did.
         let (mut before, mut stripped) = (0, 0);
-        self.strings.find(text).filter_map(move |found| {
+        let leftmost = self.beginnings.is_none();
+        let leftmost = leftmost.then(|| self.strings.find(text));
+        let by_length = self.beginnings.as_ref();
+        let by_length = by_length.map(|beginnings| self.strings.find_longest(text, beginnings));
+        let found = leftmost.into_iter().flatten();
+        let found = found.chain(by_length.into_iter().flatten());
+        found.filter_map(move |found| {
             let (mut start, mut end, number) = found;
             let token = &self.tokens[number as usize];
             if token.single_word && !self.is_alone(text, start, end) {

@@ -6,6 +6,9 @@
 //! forwards, such a matcher has to read on for a longer match and go back when there is
 //! none: with `a` and `aaa…b` that is as many steps per byte as the longest string has.)
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use memchr::{memrchr, memrchr2, memrchr3};
 
 const NONE: u32 = u32::MAX;
@@ -180,6 +183,42 @@ impl LongestStarts {
         }
     }
 
+    /// By string: the longest other one that it begins with; [`NONE`] where there is none.
+    pub fn beginnings(&self, strings: &[&[u8]]) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..strings.len() as u32).collect();
+        order.sort_by_key(|&number| strings[number as usize]);
+        let mut found = vec![NONE; strings.len()];
+        let mut open: Vec<u32> = Vec::new();
+        for number in order {
+            let text = strings[number as usize];
+            while let Some(&last) = open.last() {
+                let before = strings[last as usize];
+                if text.starts_with(before) && text.len() > before.len() {
+                    break;
+                }
+                open.pop();
+            }
+            if let Some(&last) = open.last() {
+                found[number as usize] = last;
+            }
+            if !text.is_empty() {
+                open.push(number);
+            }
+        }
+        found
+    }
+
+    /// The longest first, wherever it stands, of equally long ones the leftmost; without overlap,
+    /// in the order of the text. `beginnings` are those of [`LongestStarts::beginnings`].
+    pub fn find_longest<'t>(&'t self, text: &'t [u8], beginnings: &'t [u32]) -> Longest<'t> {
+        Longest {
+            all: self.find(text),
+            beginnings,
+            next: None,
+            ready: Vec::new(),
+        }
+    }
+
     /// Bytes of the longest string.
     pub(crate) fn longest(&self) -> usize {
         self.longest
@@ -286,6 +325,87 @@ pub struct Matches<'t> {
     at: usize,
 }
 
+impl Matches<'_> {
+    /// The next place where a string starts, with the longest there; they may overlap.
+    fn next_start(&mut self) -> Option<(usize, u32)> {
+        loop {
+            if let Some(found) = self.starts.pop() {
+                return Some(found);
+            }
+            if self.scanned >= self.text.len() || self.automaton.longest == 0 {
+                return None;
+            }
+            let block = BLOCK.max(self.automaton.longest.saturating_mul(4));
+            let from = self.scanned;
+            self.scanned = self.text.len().min(from.saturating_add(block));
+            self.automaton
+                .starts(self.text, from, self.scanned, &mut self.starts);
+        }
+    }
+}
+
+/// What [`LongestStarts::find_longest`] finds, one stretch of strings that overlap at a time.
+pub struct Longest<'t> {
+    all: Matches<'t>,
+    beginnings: &'t [u32],
+    /// The first place of the stretch that follows.
+    next: Option<(usize, u32)>,
+    /// What is left of a stretch, the last first.
+    ready: Vec<(usize, usize, u32)>,
+}
+
+impl Longest<'_> {
+    /// Chooses among the strings of the next stretch; false where there is none.
+    fn choose(&mut self) -> bool {
+        let Some((mut start, mut number)) = self.next.take().or_else(|| self.all.next_start())
+        else {
+            return false;
+        };
+        let mut strings = Vec::new();
+        let mut end = start;
+        loop {
+            end = end.max(start + self.all.automaton.length(number));
+            let mut one = number;
+            while one != NONE {
+                strings.push((Reverse(self.all.automaton.length(one)), start, one));
+                one = self.beginnings[one as usize];
+            }
+            match self.all.next_start() {
+                Some(found) if found.0 < end => (start, number) = found,
+                found => {
+                    self.next = found;
+                    break;
+                }
+            }
+        }
+        strings.sort_unstable();
+        let mut taken: BTreeMap<usize, (usize, u32)> = BTreeMap::new();
+        for (Reverse(length), start, number) in strings {
+            let end = start + length;
+            let before = taken.range(..end).next_back();
+            if before.is_none_or(|(_, &(before, _))| before <= start) {
+                taken.insert(start, (end, number));
+            }
+        }
+        let taken = taken.into_iter().rev();
+        self.ready = taken.map(|(start, (end, n))| (start, end, n)).collect();
+        true
+    }
+}
+
+impl Iterator for Longest<'_> {
+    type Item = (usize, usize, u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            if !self.choose() {
+                return None;
+            }
+        }
+        self.ready.pop()
+    }
+}
+
 impl Iterator for Matches<'_> {
     type Item = (usize, usize, u32);
 
@@ -376,6 +496,47 @@ mod tests {
         assert_eq!(numbers, [2, 0, 1, 2, 1]);
         let pairs = [b"xy".repeat(BLOCK), b"z".to_vec()].concat();
         assert_eq!(automaton.find(&pairs).count(), BLOCK);
+    }
+
+    #[test]
+    fn the_longest_first_wherever_it_stands() {
+        let mut below = random_below(7);
+        for _ in 0..3000 {
+            let count = 1 + below(6);
+            let mut draw = |most: usize| -> Vec<u8> {
+                (0..below(most)).map(|_| b'a' + below(3) as u8).collect()
+            };
+            let strings: Vec<Vec<u8>> = (0..count).map(|_| draw(6)).collect();
+            let text = draw(40);
+            let mut strings: Vec<&[u8]> = strings.iter().map(Vec::as_slice).collect();
+            strings.sort();
+            strings.dedup();
+            // One string after the other, each from the left, in what the longer ones left.
+            let mut order: Vec<usize> = (0..strings.len()).collect();
+            order.retain(|&number| !strings[number].is_empty());
+            let mut free = vec![true; text.len()];
+            let mut expected = Vec::new();
+            let mut lengths: Vec<usize> = order.iter().map(|&n| strings[n].len()).collect();
+            lengths.sort();
+            lengths.dedup();
+            for &length in lengths.iter().rev() {
+                for start in 0..text.len().saturating_sub(length - 1) {
+                    let of = |&&n: &&usize| strings[n] == &text[start..start + length];
+                    let range = start..start + length;
+                    if let Some(&n) = order.iter().find(of) {
+                        if free[range.clone()].iter().all(|free| *free) {
+                            free[range].fill(false);
+                            expected.push((start, start + length, n as u32));
+                        }
+                    }
+                }
+            }
+            expected.sort();
+            let automaton = LongestStarts::new(&strings).unwrap();
+            let beginnings = automaton.beginnings(&strings);
+            let found: Vec<_> = automaton.find_longest(&text, &beginnings).collect();
+            assert_eq!(found, expected, "{strings:?} in {text:?}");
+        }
     }
 
     #[test]
