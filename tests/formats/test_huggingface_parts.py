@@ -241,6 +241,12 @@ THEIR_PROCESSORS = {
         ),
         ["template:[CLS] $A [SEP]:3=>[CLS] $A [SEP] $B:1 [SEP]:1"],
     ),
+    "second text first": (
+        processors.TemplateProcessing(
+            single="[CLS] $A", pair="[CLS] $B:1 [SEP]:1 $A", special_tokens=[CLS, SEP]
+        ),
+        ["template:[CLS] $A=>[CLS] $B:1 [SEP]:1 $A"],
+    ),
     "sequence": (
         processors.Sequence([processors.ByteLevel(), processors.BertProcessing(SEP, CLS)]),
         ["trim-offsets", BERT],

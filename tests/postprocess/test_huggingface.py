@@ -53,6 +53,8 @@ def template(single: str, pair: str) -> tuple[Any, dict[str, Any]]:
 #: Names with their post-processor and ours.
 T5 = template("$A </s>", "$A </s> $B:1 </s>:1")
 LLAMA = template("<s> $A", "<s> $A <s>:1 $B:1")
+#: CodeLlama's: the text behind the gap comes first.
+INFILLING = template("<s> $A", "<s> [SEP]:1 $B:1 [CLS] $A")
 KINDS: dict[str, tuple[Any, list[Any]]] = {
     "none": (None, []),
     "bert": (processors.BertProcessing(SEP, CLS), [bert()]),
@@ -72,6 +74,7 @@ KINDS: dict[str, tuple[Any, list[Any]]] = {
     "byte-level, no prefix": (BYTES(add_prefix_space=False, trim_offsets=True), [trimming(False)]),
     "byte-level, untrimmed": (BYTES(trim_offsets=False), []),
     "template": (T5[0], [T5[1]]),
+    "second text first": (INFILLING[0], [INFILLING[1]]),
     "llama": (
         processors.Sequence([BYTES(trim_offsets=True, add_prefix_space=True), LLAMA[0]]),
         ["trim-offsets", LLAMA[1]],

@@ -254,7 +254,9 @@ def _get_vocab(tokenizer: Any, with_added_tokens: bool = True) -> dict[str, int]
 def _size(tokenizer: Any, with_added_tokens: bool = True) -> int:
     if not with_added_tokens:
         raise Untranslatable("the vocabulary without added tokens: one vocabulary here")
-    return ours(tokenizer).vocab_size
+    tokens = ours(tokenizer).tokens
+    # Ids that no token has, and that have a filler here, are not counted there.
+    return len(tokens) - sum(token == f"<|unused_{id_}|>" for id_, token in enumerate(tokens))
 
 
 def _added_count(tokenizer: Any, is_pair: bool) -> int:

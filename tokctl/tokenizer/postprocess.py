@@ -268,11 +268,13 @@ class Template:
 
     Attributes:
         around: one more than there are texts; tokens that stand for no text.
-        type_ids: of the tokens of each text.
+        type_ids: of the tokens of each text, in the template's order.
+        order: the number of each text; the second one may stand in front (CodeLlama's infilling).
     """
 
     around: tuple[Encoding, ...]
     type_ids: tuple[int, ...]
+    order: tuple[int, ...]
 
     @classmethod
     def read(cls, text: str, special_ids: Mapping[str, int]) -> Template:
@@ -283,11 +285,13 @@ class Template:
         """
         groups: list[list[tuple[str, int, int]]] = [[]]
         type_ids = []
+        order = []
         for piece in template_pieces(text):
-            if piece.token is None:
+            if piece.sequence is not None:
                 type_ids.append(piece.type_id)
+                order.append("AB".index(piece.sequence))
                 groups.append([])
-            elif piece.token not in special_ids:
+            elif piece.token is None or piece.token not in special_ids:
                 raise TokctlError(
                     f"the template {text!r} names {piece.token}, which has no id",
                     f"special tokens: {', '.join(special_ids) or 'none'}",
@@ -298,7 +302,7 @@ class Template:
             added([g[0] for g in group], [g[1] for g in group], [g[2] for g in group])
             for group in groups
         ]
-        return cls(tuple(around), tuple(type_ids))
+        return cls(tuple(around), tuple(type_ids), tuple(order))
 
     @cached_property
     def bare(self) -> Template:
@@ -312,19 +316,22 @@ class Template:
 
     def wrap_ids(self, ids: Sequence[int], pair_ids: Sequence[int] | None = None) -> list[int]:
         """The ids of a text, or of two, with those of the special tokens."""
-        wrapped = [*self.around[0].raw_ids, *ids, *self.around[1].raw_ids]
-        if pair_ids is not None:
-            wrapped += [*pair_ids, *self.around[2].raw_ids]
+        texts = (ids, () if pair_ids is None else pair_ids)
+        wrapped = [*self.around[0].raw_ids]
+        for number, behind in zip(self.order, self.around[1:], strict=True):
+            wrapped += [*texts[number], *behind.raw_ids]
         return wrapped
 
     def apply(self, first: Encoding, second: Encoding | None = None) -> Encoding:
         """The tokens of a text, or of two, with the special tokens.
 
         Windows get them, too. Of two texts, every window of the one meets every window of
-        the other: first those of the first text's windows, then those of its beginning.
+        the other: first those of the windows of the one in front, then those of its beginning.
         """
         if second is None:
             return self._wrap([first], each_window(first, lambda window: self._wrap([window])))
+        if self.order[0]:
+            first, second = second, first
         if not windows_of(first) and not windows_of(second):
             return self._wrap([first, second])
         return self._wrap([first, second], lambda: self._windows(first, second))
@@ -346,12 +353,12 @@ class Template:
         if self._changes_nothing and "type_ids" not in vars(texts[0]):
             return replace_windows(texts[0], overflowing)
         joined = [self.around[0]]
-        for number, text in enumerate(texts):
+        for place, text in enumerate(texts):
             size = len(text)
-            types = [self.type_ids[number]] * size
-            numbers: list[int | None] = [number] * size
+            types = [self.type_ids[place]] * size
+            numbers: list[int | None] = [self.order[place]] * size
             joined.append(changed(text, type_ids=types, sequence_ids=numbers))
-            joined.append(self.around[number + 1])
+            joined.append(self.around[place + 1])
         return join(joined, overflowing)
 
     @cached_property
