@@ -20,12 +20,18 @@ NORMALIZERS = {
     "a text in front": {"type": "Prepend", "prepend": "x"},
     "control characters": {"type": "Nmt"},
     "NFKD": {"type": "NFKD"},
+    "lower case": {"type": "Lowercase"},
+    "more for one": {"type": "Replace", "pattern": {"Regex": "^[ax]"}, "content": "a x"},
     "none": None,
 }
 
 
+def in_sequence(steps: list[dict[str, object]]) -> dict[str, object]:
+    return {"type": "Sequence", "pretokenizers": steps}
+
+
 @cache
-def both(name: str, *, normalized: bool) -> tuple[hf.Tokenizer, Tokenizer]:
+def both(name: str, split: str = "", *, normalized: bool) -> tuple[hf.Tokenizer, Tokenizer]:
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": normalized}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
     vocabulary = ["<unk>", "▁", "▁a", "▁x", "a", "b", "x", "é", "e"]
@@ -33,7 +39,7 @@ def both(name: str, *, normalized: bool) -> tuple[hf.Tokenizer, Tokenizer]:
         "version": "1.0",
         "added_tokens": [{"id": 9, "content": "<s>", "special": True, **flags}],
         "normalizer": NORMALIZERS[name],
-        "pre_tokenizer": metaspace,
+        "pre_tokenizer": in_sequence([{"type": split}] * bool(split) + [metaspace]),
         "decoder": metaspace,
         "model": {
             "type": "Unigram",
@@ -46,22 +52,25 @@ def both(name: str, *, normalized: bool) -> tuple[hf.Tokenizer, Tokenizer]:
     return hf.Tokenizer.from_str(text), Tokenizer(formats.parse(text.encode(), "theirs.json"))
 
 
+@pytest.mark.parametrize("split", ["", "UnicodeScripts", "Whitespace", "BertPreTokenizer"])
 @pytest.mark.parametrize("name", NORMALIZERS)
 @given(
-    st.lists(st.sampled_from([*"  abxé\u0301\x01\u3000", "<s>"]), max_size=12).map("".join),
+    st.lists(st.sampled_from([*"  abxéİ¨\u0301\x01\u3000", "<s>"]), max_size=12).map("".join),
     st.booleans(),
 )
-def test_first(name: str, text: str, normalized: bool) -> None:
-    there, here = both(name, normalized=normalized)
+def test_first(name: str, split: str, text: str, normalized: bool) -> None:
+    """Splitting may make several pieces of what the first character became: each of them is one."""
+    there, here = both(name, split, normalized=normalized)
     expected = there.encode(text)
     assert here.encode_ids(text, special="all") == expected.ids
     assert here.encode(text, special="all").ids == expected.ids
 
 
 @pytest.mark.parametrize("name", NORMALIZERS)
+@pytest.mark.parametrize("split", ["", "Whitespace"])
 @pytest.mark.parametrize("start", ["", " ", "x", " " * 40_000, "x" * 40_000 + " "], ids=len)
-def test_long_texts(name: str, start: str) -> None:
-    there, here = both(name, normalized=False)
+def test_long_texts(name: str, split: str, start: str) -> None:
+    there, here = both(name, split, normalized=False)
     text = start + "ab xé " * 20_000
     expected = there.encode(text).ids
     for threads in (1, 2):

@@ -215,7 +215,7 @@ pub fn pre_tokenize<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Ranges, Ranges)> {
     let pre_tokenizer = pre_tokenizer(py, parts)?;
     let splits = py
-        .detach(|| pre_tokenizer.run(text, true))
+        .detach(|| pre_tokenizer.run(text, 1))
         .map_err(to_python)?;
     let places = splits.ranges.iter();
     let places = places

@@ -264,7 +264,7 @@ pub(super) struct Stretch<'t> {
 impl Stretch<'_> {
     pub fn count(&self, pre_tokenizer: &PreTokenizer, tally: &mut Tally) -> Result<()> {
         if pre_tokenizer.rewrites() {
-            let splits = pre_tokenizer.run(self.text, self.opens)?;
+            let splits = pre_tokenizer.run(self.text, self.opens.into())?;
             let mut adder = Adder::new(tally, &splits.text, self.first, self.weight);
             let mut places = adder.places();
             for &(from, to) in &splits.ranges {

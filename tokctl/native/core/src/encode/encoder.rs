@@ -22,8 +22,8 @@ pub struct Encoder {
     pub(crate) normalizers: Chain,
     pub(crate) pre_tokenizer: PreTokenizer,
     pub(crate) segmenter: Segmenter,
-    /// Does a pre-tokenizer ask where a text starts, and may normalizers take that away?
-    start_may_go: bool,
+    /// Does a pre-tokenizer ask what of a text was its first character, and is that not plain to see?
+    asks_for_first_char: bool,
     /// See [`sentences`].
     pub(super) tidy: Option<Tidy>,
     /// May the text of these be cut into blocks? A model's own rules are looked through for
@@ -79,7 +79,8 @@ impl Encoder {
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
             tidy_in_blocks: Once::default(),
-            start_may_go: normalizers.may_remove_start() && pre_tokenizer.asks_for_start(),
+            asks_for_first_char: pre_tokenizer.asks_for_start()
+                && (normalizers.may_remove_start() || pre_tokenizer.splits_before_it_asks()),
             normalizers,
             pre_tokenizer,
             segmenter,
@@ -162,8 +163,11 @@ impl Encoder {
             }
             None => {
                 let stretch = &text[start..end];
-                let at_start = start == 0 && self.keeps_start(stretch)?;
-                self.stretch_ids(stretch, at_start, call, out)
+                let first_char = match start {
+                    0 => self.first_char(stretch)?,
+                    _ => 0,
+                };
+                self.stretch_ids(stretch, first_char, call, out)
             }
         })
     }
@@ -172,7 +176,7 @@ impl Encoder {
     pub(crate) fn stretch_ids(
         &self,
         stretch: &[u8],
-        at_start: bool,
+        first_char: usize,
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
@@ -181,7 +185,7 @@ impl Encoder {
             return self.sentence_ids(tidy, stretch, call, out);
         }
         if matcher.is_none() && stretch.len() > BLOCK && self.can_be_cut() {
-            return self.ids_in_blocks(stretch, at_start, call, out);
+            return self.ids_in_blocks(stretch, first_char, call, out);
         }
         let text = self.normalizers.apply(stretch, Edges::WHOLE)?;
         each_span(matcher, &text, |id, start, end| match id {
@@ -190,19 +194,23 @@ impl Encoder {
                 Ok(())
             }
             None => {
-                let at_start = at_start && start == 0;
+                let first_char = first_char.saturating_sub(start);
                 let first = out.len();
-                self.normalized_ids(&text[start..end], at_start, call, out)?;
+                self.normalized_ids(&text[start..end], first_char, call, out)?;
                 self.fuse(out, first);
                 Ok(())
             }
         })
     }
 
-    /// Is the first character that is left of a text the one that it started with? Hugging Face's
-    /// `Metaspace` tells the first piece by where it stood before normalizing.
-    pub(crate) fn keeps_start(&self, text: &[u8]) -> Result<bool> {
-        let mut end = if self.start_may_go { 0 } else { text.len() };
+    /// How many bytes of a normalized text its first character became, or 1 where that does not matter:
+    /// Hugging Face's `Metaspace` tells the first pieces by where they stood before normalizing.
+    pub(crate) fn first_char(&self, text: &[u8]) -> Result<usize> {
+        let mut end = if self.asks_for_first_char {
+            0
+        } else {
+            text.len()
+        };
         while end < text.len() {
             end = match self.can_be_cut() {
                 true => safe_cut(text, 2 * end + 1).unwrap_or(text.len()),
@@ -210,13 +218,14 @@ impl Encoder {
             };
             let edges = Edges::of(&(0..end), text);
             let Some(aligned) = self.normalizers.apply_aligned(&text[..end], edges)? else {
-                return Ok(true);
+                return Ok(1);
             };
-            if let Some(&(first, _)) = aligned.places.first() {
-                return Ok(first == 0);
+            let of_first = aligned.places.iter().take_while(|place| place.0 == 0);
+            if !aligned.places.is_empty() {
+                return Ok(of_first.count());
             }
         }
-        Ok(true)
+        Ok(1)
     }
 
     /// The ids of bytes, where those of an unknown stretch have the place of the whole.
@@ -261,7 +270,7 @@ impl Encoder {
     fn ids_in_blocks(
         &self,
         stretch: &[u8],
-        at_start: bool,
+        first_char: usize,
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
@@ -283,7 +292,8 @@ impl Encoder {
                 reserve_projected(out, end, (done, rest), ids);
             }
             if end > 0 {
-                self.normalized_ids(&waiting[..end], at_start && !split, call, out)?;
+                let first_char = if split { 0 } else { first_char };
+                self.normalized_ids(&waiting[..end], first_char, call, out)?;
                 waiting.drain(..end);
                 split = true;
             }
@@ -298,7 +308,7 @@ impl Encoder {
     pub(crate) fn normalized_ids(
         &self,
         text: &[u8],
-        at_start: bool,
+        first_char: usize,
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
@@ -308,11 +318,11 @@ impl Encoder {
         let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
         if let Some(words) = self.pre_tokenizer.metaspace() {
             let mut lookup = PreTokenLookup::new(self, text, Some(words), state, out, interrupt);
-            words.split(text, at_start, |word| lookup.push_word(word));
+            words.split(text, first_char > 0, |word| lookup.push_word(word));
             return lookup.finish();
         }
         if self.pre_tokenizer.rewrites() {
-            let splits = self.pre_tokenizer.run(text, at_start)?;
+            let splits = self.pre_tokenizer.run(text, first_char)?;
             let mut lookup = PreTokenLookup::new(self, &splits.text, None, state, out, interrupt);
             let mut places = lookup.places();
             for &(start, end) in &splits.ranges {

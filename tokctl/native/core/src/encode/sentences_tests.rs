@@ -80,7 +80,7 @@ fn check(encoder: &Encoder, (text, marked): (&str, &str), expected: &[u32], case
         encoder.ids_with(text.as_bytes(), call, &mut ids).unwrap();
         assert!(ids == expected, "{case}");
         encoder
-            .normalized_ids(marked.as_bytes(), true, call, &mut marked_ids)
+            .normalized_ids(marked.as_bytes(), 1, call, &mut marked_ids)
             .unwrap();
         assert!(marked_ids == expected, "{case}");
     }

@@ -198,9 +198,16 @@ impl Encoder {
                 let place = origin.of(0, text.len());
                 return visit(Part::Added { id, text, place });
             }
-            let kept = places.and_then(|places| places.first());
-            let at_start = base == 0 && start == 0 && kept.is_none_or(|place| place.0 == 0);
-            let splits = self.pre_tokenizer.run(text, at_start)?;
+            let of_first =
+                |places: &[(u32, u32)]| places.iter().take_while(|place| place.0 == 0).count();
+            let first_char = if base == 0 {
+                places.map_or(1, of_first)
+            } else {
+                0
+            };
+            let splits = self
+                .pre_tokenizer
+                .run(text, first_char.saturating_sub(start))?;
             visit(Part::Stretch(splits, origin))
         })
     }

@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn pre_tokens(pre_tokenizer: &PreTokenizer, text: &[u8], at_start: bool) -> Vec<Vec<u8>> {
-        let splits = pre_tokenizer.run(text, at_start).unwrap();
+        let splits = pre_tokenizer.run(text, at_start.into()).unwrap();
         let slice = |&(start, end): &(usize, usize)| splits.text[start..end].to_vec();
         splits.ranges.iter().map(slice).collect()
     }

@@ -113,7 +113,7 @@ mod tests {
                 }]);
                 let words = pre_tokenizer.metaspace().unwrap();
                 for (text, at_start) in texts.iter().flat_map(|t| [(t, true), (t, false)]) {
-                    let splits = pre_tokenizer.run(text.as_bytes(), at_start).unwrap();
+                    let splits = pre_tokenizer.run(text.as_bytes(), at_start.into()).unwrap();
                     let ranges = splits.ranges.iter();
                     let expected: Vec<_> =
                         ranges.map(|&(a, b)| splits.text[a..b].to_vec()).collect();

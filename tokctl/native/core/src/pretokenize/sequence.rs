@@ -75,6 +75,12 @@ impl PreTokenizer {
         rewrites.into_iter().any(Rewrite::asks_for_start)
     }
 
+    /// Could the first character be in several pieces when a step asks for the start?
+    pub fn splits_before_it_asks(&self) -> bool {
+        let asks = |step: &Step| step.rewrite.as_ref().is_some_and(Rewrite::asks_for_start);
+        self.steps.iter().skip(1).any(asks)
+    }
+
     /// Gives `sink` the start and the end of every pre-token, in order; none is empty. An error
     /// where a step rewrites, because there are no ranges of `text` then.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
@@ -97,9 +103,9 @@ impl PreTokenizer {
         }
     }
 
-    /// The pre-tokens of any pre-tokenizer. `at_start`: does `text` stand where its
-    /// document starts?
-    pub fn run<'t>(&self, text: &'t [u8], at_start: bool) -> Result<Splits<'t>> {
+    /// The pre-tokens of any pre-tokenizer. `first_char`: how many bytes of `text` its document's first
+    /// character became; 0 where the document does not start there.
+    pub fn run<'t>(&self, text: &'t [u8], first_char: usize) -> Result<Splits<'t>> {
         let mut splits = Splits {
             text: Cow::Borrowed(text),
             ranges: Vec::new(),
@@ -115,7 +121,7 @@ impl PreTokenizer {
         }
         for step in &self.steps {
             if let Some(rewrite) = &step.rewrite {
-                apply(rewrite, &mut splits, at_start)?;
+                apply(rewrite, &mut splits, first_char)?;
             }
             let mut ranges = Vec::new();
             for &(start, end) in &splits.ranges {
@@ -129,8 +135,8 @@ impl PreTokenizer {
 }
 
 /// Rewrites every piece; afterwards they lie one behind the other in a text of their own.
-fn apply(rewrite: &Rewrite, splits: &mut Splits, at_start: bool) -> Result<()> {
-    let starts = |splits: &Splits, (start, end)| at_start && splits.place(start, end).0 == 0;
+fn apply(rewrite: &Rewrite, splits: &mut Splits, first_char: usize) -> Result<()> {
+    let starts = |splits: &Splits, (start, end)| splits.place(start, end).0 < first_char;
     let changes = |&(start, end): &(usize, usize)| {
         rewrite.changes(&splits.text[start..end], starts(splits, (start, end)))
     };
@@ -145,7 +151,7 @@ fn apply(rewrite: &Rewrite, splits: &mut Splits, at_start: bool) -> Result<()> {
     let mut ranges = Vec::with_capacity(splits.ranges.len());
     for &(start, end) in &splits.ranges {
         let from = out.text.len();
-        let first = at_start && origins[start].0 == 0;
+        let first = (origins[start].0 as usize) < first_char;
         let piece = &splits.text[start..end];
         rewrite.apply(piece, first, |at| origins[start + at], &mut out);
         ranges.push((from, out.text.len()));

@@ -28,9 +28,9 @@ enum TextPiece<'t> {
     /// An added token.
     Id(u32),
     /// Text between added tokens found in the text as given.
-    Stretch { text: &'t [u8], at_start: bool },
+    Stretch { text: &'t [u8], first_char: usize },
     /// Normalized text.
-    Plain { text: &'t [u8], at_start: bool },
+    Plain { text: &'t [u8], first_char: usize },
     /// Part of such a stretch.
     Raw(Raw<'t>),
 }
@@ -38,7 +38,7 @@ enum TextPiece<'t> {
 #[derive(Clone, Copy)]
 struct Raw<'t> {
     text: &'t [u8],
-    at_start: bool,
+    first_char: usize,
     edges: Edges,
 }
 
@@ -105,13 +105,13 @@ impl Encoder {
         let stretches = self.stretches(text, matchers)?;
         let mut pieces = Vec::new();
         let first = stretches.get(1).map_or(text.len(), |&(start, ..)| start);
-        let keeps_start = self.keeps_start(&text[..first])?;
+        let first_char = self.first_char(&text[..first])?;
         for (start, id, stretch) in &stretches {
             match id {
                 Some(id) => pieces.push(TextPiece::Id(*id)),
                 None => {
-                    let at_start = *start == 0 && keeps_start;
-                    self.cut_stretch(stretch, at_start, chunk, matchers, &mut pieces)?;
+                    let first_char = if *start == 0 { first_char } else { 0 };
+                    self.cut_stretch(stretch, first_char, chunk, matchers, &mut pieces)?;
                 }
             }
         }
@@ -167,7 +167,7 @@ impl Encoder {
     fn cut_stretch<'t>(
         &self,
         stretch: &'t [u8],
-        at_start: bool,
+        first_char: usize,
         chunk: usize,
         matchers: Option<&Matchers>,
         pieces: &mut Vec<TextPiece<'t>>,
@@ -178,8 +178,8 @@ impl Encoder {
                 match id {
                     Some(id) => pieces.push(TextPiece::Id(id)),
                     None => {
-                        let at_start = at_start && start == 0;
-                        self.cut_plain(&stretch[start..end], at_start, chunk, pieces);
+                        let first_char = first_char.saturating_sub(start);
+                        self.cut_plain(&stretch[start..end], first_char, chunk, pieces);
                     }
                 }
                 Ok(())
@@ -188,7 +188,7 @@ impl Encoder {
         if stretch.len() <= chunk || !self.can_be_cut() {
             pieces.push(TextPiece::Stretch {
                 text: stretch,
-                at_start,
+                first_char,
             });
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl Encoder {
             let text = &stretch[block];
             TextPiece::Raw(Raw {
                 text,
-                at_start,
+                first_char,
                 edges,
             })
         }));
@@ -207,7 +207,7 @@ impl Encoder {
     fn cut_plain<'t>(
         &self,
         text: &'t [u8],
-        at_start: bool,
+        first_char: usize,
         chunk: usize,
         pieces: &mut Vec<TextPiece<'t>>,
     ) {
@@ -215,7 +215,7 @@ impl Encoder {
         for end in cut_into_pieces(&self.pre_tokenizer, text, chunk) {
             pieces.push(TextPiece::Plain {
                 text: &text[start..end],
-                at_start: at_start && start == 0,
+                first_char: first_char.saturating_sub(start),
             });
             start = end;
         }
@@ -227,11 +227,11 @@ impl Encoder {
         for piece in pieces {
             match *piece {
                 TextPiece::Id(id) => ids.push(id),
-                TextPiece::Stretch { text, at_start } => {
-                    self.stretch_ids(text, at_start, call, &mut ids)?;
+                TextPiece::Stretch { text, first_char } => {
+                    self.stretch_ids(text, first_char, call, &mut ids)?;
                 }
-                TextPiece::Plain { text, at_start } => {
-                    self.normalized_ids(text, at_start, call, &mut ids)?;
+                TextPiece::Plain { text, first_char } => {
+                    self.normalized_ids(text, first_char, call, &mut ids)?;
                 }
                 TextPiece::Raw(raw) => {
                     made.push(EncodedPiece::Ids(std::mem::take(&mut ids)));
@@ -257,8 +257,8 @@ impl Encoder {
         let middle = match to {
             Some(to) if from < text.len() => {
                 let mut ids = Vec::new();
-                let at_start = raw.at_start && raw.edges.start;
-                self.normalized_ids(&text[from..to], at_start, call, &mut ids)?;
+                let first_char = if raw.edges.start { raw.first_char } else { 0 };
+                self.normalized_ids(&text[from..to], first_char, call, &mut ids)?;
                 Some((ids, text[to..].to_vec()))
             }
             _ => None,
@@ -313,7 +313,8 @@ impl Encoder {
             if ends.middle.is_some() || raw.edges.end {
                 if !waiting.is_empty() {
                     let mut ids = self.buffers.take_chunk();
-                    self.normalized_ids(waiting, raw.at_start && !*split, call, &mut ids)?;
+                    let first_char = if *split { 0 } else { raw.first_char };
+                    self.normalized_ids(waiting, first_char, call, &mut ids)?;
                     append(&ids, out)?;
                     self.buffers.put_chunk(ids);
                     *split = true;

@@ -153,7 +153,7 @@ fn chunks_of_any_size_give_the_ids_of_the_whole() {
                     }
                     let mut pieces = Vec::new();
                     encoder
-                        .cut_stretch(text, true, 1, matchers.as_ref(), &mut pieces)
+                        .cut_stretch(text, 1, 1, matchers.as_ref(), &mut pieces)
                         .unwrap();
                     parted += usize::from(pieces.len() > 2);
                 }

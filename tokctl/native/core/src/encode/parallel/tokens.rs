@@ -165,7 +165,7 @@ impl Encoder {
         Ok(rewrites
             && self
                 .pre_tokenizer
-                .run(given, part.start == 0)?
+                .run(given, usize::from(part.start == 0))?
                 .origins
                 .is_some())
     }
