@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tokenizers
 
-from tests.random_pipelines.compare import both, loaded
+from tests.random_pipelines.compare import both, faulty, loaded
 from tests.random_pipelines.documents import Json
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats.contract import companions_lost
@@ -215,3 +215,44 @@ def theirs_plain(made: Json) -> tokenizers.Tokenizer:
 def test_damaged_lengths_are_told(damaged: Json) -> None:
     with pytest.raises(TokctlError):
         formats.parse(json.dumps(document(bpe()) | damaged).encode(), "damaged.json")
+
+
+def byte_bpe() -> Json:
+    """A vocabulary of the characters that bytes are spelled with."""
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    return bpe(vocab={char: id_ for id_, char in enumerate(alphabet)}, merges=[], unk_token=None)
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False}
+
+
+def test_a_piece_that_was_inserted_is_there_twice() -> None:
+    """A piece of nothing but inserted text, behind ByteLevel: spelled, and once more as it was."""
+    inserting = {"type": "Replace", "pattern": {"Regex": "^"}, "content": "é"}
+    splitting = {**BYTE_LEVEL, "use_regex": True}
+    made = document(byte_bpe(), normalizer=inserting, pre_tokenizer=splitting, decoder=splitting)
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    assert theirs.encode(", a").tokens == ["Ã", "©", "é", ",", "Ġ", "a"]
+    assert ours.encode(", a").tokens == ["Ã", "©", ",", "Ġ", "a"]
+    assert faulty(made, theirs) == "a piece that was inserted is there twice behind ByteLevel"
+
+
+def test_normalized_added_tokens_are_found_among_spelled_bytes() -> None:
+    """Where a normalizer spells bytes, there is no white space for them to take along."""
+    spelling = {**BYTE_LEVEL, "use_regex": False}
+
+    def made(*flags: str, decoder: Json | None = spelling) -> Json:
+        token = added("<x>", 256, "normalized", *flags)
+        return document(byte_bpe(), token, normalizer={"type": "ByteLevel"}, decoder=decoder)
+
+    for flags in ((), ("lstrip",), ("rstrip",), ("lstrip", "rstrip", "special")):
+        ours, theirs = loaded(made(*flags))
+        assert isinstance(ours, Tokenizer) and theirs is not None
+        for text in (" <x> a", "a\n<x>\n", "<x>", "é  <x>é"):
+            found, expected = ours.encode(text, special="all"), theirs.encode(text)
+            assert (found.ids, found.offsets) == (expected.ids, expected.offsets)
+            assert ours.decode(found.ids) == theirs.decode(found.ids, skip_special_tokens=False)
+    for refused in (made("single_word"), made(decoder=None)):
+        ours, _ = loaded(refused)
+        assert isinstance(ours, str) and "ByteLevel" in ours

@@ -147,8 +147,8 @@ def _read_document(
     if splitting[-1:] == [components.BYTE_LEVEL]:
         missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
     # Without a decoder that undoes it, bytes come out as they are spelled.
-    of_bytes = of_bytes and components.undoes_bytes(document.get("decoder"))
-    is_byte_level = of_bytes and _is_of_bytes(model, splitting, missing)
+    undoes_bytes = components.undoes_bytes(document.get("decoder"))
+    is_byte_level = of_bytes and undoes_bytes and _is_of_bytes(model, splitting, missing)
     if is_byte_level:
         splitting.pop()
     # A token that is added gets the number of tokens as its id, even where that is taken.
@@ -156,6 +156,8 @@ def _read_document(
     added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
     if model.holes:
         added = _without_holes(added, model)
+    if spells_bytes:
+        added = _found_in_spelling(added, undoes_bytes=undoes_bytes)
     if is_byte_level:
         # Its model reads their spelling as that of bytes.
         added = [token._replace(made=False) if token.made else token for token in added]
@@ -203,6 +205,27 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
                 "vocabulary has"
             )
     return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
+
+
+def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:
+    """The added tokens where a normalizer spells bytes, and normalized ones are found in that: there
+    is no white space to take along. Here they are found in the text that is spelled later."""
+    found = [token for token in added if token.normalized]
+    if found and not undoes_bytes:
+        raise TokctlError(
+            f"its normalizer ByteLevel spells the added token {found[0].text!r}, and its decoder "
+            "leaves it so"
+        )
+    for token in found:
+        if token.single_word:
+            raise TokctlError(
+                f"the added token {token.text!r} is a single word among bytes that the normalizer "
+                "ByteLevel has spelled as letters"
+            )
+    return [
+        token._replace(strip_left=False, strip_right=False) if token.normalized else token
+        for token in added
+    ]
 
 
 def _named(parts: list[Part]) -> list[str]:
