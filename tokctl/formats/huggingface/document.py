@@ -208,7 +208,7 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
 
 
 def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:
-    """The added tokens where a normalizer spells bytes, and normalized ones are found in that: there
+    """The added tokens where a normalizer spells bytes and normalized ones are found in that: there
     is no white space to take along. Here they are found in the text that is spelled later."""
     found = [token for token in added if token.normalized]
     if found and not undoes_bytes:
