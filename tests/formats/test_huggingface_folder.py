@@ -212,3 +212,14 @@ def test_wrong_values(
         inner = inner[key]
     inner[path[-1]] = data.draw(st.sampled_from(ODD))
     tried(tmp_path_factory.mktemp("x"), FILES[name] | {file: json.dumps(document).encode()})
+
+
+def test_marian_is_told(tmp_path: Path) -> None:
+    """Its class builds no tokenizer of this library's; the file that can be read is named."""
+    (tmp_path / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "mg"}')
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}')
+    (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1, "a": 2}')
+    (tmp_path / "source.spm").write_bytes(b"")
+    with pytest.raises(TokctlError, match="is Marian's") as caught:
+        Tokenizer.load(tmp_path)
+    assert "source.spm" in (caught.value.hint or "")

@@ -20,6 +20,8 @@ from tokctl import Encoding, Tokenizer, Truncation
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 
+#: A kind that is meant: see docs/formats.md.
+BEHIND = "offsets behind dropped bytes"
 #: Kind, what is here, what is there.
 Difference = tuple[str, object, object]
 
@@ -42,18 +44,25 @@ class HuggingFace:
         self.own = [content for content in self.added.values() if content]
         theirs.no_truncation()
         theirs.no_padding()
-        #: Special tokens of the vocabulary, which their models make of text that spells them.
-        self.made = [token.text for token in ours.model.added if token.special and token.made]
+        #: Special tokens, but for the one that stands for what is unknown.
+        special = [token for token in ours.model.added if token.special]
+        self.special = {token.id for token in special if token.text != ours.recipe.unk_token}
 
     def _as_text(self, case: Case) -> bool:
-        """Does the case spell a special token where it is text?"""
-        text = f"{case.text}\n{case.pair}"
-        return not case.special and any(token in text for token in self.made)
+        """Does their model make a special token of text, where they are text?"""
+        if case.special:
+            return False
+        self.theirs.encode_special_tokens = True
+        found = self.theirs.encode(case.text, case.pair, add_special_tokens=False)
+        unknown = self.ours.recipe.unk_token
+        spelled = unknown is not None and unknown in f"{case.text}\n{case.pair}"
+        return spelled or not self.special.isdisjoint(found.ids)
 
     def differences(self, case: Case) -> Iterator[Difference]:
-        found = self._differences(case)
-        if self._as_text(case):
-            found = (("special tokens as text", here, there) for _, here, there in found)
+        found = list(self._differences(case))
+        if found and self._as_text(case):
+            text = "special tokens as text"
+            found = [(BEHIND if kind == BEHIND else text, *both) for kind, *both in found]
         yield from found
 
     def _differences(self, case: Case) -> Iterator[Difference]:
@@ -136,7 +145,7 @@ def differing_columns(
     for kind, mine, wanted in columns:
         if list(mine) != list(wanted):
             if kind == "offsets" and ours.recipe.drops_unknown:
-                kind = "offsets behind dropped bytes"
+                kind = BEHIND
             yield kind, list(zip(here.tokens, mine, strict=False)), list(wanted)
 
 

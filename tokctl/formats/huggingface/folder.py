@@ -46,6 +46,8 @@ from tokctl.model import FilledRecipe, Origin
 TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
 TEKKEN = "tekken.json"
+#: The pieces of a Marian model, whose ids stand in a vocab.json.
+MARIAN = "source.spm"
 TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
 #: Files of which AutoTokenizer can make a tokenizer where there is no `tokenizer.json`.
 VOCABULARIES = (
@@ -205,6 +207,12 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     if given is not None and (error := refused(name, source.name)):
         raise error
     if given is None and (known is None or not known.vocab_files):
+        if source.beside(MARIAN) is not None:
+            raise TokctlError(
+                f"{source.name} is Marian's: pieces of {MARIAN} get the ids of vocab.json, and "
+                "some of them none, which tokctl lacks",
+                f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
+            )
         raise no_such_class(
             source.name, ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
         )
