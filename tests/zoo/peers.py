@@ -44,19 +44,22 @@ class HuggingFace:
         self.own = [content for content in self.added.values() if content]
         theirs.no_truncation()
         theirs.no_padding()
-        #: Special tokens, but for the one that stands for what is unknown.
         special = [token for token in ours.model.added if token.special]
+        #: Special tokens, but for the one that stands for what is unknown.
         self.special = {token.id for token in special if token.text != ours.recipe.unk_token}
+        #: Those that their models make of text.
+        self.made = [token.text for token in special if token.made]
 
     def _as_text(self, case: Case) -> bool:
-        """Does their model make a special token of text, where they are text?"""
+        """Is a special token text, which their model makes tokens of, or is it made of text?"""
         if case.special:
             return False
+        text = f"{case.text}\n{case.pair}"
+        if any(token in text for token in self.made):
+            return True
         self.theirs.encode_special_tokens = True
         found = self.theirs.encode(case.text, case.pair, add_special_tokens=False)
-        unknown = self.ours.recipe.unk_token
-        spelled = unknown is not None and unknown in f"{case.text}\n{case.pair}"
-        return spelled or not self.special.isdisjoint(found.ids)
+        return not self.special.isdisjoint(found.ids)
 
     def differences(self, case: Case) -> Iterator[Difference]:
         found = list(self._differences(case))
