@@ -144,6 +144,12 @@ def compared(seed: int, strings: int) -> Compared:
     return Compared("compared", done, stopped, differences)
 
 
+def ends_in_space(name: str) -> bool:
+    """Is there white space, or what stands for it, at an end of what a token is called? Trimmed
+    offsets lose as many characters of the text, which may have others there."""
+    return name != name.strip().strip("Ġ")
+
+
 def both(
     ours: Tokenizer,
     theirs: tokenizers.Tokenizer,
@@ -163,7 +169,21 @@ def both(
     yield "ids", a.ids, b.ids
     if not ours.recipe.drops_unknown:
         # Behind a dropped character theirs are off by its width.
-        yield "offsets", a.offsets, b.offsets
+        trims = any(part.kind == "trim-offsets" for part in ours.recipe.post_processors)
+        trimmed = [
+            trims
+            and id_ in ours.post_processor.as_in_text
+            and name != surface
+            and any(map(ends_in_space, (name, surface)))
+            for id_, name, surface in zip(a.ids, b.tokens, a.surfaces, strict=False)
+        ]
+        yield (
+            "offsets",
+            *(
+                [place for place, one in zip(places, trimmed, strict=False) if not one]
+                for places in (a.offsets, b.offsets)
+            ),
+        )
     # There an added token is called what the text spells it, and Unigram's unknown stretch what it
     # is; here every id has one name.
     added = {token.id for token in ours.model.added}

@@ -256,3 +256,23 @@ def test_normalized_added_tokens_are_found_among_spelled_bytes() -> None:
     for refused in (made("single_word"), made(decoder=None)):
         ours, _ = loaded(refused)
         assert isinstance(ours, str) and "ByteLevel" in ours
+
+
+def test_offsets_are_trimmed_by_what_a_token_is_called() -> None:
+    """Added tokens, and Unigram's unknown stretches, are called what they are in the text. Where
+    it is normalized, the library goes by the new text, and is off in the old one."""
+    made = document(
+        unigram(*LETTERS),
+        added("the", 20, "normalized"),
+        added("<s>", 21, "lstrip", "special"),
+        normalizer={"type": "Lowercase"},
+        post_processor=TRIMMED,
+    )
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    for text in ("a\tb", "a \t", "\u3000", "a THE  <s>b", "the the", "x\u2003"):
+        there = theirs.encode(text)
+        here = ours.encode(text, special="all")
+        assert (here.ids, here.offsets) == (there.ids, there.offsets)
+    assert theirs.encode("aĠ").offsets == [(0, 1), (1, 2)]
+    assert ours.encode("aĠ").offsets == [(0, 1), (2, 2)]

@@ -8,7 +8,7 @@ special tokens are put around them (`Template`), and a batch is filled up to one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -201,22 +201,26 @@ SPACES = (
 Offsets = list[tuple[int, int]]
 
 
-def trim(
-    encoding: Encoding, prefix_space: bool, stripping: frozenset[int] = frozenset()
-) -> Encoding:
+#: Ids whose tokens are trimmed as they stand in the text, and not as they are called. Where a text
+#: is given, only those that stand there as that: the model makes the same token of others.
+AsInText = Mapping[int, str | None]
+
+
+def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = None) -> Encoding:
     """The encoding with trimmed offsets, and its windows, too. Surfaces stay as they are.
 
     Args:
         prefix_space: a space was put before the text: one leading space of a first token
             is that one, and nothing to leave out. Every window has a first token.
-        stripping: ids of the added tokens that take white space along: they are spelled as they
-            stand in the text.
     """
     old = encoding.offsets
     spelled = encoding.tokens
-    if stripping and not stripping.isdisjoint(encoding.raw_ids):
+    if as_in_text and not as_in_text.keys().isdisjoint(encoding.raw_ids):
         rows = zip(encoding.raw_ids, spelled, encoding.surfaces, strict=True)
-        spelled = [surface if id_ in stripping else token for id_, token, surface in rows]
+        spelled = [
+            surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
+            for id_, token, surface in rows
+        ]
     new = _trimmed(spelled, old, prefix_space)
     in_bytes = new
     if encoding.byte_offsets != old:
@@ -226,7 +230,7 @@ def trim(
                 encoding.surfaces, encoding.byte_offsets, old, new, strict=True
             )
         ]
-    windows = each_window(encoding, lambda window: trim(window, prefix_space, stripping))
+    windows = each_window(encoding, lambda window: trim(window, prefix_space, as_in_text))
     return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
 
 
@@ -484,20 +488,20 @@ class PostProcessor:
     Attributes:
         single, pair: the templates of one text and of two.
         trims: for each `trim-offsets`, whether a prefix space was added.
-        stripping: ids of the added tokens that take white space along.
+        as_in_text: see there.
     """
 
     single: Template
     pair: Template
     trims: tuple[bool, ...] = ()
-    stripping: frozenset[int] = frozenset()
+    as_in_text: AsInText = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
         parts: PartsLike,
         special_ids: Mapping[str, int],
-        stripping: frozenset[int] = frozenset(),
+        as_in_text: AsInText | None = None,
     ) -> PostProcessor:
         """What these parts describe; without a template, two texts stand side by side.
 
@@ -519,7 +523,7 @@ class PostProcessor:
                 templates += 1
         check_template(single, pair, tuple(special_ids))
         read = [Template.read(text, special_ids) for text in (single, pair)]
-        return cls(read[0], read[1], tuple(trims), stripping)
+        return cls(read[0], read[1], tuple(trims), as_in_text or {})
 
     def template(self, pair: bool, add_special: bool = True) -> Template:
         """The template of one text or of two."""
@@ -547,8 +551,8 @@ class PostProcessor:
         if truncation is not None:
             first, second = truncation.apply(first, second, template.added_tokens_count)
         for prefix_space in self.trims:
-            first = trim(first, prefix_space, self.stripping)
-            second = None if second is None else trim(second, prefix_space, self.stripping)
+            first = trim(first, prefix_space, self.as_in_text)
+            second = None if second is None else trim(second, prefix_space, self.as_in_text)
         return template.apply(first, second)
 
     def process_ids(

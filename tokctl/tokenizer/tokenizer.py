@@ -781,9 +781,15 @@ class Tokenizer:
         """What is put around the tokens where `add_special` asks for it."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
-        added = self.model.added
-        stripping = frozenset(token.id for token in added if token.strip_left or token.strip_right)
-        return PostProcessor.of(self.recipe.post_processors, self.special_ids, stripping)
+        # As Hugging Face calls them: added tokens, and Unigram's unknown stretches.
+        as_in_text = {
+            token.id: token.text if token.id == self.unk_id else None
+            for token in self.model.added
+            if token.strip_left or token.strip_right or token.normalized
+        }
+        if self.recipe.algorithm == "unigram" and self.unk_id is not None:
+            as_in_text[self.unk_id] = None
+        return PostProcessor.of(self.recipe.post_processors, self.special_ids, as_in_text)
 
     @property
     def truncation(self) -> Truncation | None:
