@@ -787,7 +787,7 @@ class Tokenizer:
             for token in self.model.added
             if token.strip_left or token.strip_right or token.normalized
         }
-        if self.recipe.algorithm == "unigram" and self.unk_id is not None:
+        if self.recipe.traits.has_scores and self.unk_id is not None:
             as_in_text[self.unk_id] = None
         return PostProcessor.of(self.recipe.post_processors, self.special_ids, as_in_text)
 
