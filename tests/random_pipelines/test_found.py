@@ -276,3 +276,20 @@ def test_offsets_are_trimmed_by_what_a_token_is_called() -> None:
         assert (here.ids, here.offsets) == (there.ids, there.offsets)
     assert theirs.encode("aĠ").offsets == [(0, 1), (1, 2)]
     assert ours.encode("aĠ").offsets == [(0, 1), (2, 2)]
+
+
+def test_a_special_token_that_is_a_whole_word_of_the_model() -> None:
+    """With ignore_merges the model finds it where, as a single word, it is not looked for."""
+    vocab = {**byte_bpe()["vocab"], "<s>": 256}
+    made = document(
+        byte_bpe() | {"vocab": vocab, "ignore_merges": True},
+        added("<s>", 256, "single_word", "special"),
+        added("H", 257, "special"),
+        pre_tokenizer=BYTE_LEVEL | {"use_regex": False},
+        decoder=BYTE_LEVEL,
+    )
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    for text in ("H<s>", "a<s>", "<s>", "H<s>H", "<s> H"):
+        assert ours.encode_ids(text, special="all") == theirs.encode(text).ids
+    assert ours.encode_ids("<s>") == [vocab[char] for char in "<s>"]

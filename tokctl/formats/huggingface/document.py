@@ -158,7 +158,7 @@ def _read_document(
         added = _without_holes(added, model)
     if spells_bytes:
         added = _found_in_spelling(added, undoes_bytes=undoes_bytes)
-    if is_byte_level:
+    if is_byte_level and not model.recipe.get("whole_words"):
         # Its model reads their spelling as that of bytes.
         added = [token._replace(made=False) if token.made else token for token in added]
     added_ids = {token.text: token.id for token in added}
