@@ -297,7 +297,7 @@ def test_unknown_types_are_named(place: str, component: dict[str, Any], named: s
     ("pattern", "expected"),
     [
         (r"a\x{61C}[\x{1}-\x{1F600}\\x]", r"a\U0000061C[\U00000001-\U0001F600\\x]"),
-        (r"^a|b$", r"(?m:^)a|b(?m:$)"),
+        (r"^a|b$", r"(?:\A|(?<=\n)(?!\Z))a|b(?m:$)"),
         (r"[^$]\^\$", r"[^$]\^\$"),
         (r"\s+\z", r"\s+\Z"),
         (r"(?i:'s|'t)|\d+", r"(?i:'s|'t)|\d+"),
