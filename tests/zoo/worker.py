@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 from collections import Counter
@@ -100,6 +101,8 @@ def _shrunk(
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    # The folder is all that is read.
+    os.environ["HF_HUB_OFFLINE"] = "1"
     listed, path, count = Listed(*json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
     print(json.dumps(compare(listed, path, count), ensure_ascii=True))
 
