@@ -147,7 +147,11 @@ def mirror(
                 reason = f"refused there: {type(theirs.error).__name__}: {reason_of(theirs.error)}"
                 recorder.note(title, DIFFERS, reason, f"{said} -> {found!r}"[:600])
                 return
-            differences = compare(found, theirs)
+            try:
+                differences = compare(found, theirs)
+            except Untranslatable as error:
+                recorder.note(title, UNTRANSLATABLE, str(error))
+                return
             if not differences:
                 recorder.note(title, SAME)
             for one in differences[:1]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tests.suites import rust_facts
+from tests.suites import cpp_facts, rust_facts
 from tests.suites.record import DIFFERS, SAME, UNTRANSLATABLE
+from tokctl import TokctlError
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.tsv"
@@ -20,7 +21,8 @@ BEGIN, END = (
 )
 
 
-FACTS_SUITE = "tokenizers, in Rust"
+#: Suites of which facts are told.
+CPP, RUST = "sentencepiece, in C++: models, rules", "tokenizers, in Rust"
 
 
 class Row(NamedTuple):
@@ -68,22 +70,31 @@ def rows(suite: str, version: str, record: Path) -> list[Row]:
 
 
 def rows_of_facts() -> list[Row]:
-    """The rows of what the Rust tests say."""
-    suite, version = FACTS_SUITE, rust_facts.VERSION
+    """The rows of what tests say that can't run here."""
+    return [
+        *_rows_of_facts(CPP, cpp_facts, cpp_facts.expected),
+        *_rows_of_facts(RUST, rust_facts, lambda fact: fact.expected),
+    ]
+
+
+def _rows_of_facts(suite: str, facts: Any, expected: Callable[[Any], object]) -> list[Row]:
     verdicts: dict[str, set[str]] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    for fact in rust_facts.FACTS:
-        same = rust_facts.answer(fact) == fact.expected
-        key = (SAME, "") if same else (DIFFERS, fact.kind)
+    for fact in facts.FACTS:
+        try:
+            same = facts.answer(fact) == expected(fact)
+            key = (SAME, "") if same else (DIFFERS, fact.test)
+        except TokctlError as error:
+            key = (UNTRANSLATABLE, f"not read: {error.message}")
         verdicts.setdefault(fact.test, set()).add(key[0])
         counts[key] += 1
-    others = rust_facts.OTHER_TESTS
     tests = Counter(_test("passed", found) for found in verdicts.values())
+    others: dict[str, int] = facts.OTHER_TESTS
     tests[NO_CALL] = sum(others.values())
     return [
-        *(Row(suite, version, TEST, reason, number) for reason, number in sorted(tests.items())),
-        *(Row(suite, version, *key, number) for key, number in sorted(counts.items())),
-        *(Row(suite, version, UNTRANSLATABLE, *other) for other in sorted(others.items())),
+        *(Row(suite, facts.VERSION, TEST, *entry) for entry in sorted(tests.items())),
+        *(Row(suite, facts.VERSION, *key, number) for key, number in sorted(counts.items())),
+        *(Row(suite, facts.VERSION, UNTRANSLATABLE, *entry) for entry in sorted(others.items())),
     ]
 
 
