@@ -71,6 +71,21 @@ def test_byte_level_decoders_are_the_same_there(decoders: str) -> None:
         assert made.decode(ids) == theirs.decode(ids)
 
 
+def test_a_special_token_with_stand_ins_is_bytes_there() -> None:
+    """Their decoder takes the text of an added token for what bytes are spelled with (`č` is a
+    carriage return); here the token gives its text."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = hf.Tokenizer(models.BPE({token: id_ for id_, token in enumerate(alphabet)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens(["Začnimo"])
+    ids = made.encode("Začnimo").ids
+    assert made.decode(ids, skip_special_tokens=False) == "Za\rnimo"
+    ours = Tokenizer(read(made))
+    assert ours.encode_ids("Začnimo", special="all") == ids
+    assert ours.decode(ids) == "Začnimo"
+
+
 def test_no_decoder() -> None:
     model = read(tokenizer())
     assert model.recipe.decoders == DECODERS.steps("join")
