@@ -1,5 +1,6 @@
 """`tokctl`, and `python -m tokctl`."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -46,10 +47,10 @@ def _end(end: SystemExit) -> NoReturn:
     would take as long as to read a model. Where threads are left, or a debugger or a profiler
     watches, it ends as usual."""
     import atexit
-    import contextlib
     import threading
 
     if type(end.code) is int and end.code >= _SIGNALLED:
+        _drop_output()
         # A signal can come between what a `with` does first and its block. What it does last is
         # done when nothing refers to it any more.
         end.__traceback__ = end.__context__ = None
@@ -68,7 +69,20 @@ def _end(end: SystemExit) -> NoReturn:
                 stream.flush()
         except (OSError, ValueError):
             raise end from None
+        except KeyboardInterrupt:
+            os._exit(_INTERRUPTED)
+        except SystemExit as signalled:
+            os._exit(int(signalled.code or 0))
     os._exit(end.code)
+
+
+def _drop_output() -> None:
+    """What stdout still holds goes nowhere: who reads it may have stopped doing so, and a write
+    would wait for a second signal. It is a part of what was wanted in any case."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        os.close(null)
 
 
 if __name__ == "__main__":

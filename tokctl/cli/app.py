@@ -209,9 +209,10 @@ def main() -> NoReturn:
     world = World.real()
     code = run(sys.argv[1:], world)
     try:
-        world.stdout.flush()
+        if code != ExitCode.INTERRUPTED:  # else a reader that has stopped would be waited for
+            world.stdout.flush()
     except OSError:
         # Nobody reads any more; Python's own flush at exit must not complain either.
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    sys.exit(int(code))
