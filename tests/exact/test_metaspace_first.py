@@ -37,7 +37,10 @@ def both(name: str, split: str = "", *, normalized: bool) -> tuple[hf.Tokenizer,
     vocabulary = ["<unk>", "▁", "▁a", "▁x", "a", "b", "x", "é", "e"]
     document = {
         "version": "1.0",
-        "added_tokens": [{"id": 9, "content": "<s>", "special": True, **flags}],
+        "added_tokens": [
+            {"id": 9, "content": "<s>", "special": True, **flags},
+            {"id": 4, "content": "a", "special": False, **flags},
+        ],
         "normalizer": NORMALIZERS[name],
         "pre_tokenizer": in_sequence([{"type": split}] * bool(split) + [metaspace]),
         "decoder": metaspace,
@@ -55,7 +58,7 @@ def both(name: str, split: str = "", *, normalized: bool) -> tuple[hf.Tokenizer,
 @pytest.mark.parametrize("split", ["", "UnicodeScripts", "Whitespace", "BertPreTokenizer"])
 @pytest.mark.parametrize("name", NORMALIZERS)
 @given(
-    st.lists(st.sampled_from([*"  abxéİ¨\u0301\x01\u3000", "<s>"]), max_size=12).map("".join),
+    st.lists(st.sampled_from([*"  abxéİ¨ａ⒜\u0301\x01\u3000", "<s>"]), max_size=12).map("".join),
     st.booleans(),
 )
 def test_first(name: str, split: str, text: str, normalized: bool) -> None:

@@ -22,7 +22,7 @@ pub struct Encoder {
     pub(crate) normalizers: Chain,
     pub(crate) pre_tokenizer: PreTokenizer,
     pub(crate) segmenter: Segmenter,
-    /// Does a pre-tokenizer ask what of a text was its first character, and is that not plain to see?
+    /// Does a pre-tokenizer ask what of a normalized text was its first character?
     asks_for_first_char: bool,
     /// See [`sentences`].
     pub(super) tidy: Option<Tidy>,
@@ -79,8 +79,7 @@ impl Encoder {
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
             tidy_in_blocks: Once::default(),
-            asks_for_first_char: pre_tokenizer.asks_for_start()
-                && (normalizers.may_remove_start() || pre_tokenizer.splits_before_it_asks()),
+            asks_for_first_char: pre_tokenizer.asks_for_start() && !normalizers.is_empty(),
             normalizers,
             pre_tokenizer,
             segmenter,

@@ -29,14 +29,6 @@ impl Chain {
         self.normalizers.is_empty()
     }
 
-    /// May they remove what a text starts with?
-    pub fn may_remove_start(&self) -> bool {
-        !self.normalizers.iter().all(|normalizer| {
-            use Normalizer::{Lowercase, Nfc, Nfd, Nfkc, Nfkd, Prepend};
-            matches!(normalizer, Nfc | Nfd | Nfkc | Nfkd | Lowercase | Prepend(_))
-        })
-    }
-
     fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
         self.normalizers.iter().flat_map(Normalizer::passes)
     }

@@ -75,12 +75,6 @@ impl PreTokenizer {
         rewrites.into_iter().any(Rewrite::asks_for_start)
     }
 
-    /// Could the first character be in several pieces when a step asks for the start?
-    pub fn splits_before_it_asks(&self) -> bool {
-        let asks = |step: &Step| step.rewrite.as_ref().is_some_and(Rewrite::asks_for_start);
-        self.steps.iter().skip(1).any(asks)
-    }
-
     /// Gives `sink` the start and the end of every pre-token, in order; none is empty. An error
     /// where a step rewrites, because there are no ranges of `text` then.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
