@@ -97,11 +97,13 @@ def inserts(normalizer: Json | None) -> bool:
     return any(start == end for spans in found for start, end in spans)
 
 
-def overlap(made: Json) -> bool:
-    """Do special and other added tokens have characters in common?"""
+def overlap(made: Json, theirs: tokenizers.Tokenizer) -> bool:
+    """Do special and other added tokens have characters in common, where they are looked for?"""
     chars: dict[bool, set[str]] = {True: set(), False: set()}
     for token in made["added_tokens"]:
         chars[token["special"]] |= {*token["content"].lower()}
+        if token["normalized"] and theirs.normalizer is not None:
+            chars[token["special"]] |= {*theirs.normalizer.normalize_str(token["content"])}
     return bool(chars[True] & chars[False])
 
 
@@ -118,7 +120,7 @@ def compared(seed: int, strings: int) -> Compared:
     special = [token["content"] for token in made["added_tokens"] if token["special"]]
     # Where special tokens are not to be found, theirs may still make them of text, and ones that
     # it comes to hide what other tokens share with them; ours does neither.
-    always = any(token.made for token in ours.model.added) or overlap(made)
+    always = any(token.made for token in ours.model.added) or overlap(made, theirs)
     differences: list[Difference] = []
     done = 0
     while done < strings:
