@@ -21,16 +21,32 @@ def main() -> None:
     _read_arguments_as_utf8()
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     try:
-        from tokctl.cli.signals import handle_signals
-
-        handle_signals()
-        from tokctl.cli.app import main as run
-
-        run()
-    except KeyboardInterrupt:  # while all of that was being imported
-        _end(SystemExit(_INTERRUPTED))
+        _run()
+    except KeyboardInterrupt:  # while it was being imported, or as the last was written
+        _end_by(SystemExit(_INTERRUPTED))
     except SystemExit as end:
+        _end_by(end)
+
+
+def _run() -> None:
+    from tokctl.cli.signals import handle_signals
+
+    handle_signals()
+    from tokctl.cli.app import main as run
+
+    run()
+
+
+def _end_by(end: SystemExit) -> NoReturn:
+    """Ends the process; a signal that comes meanwhile does so at once."""
+    try:
         _end(end)
+    except KeyboardInterrupt:
+        os._exit(_INTERRUPTED)
+    except SystemExit as other:
+        if other is end or type(other.code) is not int:
+            raise
+        os._exit(other.code)
 
 
 def _read_arguments_as_utf8() -> None:
@@ -69,10 +85,6 @@ def _end(end: SystemExit) -> NoReturn:
                 stream.flush()
         except (OSError, ValueError):
             raise end from None
-        except KeyboardInterrupt:
-            os._exit(_INTERRUPTED)
-        except SystemExit as signalled:
-            os._exit(int(signalled.code or 0))
     os._exit(end.code)
 
 
