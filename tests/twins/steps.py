@@ -12,6 +12,7 @@ from typing import Any
 
 import regex
 
+from tests.twins.matches import matches
 from tests.twins.pretokenize import DEEPSEEK_V3, PATTERNS, Span
 
 Piece = list[tuple[str, Span]]
@@ -67,15 +68,12 @@ def _step(options: dict[str, Any], piece: Piece, at_start: bool) -> list[Piece]:
 
 def _split(piece: Piece, pattern: str, behaviour: str, invert: bool = False) -> list[Piece]:
     marked: Marked = []
-    done, any_match = 0, False
-    for match in regex.finditer(pattern, _text(piece)):
-        start, end = match.span()
-        if start == end == done and any_match:
-            continue  # as Oniguruma: no empty match right behind a match
+    done = 0
+    for start, end in matches(pattern, _text(piece)):
         if done < start:
             marked.append((done, start, invert))
         marked.append((start, end, not invert))
-        done, any_match = end, True
+        done = end
     if done < len(piece):
         marked.append((done, len(piece), invert))
     return [piece[a:b] for a, b in _behave(marked, behaviour) if a < b]
