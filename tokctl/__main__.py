@@ -21,11 +21,14 @@ def main() -> None:
     _read_arguments_as_utf8()
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     try:
-        _run()
-    except KeyboardInterrupt:  # while it was being imported, or as the last was written
-        _end_by(SystemExit(_INTERRUPTED))
-    except SystemExit as end:
-        _end_by(end)
+        try:
+            _run()
+        except KeyboardInterrupt:  # while it was being imported, or as the last was written
+            _end_by(SystemExit(_INTERRUPTED))
+        except SystemExit as end:
+            _end_by(end)
+    except KeyboardInterrupt:  # in the moment before `_end_by` expects it
+        os._exit(_INTERRUPTED)
 
 
 def _run() -> None:
