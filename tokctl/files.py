@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
-from tokctl.errors import OutOfMemoryError, TokctlError
+from tokctl.errors import TokctlError
 
 
 @contextlib.contextmanager
@@ -256,7 +256,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 #: Hidden files that grow.
 _names: list[str] = []
-_last_words: Callable[[bytes, list[str]], None] | None = None
+_last_words: Callable[[list[str]], None] | None = None
 
 
 def prepare_last_words() -> None:
@@ -271,9 +271,7 @@ def prepare_last_words() -> None:
 
 def _tell_names() -> None:
     if _last_words is not None:
-        error = OutOfMemoryError()
-        message = f"error: {error.message}\nhint: {error.hint}\n"
-        _last_words(message.encode(), list(_names))
+        _last_words(list(_names))
 
 
 #: True while a file is being made whose name nobody knows yet, and while files are renamed. What

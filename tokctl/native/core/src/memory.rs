@@ -136,26 +136,24 @@ fn asking<E>(allocate: impl FnOnce() -> std::result::Result<(), E>) -> Result<()
     result.map_err(|_| Error::OutOfMemory)
 }
 
-/// What a process does that can't go on at all: it says `message`, deletes the files `names` and ends
-/// with exit code 2. Empty: it aborts, as Rust does.
-pub fn last_words(message: Vec<u8>, names: Vec<std::ffi::CString>) {
-    mapping::set_last_words(message, names);
+/// From now on a process that can't go on at all says that memory has run out, deletes the files
+/// `names` and ends with exit code 2; before, it aborts, as Rust does. Without names it takes no memory.
+pub fn last_words(names: Vec<std::ffi::CString>) {
+    mapping::set_last_words(names);
 }
 
 #[cfg(target_os = "linux")]
 mod mapping {
     use std::ffi::CString;
     use std::ptr::null_mut;
-    use std::sync::atomic::{AtomicPtr, Ordering};
+    use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-    struct LastWords {
-        /// A child that was forked has files of its own.
-        process: i32,
-        message: Vec<u8>,
-        names: Vec<CString>,
-    }
+    /// As `tokctl.errors.OutOfMemoryError` is reported.
+    const MESSAGE: &str = "error: out of memory\nhint: give it less text at a time\n";
 
-    static LAST_WORDS: AtomicPtr<LastWords> = AtomicPtr::new(null_mut());
+    /// The process that says the last words: a child that was forked has files of its own.
+    static PROCESS: AtomicI32 = AtomicI32::new(0);
+    static NAMES: AtomicPtr<Vec<CString>> = AtomicPtr::new(null_mut());
 
     /// Null where there is no more.
     pub fn new(size: usize) -> *mut u8 {
@@ -175,34 +173,29 @@ mod mapping {
         unsafe { libc::munmap(start.cast(), size) };
     }
 
-    pub fn set_last_words(message: Vec<u8>, names: Vec<CString>) {
-        let new = match message.is_empty() {
+    pub fn set_last_words(names: Vec<CString>) {
+        // SAFETY: asks a number.
+        PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
+        let new = match names.is_empty() {
             true => null_mut(),
-            false => Box::into_raw(Box::new(LastWords {
-                // SAFETY: asks a number.
-                process: unsafe { libc::getpid() },
-                message,
-                names,
-            })),
+            false => Box::into_raw(Box::new(names)),
         };
-        // The old ones stay: another thread may be saying them. They are few, and small.
-        LAST_WORDS.swap(new, Ordering::AcqRel);
+        // The old ones stay: another thread may be at them. They are few, and small.
+        NAMES.swap(new, Ordering::AcqRel);
     }
 
     pub fn say_last_words() {
-        // SAFETY: null, or what was made of a box and is never freed.
-        let words = unsafe { LAST_WORDS.load(Ordering::Acquire).as_ref() };
-        let Some(words) = words else { return };
-        // SAFETY: calls that allocate nothing, with memory that is there.
+        // SAFETY: calls that allocate nothing, with memory that is there; the names are null, or what
+        // was made of a box and is never freed.
         unsafe {
-            if libc::getpid() != words.process {
+            if libc::getpid() != PROCESS.load(Ordering::Acquire) {
                 return;
             }
-            for name in &words.names {
+            let names = NAMES.load(Ordering::Acquire).as_ref();
+            for name in names.into_iter().flatten() {
                 libc::unlink(name.as_ptr());
             }
-            let message = &words.message;
-            libc::write(2, message.as_ptr().cast(), message.len());
+            libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
             libc::_exit(2);
         }
     }
@@ -217,7 +210,7 @@ mod mapping {
 
     pub fn free(_: *mut u8, _: usize) {}
 
-    pub fn set_last_words(_: Vec<u8>, _: Vec<std::ffi::CString>) {}
+    pub fn set_last_words(_: Vec<std::ffi::CString>) {}
 
     pub fn say_last_words() {}
 }

@@ -64,13 +64,13 @@ pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>
     Ok(PyBytes::new(py, bytes))
 }
 
-/// What a process that is nothing but a command says where it can't go on, and the files that it
-/// deletes then; see `tokctl_core::memory::last_words`.
+/// The files that a process which is nothing but a command deletes where it can't go on; see
+/// `tokctl_core::memory::last_words`.
 #[pyfunction]
-pub fn last_words(message: Vec<u8>, names: Vec<OsString>) {
+pub fn last_words(names: Vec<OsString>) {
     let names = names.into_iter().map(OsString::into_encoded_bytes);
     let names = names.filter_map(|name| CString::new(name).ok()).collect();
-    memory::last_words(message, names);
+    memory::last_words(names);
 }
 
 pub fn invalid(message: String) -> PyErr {
