@@ -38,9 +38,10 @@ def test_some_of_them(commands: Failing, arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_each_of_them(commands: Failing) -> None:
+def test_every_command(commands: Failing) -> None:
+    """Each allocation: `python -m tests.faults.allocating`."""
     for arguments in exhausted.commands():
-        assert campaign(commands, arguments, 1)[2]
+        assert campaign(commands, arguments, 23)[2]
 
 
 def test_where_none_is_made_at_all(commands: Failing) -> None:
