@@ -80,9 +80,9 @@ hold whatever memory there is:
 - The ids of a text that is encoded at once take four bytes each, its segments eight.
 - Some merges leave no place in a long run where it can be cut, and models that replay their merges
   in the order learned have no windows: such a run is merged at once, with up to 64 bytes for each
-  of its bytes. A training holds a run whole,
-  some 25 times its size, whatever `--memory` says: 100 MB of one letter need 2.5 GB.
-- With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error after 8 s
-  (`encode --count`) and 31 s (`train`), and so is a line of 2 GB (14 s and 6 s).
+  of its bytes. A training holds a run whole, some
+  25 times its size, whatever `--memory` says: 100 MB of one letter need 2.5 GB.
+- With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error, for `encode --count` and
+  for `train`, and so is a line of 2 GB.
 - What Python makes of ids, tokens and offsets is bounded by memory alone.
 """
