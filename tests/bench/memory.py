@@ -82,7 +82,7 @@ hold whatever memory there is:
   in the order learned have no windows: such a run is merged at once, with up to 64 bytes for each
   of its bytes. A training holds a run whole, some
   25 times its size, whatever `--memory` says: 100 MB of one letter need 2.5 GB.
-- With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error, for `encode --count` and
-  for `train`, and so is a line of 2 GB.
+- With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error, for `encode` and for
+  `train`, and so is a line of 2 GB.
 - What Python makes of ids, tokens and offsets is bounded by memory alone.
 """
