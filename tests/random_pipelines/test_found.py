@@ -235,7 +235,15 @@ def test_a_piece_that_was_inserted_is_there_twice() -> None:
     assert isinstance(ours, Tokenizer) and theirs is not None
     assert theirs.encode(", a").tokens == ["Ã", "©", "é", ",", "Ġ", "a"]
     assert ours.encode(", a").tokens == ["Ã", "©", ",", "Ġ", "a"]
-    assert faulty(made, theirs) == "a piece that was inserted is there twice behind ByteLevel"
+    fault = "what was inserted is there twice behind ByteLevel or Strip"
+    assert faulty(made, theirs) == fault
+    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
+    both = {"type": "Sequence", "normalizers": [inserting, strip]}
+    made = document(byte_bpe(), normalizer=both)
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    assert theirs.normalizer.normalize_str(" ") == "éé" and ours.encode(" ").tokens == ["é"]
+    assert faulty(made, theirs) == fault
 
 
 def test_normalized_added_tokens_are_found_among_spelled_bytes() -> None:
