@@ -121,12 +121,12 @@ def compared(seed: int, strings: int) -> Compared:
     # it comes to hide what other tokens share with them; ours does neither.
     always = any(token.made for token in ours.model.added) or overlap(made, theirs)
     differences: list[Difference] = []
-    done = 0
-    while done < strings:
+    done = tried = 0
+    while tried < strings:
         first = text(draw, added)
         pair = text(draw, added) if draw.random() < 0.2 else None
         add_special, finds = draw.random() < 0.6, draw.random() < 0.8 or always
-        done += 1 if pair is None else 2
+        tried += 1
         theirs.encode_special_tokens = not finds
         try:
             found = list(both(ours, theirs, first, pair, add_special, special if finds else []))
@@ -139,6 +139,7 @@ def compared(seed: int, strings: int) -> Compared:
                 raise
             stopped[f"there: {error}"[:60]] += 1
             continue
+        done += 1 if pair is None else 2
         for what, a, b in found:
             if a != b:
                 differences.append(Difference(seed, what, first, pair, a, b))
