@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -113,6 +114,22 @@ def test_max_token_length_equals_twin(
         criterion=score,
         max_token_length=longest,
     )
+    assert_same(tokenizer, expected)
+
+
+@pytest.mark.parametrize(
+    ("score", "ties"), [("count", "rewritten-last"), ("likelihood", "first-seen")]
+)
+def test_a_merge_at_more_places_than_one_batch(score: str, ties: str) -> None:
+    letters = random.Random(19)
+    words = {
+        "a" * 150_000 + "".join(letters.choices("ab", k=200_000)): 3,
+        "b" + "ab" * 70_000: 2,
+    }
+    tokenizer = Tokenizer.train_on_counts(words, recipe=recipe("none", score, ties), vocab_size=8)
+    expected = twin.train(words, vocab_size=8, criterion=score, ties=ties)
+    assert len(expected.merges) == 6
+    assert max(merge.count for merge in expected.merges) > 1 << 17
     assert_same(tokenizer, expected)
 
 

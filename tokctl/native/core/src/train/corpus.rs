@@ -1,9 +1,9 @@
 //! The corpus state: every distinct pre-token as a row of symbols, in one flat array.
 //!
-//! A symbol takes as many slots as it has initial symbols. Its first slot holds its id,
-//! its first and last slot hold its width, so that both neighbours are found in one
-//! step; the other slots are [`INSIDE`]. Id and width stand together, so that a look at a
-//! place is one look at memory. One [`EDGE`] slot stands before each word and
+//! A symbol takes as many slots as it has initial symbols: that is its width. Its first slot
+//! holds its id, with [`WIDE`] where more follow; its second and its last slot hold its
+//! width, with [`INSIDE`], so that both neighbours are found in one step. Whatever the slots
+//! between hold, it is marked [`INSIDE`], too. One [`EDGE`] slot stands before each word and
 //! after the last. A place (the index of a symbol's first slot) never changes while the
 //! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
 
@@ -15,25 +15,21 @@ use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
 use crate::prefetch::prefetch;
 
-const EDGE: u32 = u32::MAX;
-const INSIDE: u32 = u32::MAX - 1;
+/// The first slot of a symbol that has a width of 2 or more.
+const WIDE: u32 = 1 << 30;
+
+/// A slot after the first one of a symbol.
+const INSIDE: u32 = 1 << 31;
+
+const EDGE: u32 = INSIDE | WIDE;
+
+/// Ids and widths are below it.
+const LIMIT: u32 = 1 << 30;
 
 pub type Place = u32;
 
-#[derive(Clone, Copy)]
-struct SymbolSlot {
-    symbol: u32,
-    width: u32,
-}
-
-impl SymbolSlot {
-    fn new(symbol: u32) -> Self {
-        SymbolSlot { symbol, width: 1 }
-    }
-}
-
 pub struct Corpus {
-    slots: Vec<SymbolSlot>,
+    slots: Vec<u32>,
     words: WordIndex,
     word_counts: Vec<u64>,
     /// Place of each word in the scan; only kept for `rewritten-last`.
@@ -47,32 +43,38 @@ impl Corpus {
         let alphabet = initial_symbols(vocabulary, options);
         // Each byte, and each word's edge and marker: an upper bound of what follows.
         let most = counts.text_length() + 2 * counts.len() + 1;
-        // A symbol's slot, its places in the lists of two pairs, and a quarter for the tables.
-        memory::check(most.saturating_mul(20))?;
+        // A symbol's slot, its place in the list of a pair and in that of one that is made of it,
+        // and a quarter for the tables.
+        memory::check(most.saturating_mul(15))?;
         let mut corpus = Corpus {
-            slots: Vec::with_capacity(most.min(INSIDE as usize)),
+            slots: Vec::with_capacity(most.min(u32::MAX as usize)),
             words: WordIndex::default(),
             word_counts: Vec::with_capacity(counts.len()),
             scan_order: None,
             next_in_scan: counts.len() as u64,
             symbol_counts: vec![0; vocabulary.len()],
         };
-        corpus.slots.push(SymbolSlot::new(EDGE));
+        corpus.slots.push(EDGE);
         for (pre_token, count) in counts.iter() {
+            let start = corpus.slots.len();
             alphabet.symbols(pre_token, |id, _| {
                 if id == NO_ID {
                     // A character that the alphabet leaves out: no merge crosses it.
-                    corpus.slots.push(SymbolSlot::new(EDGE));
+                    corpus.slots.push(EDGE);
                 } else {
-                    corpus.slots.push(SymbolSlot::new(id));
+                    corpus.slots.push(id);
                     corpus.symbol_counts[id as usize] += count;
                 }
             });
+            if corpus.slots.len() - start >= LIMIT as usize {
+                return Err(Error::TooLarge(
+                    "a pre-token has over a billion symbols".into(),
+                ));
+            }
             corpus.words.end_at(corpus.slots.len());
-            corpus.slots.push(SymbolSlot::new(EDGE));
+            corpus.slots.push(EDGE);
             corpus.word_counts.push(count);
-            // INSIDE and EDGE must not be mistaken for places.
-            if corpus.slots.len() >= INSIDE as usize {
+            if corpus.slots.len() >= Place::MAX as usize {
                 return Err(Error::TooLarge(
                     "the distinct pre-tokens have over 4 billion symbols together".into(),
                 ));
@@ -112,12 +114,20 @@ impl Corpus {
         prefetch(&self.slots[place as usize]);
     }
 
+    /// The width of the symbol whose first slot this is.
+    #[inline]
+    fn width(&self, at: usize) -> usize {
+        match self.slots[at] & WIDE {
+            0 => 1,
+            _ => (self.slots[at + 1] & !INSIDE) as usize,
+        }
+    }
+
     /// Is there now a `left` at `place` with a `right` after it?
     #[inline]
     pub fn has_pair(&self, place: Place, left: u32, right: u32) -> bool {
         let at = place as usize;
-        let first = self.slots[at];
-        first.symbol == left && self.slots[at + first.width as usize].symbol == right
+        self.slots[at] & !WIDE == left && self.slots[at + self.width(at)] & !WIDE == right
     }
 
     /// All adjacent pairs in scan order, as (place, left, right).
@@ -125,7 +135,7 @@ impl Corpus {
         // Only called before the first merge, when every width is 1.
         let windows = self.slots.windows(2).zip(0u32..);
         windows.filter_map(|(two, place)| {
-            let (left, right) = (two[0].symbol, two[1].symbol);
+            let (left, right) = (two[0], two[1]);
             (left != EDGE && right != EDGE).then_some((place, left, right))
         })
     }
@@ -136,21 +146,25 @@ impl Corpus {
     #[inline]
     pub fn merge_at(&mut self, place: Place, token: u32) -> AdjacentSymbols {
         let at = place as usize;
-        let first = self.slots[at].width;
-        let next = at + first as usize;
-        let width = first + self.slots[next].width;
-        let end = at + width as usize;
-        let before = at - self.slots[at - 1].width as usize;
-        self.slots[next].symbol = INSIDE;
-        self.slots[end - 1].width = width;
-        self.slots[at] = SymbolSlot {
-            symbol: token,
-            width,
+        let next = at + self.width(at);
+        let end = next + self.width(next);
+        let before = match self.slots[at - 1] {
+            EDGE => None,
+            last if last & INSIDE == 0 => Some((place - 1, last)),
+            last => {
+                let first = place - (last & !INSIDE);
+                Some((first, self.slots[first as usize] & !WIDE))
+            }
         };
-        let present = |symbol: u32| (symbol != EDGE).then_some(symbol);
+        let after = self.slots[end];
+        let inside = INSIDE | (end - at) as u32;
+        self.slots[at] = WIDE | token;
+        self.slots[next] = INSIDE;
+        self.slots[at + 1] = inside;
+        self.slots[end - 1] = inside;
         AdjacentSymbols {
-            before: present(self.slots[before].symbol).map(|symbol| (before as Place, symbol)),
-            after: present(self.slots[end].symbol),
+            before,
+            after: (after != EDGE).then_some(after & !WIDE),
         }
     }
 

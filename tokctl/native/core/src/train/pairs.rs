@@ -15,60 +15,56 @@ use crate::prefetch::prefetch;
 //
 // A merge changes two pairs for each neighbour at each place. The same few neighbours come
 // again and again: what they lose and gain is added up here first, so that each pair is
-// looked up once for a merge, and knows how many places it is going to have.
+// looked up once for a batch of places, and knows how many places it is going to have.
 
-pub struct Neighbour {
-    pub symbol: u32,
+struct Neighbour {
+    symbol: u32,
+    /// The pair that it makes with the new token, once a batch was settled.
+    gained: PairId,
     /// Occurrences beside it, weighted.
-    pub weight: u64,
-    pub places: usize,
+    weight: u64,
+    /// Those of the present batch.
+    new_weight: u64,
+    new_places: usize,
 }
 
 #[derive(Default)]
-pub struct NeighbourCounts {
+struct NeighbourCounts {
     /// By symbol: 1 + its index among `found`, or 0.
     index: Vec<u32>,
     found: Vec<Neighbour>,
-    /// (index among `found`, place of the pair that is gained)
+    /// Of the present batch: (index among `found`, place of the pair that is gained)
     places: Vec<(u32, Place)>,
 }
 
 impl NeighbourCounts {
     /// Forgets all, and makes room for `symbols`.
-    pub fn clear(&mut self, symbols: usize) {
+    fn clear(&mut self, symbols: usize) {
         for neighbour in self.found.drain(..) {
             self.index[neighbour.symbol as usize] = 0;
         }
-        self.places.clear();
         if self.index.len() < symbols {
             self.index.resize(symbols, 0);
         }
     }
 
     #[inline]
-    pub fn add(&mut self, symbol: u32, place: Place, weight: u64) {
+    fn add(&mut self, symbol: u32, place: Place, weight: u64) {
         let index = &mut self.index[symbol as usize];
         if *index == 0 {
             self.found.push(Neighbour {
                 symbol,
+                gained: FREE,
                 weight: 0,
-                places: 0,
+                new_weight: 0,
+                new_places: 0,
             });
             *index = self.found.len() as u32;
         }
         let neighbour = &mut self.found[*index as usize - 1];
-        neighbour.weight += weight;
-        neighbour.places += 1;
+        neighbour.new_weight += weight;
+        neighbour.new_places += 1;
         self.places.push((*index - 1, place));
-    }
-
-    pub fn found(&self) -> &[Neighbour] {
-        &self.found
-    }
-
-    /// (index among the neighbours that are found, place), as they were added.
-    pub fn places(&self) -> &[(u32, Place)] {
-        &self.places
     }
 }
 
@@ -306,8 +302,9 @@ pub struct Pairs {
     after: NeighbourCounts,
 }
 
-/// Progress is reported, and Ctrl-C looked for, every so many places.
-const REPORT_EVERY: usize = 1 << 16;
+/// So many places are taken at a time: then progress is reported, Ctrl-C looked for, and what the
+/// neighbours gain is settled, which would take more memory than the corpus.
+const BATCH: usize = 1 << 16;
 
 /// Places that are asked for ahead: a corpus is larger than the processor's cache.
 const AHEAD: usize = 8;
@@ -339,7 +336,7 @@ impl Pairs {
             after: NeighbourCounts::default(),
         };
         for (number, (place, left, right)) in corpus.pairs().enumerate() {
-            if number % REPORT_EVERY == 0 && !progress(0) {
+            if number % BATCH == 0 && !progress(0) {
                 return Err(Error::Interrupted);
             }
             let id = pairs.pair(left, right);
@@ -460,8 +457,11 @@ impl Pairs {
             if let Some(&soon) = places.get(number + AHEAD) {
                 corpus.prefetch(soon);
             }
-            if number % REPORT_EVERY == REPORT_EVERY - 1 && !progress(0) {
-                return Err(Error::Interrupted);
+            if number % BATCH == BATCH - 1 {
+                if !progress(0) {
+                    return Err(Error::Interrupted);
+                }
+                self.gain_around(token);
             }
             if !corpus.has_pair(place, left, right) {
                 continue;
@@ -481,57 +481,47 @@ impl Pairs {
         }
         corpus.count_merged(left, right, token, merged);
         corpus.move_to_end(&mut rewritten);
+        self.gain_around(token);
         self.lose(left, right, merged);
-        Ok(self.settle(left, right, token))
+        Ok(self.lose_around(left, right))
     }
 
-    /// Brings the pairs around a merge up to date. All gain before any loses: between two
-    /// places that follow each other a pair is made and broken up again.
-    fn settle(&mut self, left: u32, right: u32, token: u32) -> Vec<PairId> {
-        let (before, after) = (
+    /// Gives the pairs that the new token is in what a batch of places has added to them.
+    fn gain_around(&mut self, token: u32) {
+        let (mut before, mut after) = (
             std::mem::take(&mut self.before),
             std::mem::take(&mut self.after),
         );
-        for neighbour in before.found() {
+        for neighbour in &before.found {
             self.ids.prefetch(neighbour.symbol, token);
-            self.ids.prefetch(neighbour.symbol, left);
         }
-        for neighbour in after.found() {
+        for neighbour in &after.found {
             self.ids.prefetch(token, neighbour.symbol);
-            self.ids.prefetch(right, neighbour.symbol);
         }
-        let mut gained = Vec::with_capacity(before.found().len() + after.found().len());
-        self.gain(&before, |symbol| (symbol, token), &mut gained);
-        self.gain(&after, |symbol| (token, symbol), &mut gained);
-        for neighbour in before.found() {
-            self.lose(neighbour.symbol, left, neighbour.weight);
-        }
-        for neighbour in after.found() {
-            self.lose(right, neighbour.symbol, neighbour.weight);
-        }
+        self.gain(&mut before, |symbol| (symbol, token));
+        self.gain(&mut after, |symbol| (token, symbol));
         (self.before, self.after) = (before, after);
-        gained.retain(|&pair| self.is_candidate(pair));
-        gained
     }
 
-    fn gain(
-        &mut self,
-        neighbours: &NeighbourCounts,
-        symbols: impl Fn(u32) -> (u32, u32),
-        gained: &mut Vec<PairId>,
-    ) {
-        let first = gained.len();
-        for neighbour in neighbours.found() {
-            let (left, right) = symbols(neighbour.symbol);
-            let id = self.pair(left, right);
-            let pair = &mut self.pairs[id as usize];
-            pair.count += neighbour.weight;
+    fn gain(&mut self, neighbours: &mut NeighbourCounts, symbols: impl Fn(u32) -> (u32, u32)) {
+        for neighbour in &mut neighbours.found {
+            if neighbour.new_places == 0 {
+                continue;
+            }
+            if neighbour.gained == FREE {
+                let (left, right) = symbols(neighbour.symbol);
+                neighbour.gained = self.pair(left, right);
+            }
+            let pair = &mut self.pairs[neighbour.gained as usize];
+            pair.count += neighbour.new_weight;
             pair.key_bound = (0, 0);
-            pair.places.reserve(neighbour.places);
-            gained.push(id);
+            pair.places.reserve(neighbour.new_places);
+            neighbour.weight += std::mem::take(&mut neighbour.new_weight);
+            neighbour.new_places = 0;
         }
-        for &(index, place) in neighbours.places() {
-            let pair = &mut self.pairs[gained[first + index as usize] as usize];
+        for (index, place) in neighbours.places.drain(..) {
+            let gained = neighbours.found[index as usize].gained;
+            let pair = &mut self.pairs[gained as usize];
             match pair.places.as_slice().last() {
                 Some(&last) if last > place => pair.disordered = true,
                 Some(&last) if last == place => continue,
@@ -539,6 +529,33 @@ impl Pairs {
             }
             pair.places.push(place);
         }
+    }
+
+    /// Takes from the pairs that the merged symbols were in what they have lost: only when all have
+    /// gained, as between two places that follow each other a pair is made and broken up again.
+    /// Returns the candidates among those that gained.
+    fn lose_around(&mut self, left: u32, right: u32) -> Vec<PairId> {
+        let (before, after) = (
+            std::mem::take(&mut self.before),
+            std::mem::take(&mut self.after),
+        );
+        for neighbour in &before.found {
+            self.ids.prefetch(neighbour.symbol, left);
+        }
+        for neighbour in &after.found {
+            self.ids.prefetch(right, neighbour.symbol);
+        }
+        for neighbour in &before.found {
+            self.lose(neighbour.symbol, left, neighbour.weight);
+        }
+        for neighbour in &after.found {
+            self.lose(right, neighbour.symbol, neighbour.weight);
+        }
+        let found = before.found.iter().chain(&after.found);
+        let gained = found.map(|neighbour| neighbour.gained);
+        let gained = gained.filter(|&pair| self.is_candidate(pair)).collect();
+        (self.before, self.after) = (before, after);
+        gained
     }
 
     /// Sorts the places where a reused token has disordered them.
