@@ -80,8 +80,10 @@ hold whatever memory there is:
 - The ids of a text that is encoded at once take four bytes each, its segments eight.
 - Some merges leave no place in a long run where it can be cut, and models that replay their merges
   in the order learned have no windows: such a run is merged at once, with up to 64 bytes for each
-  of its bytes. A training holds a run whole, some
-  25 times its size, whatever `--memory` says: 100 MB of one letter need 2.5 GB.
+  of its bytes. A training holds a run whole, whatever `--memory` says: 100 MB of four
+  letters need 1.1 GB for BPE, and 100 MB of one letter 2.2 GB, most of it for the spelling of its
+  tokens, the longest of 67 million letters. Unigram, which stores each piece's places, needs 17 to
+  63 times the size.
 - With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error, for `encode` and for
   `train`, and so is a line of 2 GB.
 - What Python makes of ids, tokens and offsets is bounded by memory alone.

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::memory::is_exhausted;
+use crate::memory::{self, is_exhausted};
 
 /// Polled now and then in long work; true stops it, with [`Error::Interrupted`].
 pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
@@ -150,6 +150,10 @@ impl Jobs {
     }
 }
 
+/// The bytes of a thread's handle. Rust's library takes them from the system's allocator and not
+/// from ours (since 1.93), and ends the process where it gets none.
+const HANDLE: usize = 48;
+
 /// Runs `worker` on so many new threads, or as many as the system has, and `own` on this one, and
 /// waits for all. Where it has none, this one runs `worker`, too.
 ///
@@ -172,6 +176,7 @@ fn with_threads(
                     drop(end);
                     result
                 };
+                memory::make_room(HANDLE);
                 thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();

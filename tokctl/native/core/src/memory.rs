@@ -129,6 +129,12 @@ pub fn check(bytes: usize) -> Result<()> {
     Ok(())
 }
 
+/// Allocates so many bytes and frees them: the system's allocator has them for the next that asks for
+/// as many, which may be one that can't give the overdraft back.
+pub fn make_room(bytes: usize) {
+    drop(black_box(Vec::<u8>::with_capacity(bytes)));
+}
+
 fn asking<E>(allocate: impl FnOnce() -> std::result::Result<(), E>) -> Result<()> {
     let asked = ASKS.replace(true);
     let result = allocate();
