@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ def test_json(call: Call) -> None:
     assert list(document) == [
         "schema",
         "baseline",
+        "training",
         "texts",
         "metrics",
         "models",
@@ -59,6 +61,7 @@ def test_json(call: Call) -> None:
         "vocab_size",
         "emittable_ids",
         "exhausted",
+        "trained_on",
         "metrics",
         "reasons",
         "against_baseline",
@@ -151,10 +154,8 @@ def test_training_first(call: Call, tmp_path: Path) -> None:
     assert [entry["name"] for entry in json.loads(found.out)["models"]] == ["wordpiece", "bpe"]
     assert found.err == (
         "training wordpiece and bpe with 300 ids on low.txt; nothing is kept\n"
-        "note: wordpiece has 34 ids: no pair was left to merge; with a smaller --vocab more "
-        "words are split\n"
-        "note: bpe has 279 ids: no pair was left to merge; with a smaller --vocab more words "
-        "are split\n"
+        "note: wordpiece reaches 34 ids: no pair was left to merge\n"
+        "note: bpe reaches 279 ids: no pair was left to merge\n"
     )
     assert sorted(tmp_path.iterdir()) == before
 
@@ -167,16 +168,95 @@ def test_the_bundled_sample() -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0
-    assert done.stdout.startswith("the-lamplighters-atlas.txt: 41,522 characters, 7,831 words")
+    size, text, trained = done.stdout.splitlines()[:3]
+    assert size.startswith("The text is too short for 10,000 ids: the models are compared at 1,")
+    assert text.startswith(
+        "the-lamplighters-atlas.txt, the part that is held out: 5,493 characters"
+    )
+    assert trained == (
+        "Trained on 36,880 bytes of the-lamplighters-atlas.txt; measured on 5,656 bytes held out "
+        "(10 of 100 blocks of paragraphs, seed 0)."
+    )
     assert "\x1b" not in done.stdout
     first, second, *notes = done.stderr.splitlines()
     assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
-    assert second.startswith("training bpe, wordpiece and unigram with 10,000 and 20,000 ids")
-    assert [note.split(" has ")[0] for note in notes] == [
+    assert second.startswith(
+        "training bpe, wordpiece-likelihood, wordpiece-count and unigram with 10,000 and 20,000 ids"
+    )
+    assert [note.split(" reaches ")[0] for note in notes] == [
         "note: bpe",
-        "note: wordpiece",
+        "note: wordpiece-likelihood",
+        "note: wordpiece-count",
         "note: unigram",
     ]
+
+
+PARAGRAPHS = "".join(f"low {number}\n\nlowest {number} newer\n\n" for number in range(100))
+
+
+def test_what_is_held_out(call: Call) -> None:
+    Path("p.txt").write_text(PARAGRAPHS)
+    Path("q.txt").write_text("low lower lowest\n")
+    options = ("--algo", "bpe", "--vocab", "258")
+
+    def training(*arguments: str) -> tuple[str, dict[str, Any]]:
+        document = json.loads(call(*options, *arguments, "--json").out)
+        return call(*options, *arguments).out.splitlines()[1], document["training"]
+
+    held_out = [15, 36, 44, 46, 69, 74, 76, 85, 87, 99]
+    said, found = training("p.txt")
+    assert said == (
+        "Trained on 2,230 bytes of p.txt; measured on 250 bytes held out (10 of 100 blocks of "
+        "paragraphs, seed 0)."
+    )
+    assert (found["share"], found["seed"], found["asked"], found["size"]) == (0.1, 0, 258, None)
+    part = {"unit": "paragraphs", "units": 100, "held_out": held_out}
+    assert found["texts"] == [{"name": "p.txt", "bytes": 2230, **part}]
+    assert training("p.txt", "--held-out-seed", "1")[1]["texts"][0]["held_out"] != held_out
+    assert "(25 of 100 blocks" in training("p.txt", "--held-out", "0.25")[0]
+    assert training("p.txt", "--held-out", "0")[0] == (
+        "Trained on 2,480 bytes of p.txt, and measured on the same: a text that the models don't "
+        "know takes more tokens."
+    )
+    said, found = training("p.txt", "--held-out", "q.txt")
+    assert said == "Trained on 2,480 bytes of p.txt; measured on another text."
+    assert found["share"] is None
+    assert training("q.txt")[0] == (
+        "Trained on 17 bytes of q.txt, and measured on the same; too short to hold 0.1 of it out: "
+        "a text that the models don't know takes more tokens."
+    )
+
+
+def test_languages_lose_the_same_lines(call: Call) -> None:
+    for name in ("en", "fi"):
+        Path(f"{name}.txt").write_text("".join(f"{name} {line}\n\n" for line in range(50)))
+    found = call(
+        "--algo", "bpe", "--vocab", "260", "--lang", "en=en.txt", "--lang", "fi=fi.txt", "--json"
+    )
+    english, finnish = json.loads(found.out)["training"]["texts"]
+    assert english["unit"] == "lines" and len(english["held_out"]) == 10
+    assert english["held_out"] == finnish["held_out"]
+
+
+def test_models_of_one_size(call: Call) -> None:
+    Path("p.txt").write_text(PARAGRAPHS)
+    found = call("--algo", "bpe,wordpiece,unigram,char", "--vocab", "400,350", "p.txt")
+    assert found.out.startswith("There is no size that all reach: bpe has ")
+    found = call("--algo", "wordpiece,unigram,word", "--vocab", "400", "p.txt", "--json")
+    document = json.loads(found.out)
+    size = document["training"]["size"]
+    assert document["training"]["asked"] == 400 and size < 400
+    sizes = {model["name"]: model["vocab_size"] for model in document["models"]}
+    assert sizes["wordpiece"] == sizes["unigram"] == size >= sizes["word"]
+    page = call("--algo", "wordpiece,unigram,word", "--vocab", "400", "p.txt").out
+    assert page.startswith(f"The text is too short for 400 ids: the models are compared at {size}")
+
+
+def test_a_model_that_knows_the_text_is_marked(call: Call) -> None:
+    Path("new.txt").write_text("new newer\n")
+    found = json.loads(call(*BOTH, "new.txt", "--json").out)
+    assert [model["trained_on"] for model in found["models"]] == [["low.txt"], ["low.txt"]]
+    assert "trained on" not in call(*BOTH[:4], "new.txt").out
 
 
 def test_several_texts(call: Call) -> None:
@@ -204,7 +284,23 @@ def test_several_texts(call: Call) -> None:
         (["--baseline", "x"], "error: the baseline 'x' is no model of this comparison, and no"),
         (["--errors", "ignore"], "error: --errors can't be 'ignore'\n"),
         (["-", "-"], "error: stdin (-) is named twice\n"),
-        (["--vocab", "9", "low.txt"], "training bpe, wordpiece and unigram with 9 ids on low.txt"),
+        (
+            ["--vocab", "9", "low.txt"],
+            "training bpe, wordpiece-likelihood, wordpiece-count and unigram with 9 ids on low.txt",
+        ),
+        (
+            ["--held-out", "1.5", "low.txt"],
+            "error: a share of 1.5 can't be held out\nhint: it is at least 0, and less than 1\n",
+        ),
+        (["--held-out", "no.txt", "low.txt"], "error: can't read no.txt: No such file"),
+        (
+            [*BOTH, "--held-out", "low.txt"],
+            "error: --held-out low.txt can't be used with -m\nhint: models that are trained",
+        ),
+        (
+            ["--held-out", "low.txt", "--lang", "en=low.txt"],
+            "error: --held-out low.txt can't be used with --lang\nhint: give a share",
+        ),
     ],
 )
 def test_errors(call: Call, arguments: list[str], message: str) -> None:

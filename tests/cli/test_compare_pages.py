@@ -13,6 +13,7 @@ __all__ = ["call"]
 
 PAGE = """\
 low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
+b and w were trained on low.txt: what they make of that says little of other texts.
 
 What the figures say
 • Words kept whole: w 91.7%, b 33.3%.
@@ -125,6 +126,8 @@ MARKDOWN = """\
 # Comparison
 
 low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
+
+b and w were trained on low.txt: what they make of that says little of other texts.
 
 ## What the figures say
 

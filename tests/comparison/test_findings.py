@@ -76,12 +76,19 @@ LIKELIHOOD_AND_WORDS = [("wordpiece", 8), ("word", 3)]
 
 @pytest.fixture(scope="module")
 def island(treasure_island: Path) -> Comparison:
-    """What `tokctl compare treasure-island.txt` compares."""
+    """The documents' models on the book that they are trained on."""
     texts = read_texts([treasure_island], characters=False, errors="strict")
     recipes = {name: default_recipe(name) for name in ("bpe", "wordpiece", "unigram")}
     sweep = train_sizes(recipes, texts, [20_000, 10_000])
     models = [(name, sweep[name, 10_000]) for name in recipes]
-    return compare(models, [text.source() for text in texts], sweep=sweep)
+    sentences = [
+        "There is still a lot of treasure buried on the island.",
+        "I've checked, my last shipment was delayed.",
+        "The captain and the lieutenant had a discussion.",
+        "The team members are Alice, John, Jim, and Bob.",
+    ]
+    sources = [text.source() for text in texts]
+    return compare(models, sources, sweep=sweep, sentences=sentences)
 
 
 def test_treasure_island_says_who_keeps_words_whole(island: Comparison) -> None:

@@ -283,7 +283,7 @@ def test_the_two_models_compared(documents: dict[str, Any]) -> None:
         rest = lines[4 if name == "bpe" else 5][1:]
         assert int(count) == len(tokens) and [*first, *rest] == tokens
     # The words that the documents' sentences are cut at, with a reason from each model.
-    reasons = page.by("/^checked/", "story.txt")
+    reasons = page.by("/^checked/", "words.txt")
     for word in ("checked", "lieutenant", "Alice"):
         start = next(place for place, line in enumerate(reasons) if line[:1] == [word])
         rows = [line[0] for line in reasons[start + 1 :] if line]

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 
@@ -90,6 +91,16 @@ class Text:
                 yield number
                 at = end - 1
             at = self.data.find(found, at + 1)
+
+    def digest(self) -> str:
+        """SHA-256 as a model's file has it that was trained on this text alone."""
+        digest = sha256()
+        if self.ends is None:
+            digest.update(self.data)
+            return digest.hexdigest()
+        for batch in self.batches():
+            digest.update(_native.framed(batch.texts, batch.counts))
+        return digest.hexdigest()
 
     def batches(self) -> Iterator[Batch]:
         """The documents, some at a time."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -13,7 +13,7 @@ from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
-    from tokctl.analysis.comparison import Trained
+    from tokctl.analysis.comparison import Trained, Training
     from tokctl.analysis.texts import Text
     from tokctl.model import Recipe
     from tokctl.sources import Source
@@ -25,6 +25,7 @@ EXAMPLES = """Examples:
   tokctl compare
   tokctl compare --vocab 2000 book.txt
   tokctl compare --vocab 1000,2000,5000,10000,20000 book.txt
+  tokctl compare --held-out test.txt book.txt
   tokctl compare --algo bpe --sentence "There is still a lot" book.txt
   tokctl compare -m book.bpe.json -m book.wordpiece.json book.txt
   tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
@@ -51,6 +52,8 @@ def compare(
     baseline: options.Baseline = None,
     algo: options.CompareAlgos = None,
     vocab: options.CompareSizes = None,
+    held_out: options.HeldOut = "0.1",
+    held_out_seed: options.HeldOutSeed = 0,
     lang: options.Lang = None,
     reference: options.Reference = None,
     sentence: options.Sentence = None,
@@ -78,7 +81,8 @@ def compare(
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
-    With no model, it trains some on the texts first, and keeps nothing.
+    With no model, it trains some on nine tenths of the texts first, measures them on the rest,
+    and keeps nothing.
     Every metric is explained by --explain METRIC, and in docs/metrics.md.
     """
     world: World = context.obj
@@ -101,6 +105,16 @@ def compare(
         )
     inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
     inputs += [entry.partition("=")[2] for entry in lang or []]
+    share = _share(held_out)
+    if share is None:
+        if model or lang:
+            raise TokctlError(
+                f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
+                "models that are trained are measured on the texts that are named"
+                if model
+                else "give a share, of which each language loses the same lines",
+            )
+        inputs.append(held_out)
     inputs += sources.lists
     others = [f"--{form}"] if form else []
     report = reports.requested_report(
@@ -115,23 +129,34 @@ def compare(
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
     opened = open_texts(world, sources, texts or [], lang or [])
     reports.check_texts(world, report, opened.names)
+    other = None
+    if share is None:
+        if held_out == "-" and "-" in (texts or []):
+            raise TokctlError("stdin (-) is named twice", "it can be read only once")
+        other = open_texts(world, Sources(format, text_field, include, exclude), [held_out], [])
     read, languages = opened.read(characters=characters, errors=errors)
-    trained: Trained = {}
+    here: _TrainedHere | None = None
     if recipes:
-        every = [*read, *languages.values()]
-        trained = _train(world, every, recipes, sizes, threads=threads, errors=errors)
+        here = _train(world, read, languages, recipes, sizes, share, held_out_seed, threads, errors)
+        read, languages = here.read, here.languages
+        if other:
+            read, _ = other.read(characters=characters, errors=errors)
+        detail = min(sizes[-1], here.training.size or sizes[-1])
+        named |= {name: here.trained[name, detail] for name in recipes}
         if not vocab:
-            trained = _without_idle_sizes(trained, sizes[-1])
-        named |= {name: trained[name, sizes[-1]] for name in recipes}
+            here = here._replace(trained=_without_idle_sizes(here.trained, detail))
+    several = here is not None and len({size for _, size in here.trained}) > 1
     result = comparison.compare(
         list(named.items()),
         read,
+        training=here and here.training,
+        trained_on=here and here.texts,
         baseline=known_as,
         sentences=sentence,
         words=word,
         languages=languages,
         reference=reference,
-        sweep=trained if len({size for _, size in trained}) > 1 else None,
+        sweep=here.trained if here and several else None,
         word_rule=words,
         intervals=intervals,
         speed=speed,
@@ -190,6 +215,18 @@ def _sizes(values: Sequence[str]) -> list[int]:
     return [int(word) for word in words] or list(options.DEFAULT_SIZES)
 
 
+def _share(value: str) -> float | None:
+    """The share of `--held-out`; None where it names a text."""
+    from tokctl.analysis.held_out import check_share
+
+    try:
+        share = float(value)
+    except ValueError:
+        return None
+    check_share(share)
+    return share
+
+
 def _load(
     files: Sequence[str], algorithms: Sequence[str], baseline: str | None
 ) -> "tuple[dict[str, Tokenizer], str | None, str | None]":
@@ -209,29 +246,58 @@ def _load(
     return loaded, reference and visible(reference), added and visible(added)
 
 
+class _TrainedHere(NamedTuple):
+    """What was trained on a part of the texts, and that part; and the rest, to measure on."""
+
+    trained: "Trained"
+    training: "Training"
+    texts: "list[Text]"
+    read: "list[Text]"
+    languages: "dict[str, Text]"
+
+
 def _train(
     world: World,
-    texts: "Sequence[Text]",
+    read: "Sequence[Text]",
+    languages: "Mapping[str, Text]",
     recipes: "Mapping[str, Recipe]",
     sizes: Sequence[int],
-    *,
+    share: float | None,
+    seed: int,
     threads: int | None,
     errors: str,
-) -> "Trained":
-    from tokctl.analysis.comparison import train_sizes
+) -> _TrainedHere:
+    from tokctl.analysis.comparison import TrainedText, Training, at_equal_sizes, train_sizes
+    from tokctl.analysis.held_out import split
 
+    splits = [split(text, share or 0, seed=seed) for text in read]
+    of_languages = {
+        name: split(text, share or 0, seed=seed, lines=True) for name, text in languages.items()
+    }
+    every = [*splits, *of_languages.values()]
+    texts = [one.training for one in every]
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
     names = listed([f"{size:,}" for size in sorted(set(sizes))])
     world.say(f"training {listed(list(recipes))} with {names} ids on {where}; nothing is kept")
     trained = train_sizes(recipes, texts, sizes, threads=threads, errors=errors)
+    equal, size = at_equal_sizes(trained, texts, threads=threads, errors=errors)
     for name, recipe in recipes.items():
-        size = trained[name, sizes[-1]].vocab_size
-        if size < sizes[-1]:
-            world.say(
-                f"note: {name} has {size:,} ids: {recipe.traits.exhausted}; "
-                "with a smaller --vocab more words are split"
-            )
-    return trained
+        reached = trained[name, max(sizes)].vocab_size
+        if reached < max(sizes):
+            world.say(f"note: {name} reaches {reached:,} ids: {recipe.traits.exhausted}")
+    if size and size >= sizes[-1]:
+        size = None  # what is shown in detail is what was asked for
+    parts = (
+        TrainedText(one.training.name, one.training.size, one.unit, one.units, one.held_out)
+        for one in every
+    )
+    return _TrainedHere(
+        equal,
+        Training(tuple(parts), share, seed, sizes[-1], size),
+        texts,
+        [one.measured for one in splits],
+        {name: one.measured for name, one in of_languages.items()},
+    )
 
 
 def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":

@@ -1153,7 +1153,7 @@ _look = partial(CliOption, panel="What to look at")
 _comparison = partial(CliOption, panel="Output")
 _reading = partial(CliOption, panel="Reading")
 
-DEFAULT_ALGORITHMS = "bpe,wordpiece,unigram"
+DEFAULT_ALGORITHMS = "bpe,wordpiece-likelihood,wordpiece-count,unigram"
 #: The size that is shown in detail, and the one beside it.
 DEFAULT_SIZES = (20_000, 10_000)
 
@@ -1195,6 +1195,18 @@ CompareSizes = Annotated[
         "Vocabulary size of the trained models. With several all are trained, and the "
         "last is shown in detail. By default 20000,10000.",
     ),
+]
+HeldOut = Annotated[
+    str,
+    _models(
+        "--held-out SHARE|FILE",
+        "What trained models are measured on: a share of each text that they are not trained on "
+        "(documents, or blocks of paragraphs or lines), another text, or, with 0, what they are "
+        "trained on. By default 0.1.",
+    ),
+]
+HeldOutSeed = Annotated[
+    int, _models("--held-out-seed N", "Another number holds out others; by default 0.")
 ]
 Lang = Annotated[
     list[str] | None,

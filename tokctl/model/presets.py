@@ -80,6 +80,14 @@ def _byte_level(name: str, pattern: str, *special: str, nfc: bool = False) -> Re
 _GPT2 = _byte_level("gpt2", "gpt2", "<|endoftext|>")
 
 PRESETS = {
+    "wordpiece-likelihood": (
+        "WordPiece by likelihood, as this project's documents define it: the same as wordpiece",
+        replace(WORDPIECE, name="wordpiece-likelihood"),
+    ),
+    "wordpiece-count": (
+        "WordPiece by count, the criterion of BERT's vocabulary; all else as wordpiece",
+        replace(WORDPIECE, name="wordpiece-count", score="count"),
+    ),
     "bert": (
         "BERT, uncased: its normalizer, WordPiece by count, [CLS] and [SEP]",
         replace(

@@ -13,6 +13,8 @@ from tokctl.analysis.comparison.results import (
     ModelReport,
     ModelSegmentation,
     SweepPoint,
+    TrainedText,
+    Training,
     WordStory,
 )
 from tokctl.analysis.comparison.samples import align
@@ -35,7 +37,7 @@ from tokctl.render.document import (
     facts,
 )
 from tokctl.render.visible import safe
-from tokctl.wording import file_names, plural, times
+from tokctl.wording import file_names, listed, plural, times
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
 #: The sign, which is as wide as a plus.
@@ -53,7 +55,8 @@ def comparison_answer(comparison: Comparison) -> Answer:
 
 def _blocks(comparison: Comparison) -> Iterator[Block]:
     models = tuple(safe(model.name) for model in comparison.models)
-    yield Paragraph(safe(headline(comparison)))
+    for line in opening(comparison):
+        yield Paragraph(safe(line))
     if comparison.findings:
         yield _heading("What the figures say")
         yield Bullets(tuple(map(safe, comparison.findings)))
@@ -161,7 +164,7 @@ def _stories(comparison: Comparison) -> Iterator[Block]:
             )
             for cut in story.cuts
         )
-        yield ExplainedWord(story.word, story_title(story), cuts)
+        yield ExplainedWord(story.word, story_title(story, comparison), cuts)
     yield from _notes([COUNTED])
 
 
@@ -177,16 +180,90 @@ def _of_pairs(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block
     yield _figures("", models, matrix_rows(comparison, comparison.agreement))
 
 
+def opening(comparison: Comparison) -> list[str]:
+    """What is said first: at which size, on what text, and what the models knew of it before."""
+    first = [] if comparison.training is None else _sizes(comparison, comparison.training)
+    return [*first, headline(comparison), *measured_on(comparison)]
+
+
 def headline(comparison: Comparison) -> str:
     """What was compared on what."""
-    total = comparison.total
-    names = file_names([text.name for text in comparison.texts])
-    what = names[0] if len(names) == 1 else f"{len(names):,} texts"
-    many = f"{plural(total.documents, 'document')}, " if total.documents != len(names) else ""
+    total, training = comparison.total, comparison.training
+    what = _texts([text.name for text in comparison.texts])
+    many = f"{plural(total.documents, 'document')}, "
+    if training and any(text.held_out for text in training.texts):
+        what, many = f"{what}, the part that is held out", ""
+    elif total.documents == len(comparison.texts):
+        many = ""
     return (
         f"{what}: {many}{plural(total.characters, 'character')}, {plural(total.words, 'word')}, "
         f"{plural(total.lines, 'line')}. NSL is relative to {comparison.baseline}."
     )
+
+
+def _texts(names: Sequence[str]) -> str:
+    return file_names(names)[0] if len(names) == 1 else f"{len(names):,} texts"
+
+
+def _sizes(comparison: Comparison, training: Training) -> list[str]:
+    """That the text does not suffice for the size that was asked for."""
+    if training.size is not None:
+        return [
+            f"The text is too short for {training.asked:,} ids: the models are compared at "
+            f"{training.size:,}, the most that all of them reach."
+        ]
+    sizes = {model.name: model.vocab_size for model in comparison.models}
+    if not any(model.exhausted for model in comparison.models) or len(set(sizes.values())) < 2:
+        return []
+    found = listed([f"{name} has {size:,} ids" for name, size in sizes.items()])
+    return [f"There is no size that all reach: {found}. So their tokens can't be compared."]
+
+
+def measured_on(comparison: Comparison) -> list[str]:
+    """What the models were trained on, as far as it is known, and whether they knew the text."""
+    training = comparison.training
+    if training is None:
+        known: dict[tuple[str, ...], list[str]] = {}
+        for model in comparison.models:
+            if model.trained_on:
+                known.setdefault(model.trained_on, []).append(model.name)
+        return [
+            f"{listed(names)} {'was' if len(names) == 1 else 'were'} trained on "
+            f"{_some(file_names(texts))}: what {'it makes' if len(names) == 1 else 'they make'} of "
+            "that says little of other texts."
+            for texts, names in known.items()
+        ]
+    names = [text.name for text in training.texts]
+    size = sum(text.bytes for text in training.texts)
+    trained = f"Trained on {plural(size, 'byte')} of {_texts(names)}"
+    if training.share is None:
+        return [f"{trained}; measured on another text."]
+    held_out = [text for text in training.texts if text.held_out]
+    rest = file_names([text.name for text in training.texts if not text.held_out])
+    if not held_out:
+        reason = f"; too short to hold {training.share:g} of it out" if training.share else ""
+        return [
+            f"{trained}, and measured on the same{reason}: a text that the models don't know "
+            "takes more tokens."
+        ]
+    rule = f"{_rule(held_out)}, seed {training.seed}"
+    lines = [f"{trained}; measured on {plural(comparison.total.bytes, 'byte')} held out ({rule})."]
+    if rest:
+        lines.append(
+            f"Too short to hold {training.share:g} out, so that it was trained on and measured "
+            f"whole: {_some(rest)}."
+        )
+    return lines
+
+
+def _rule(texts: Sequence[TrainedText]) -> str:
+    """How it was held out, for people."""
+    one = texts[0]
+    if len(texts) == 1:
+        unit = one.unit if one.unit == "documents" else f"blocks of {one.unit}"
+        return f"{len(one.held_out):,} of {one.units:,} {unit}"
+    units = list(dict.fromkeys(text.unit for text in texts))
+    return f"of each text {listed(units, 'or')}"
 
 
 def metric_rows(comparison: Comparison) -> list[Row]:
@@ -402,9 +479,10 @@ def language_notes(comparison: Comparison) -> list[str]:
 COUNTED = "counted with punctuation cut off; elsewhere a word is what stands between spaces"
 
 
-def story_title(story: WordStory) -> str:
-    """The word, and how often it is there."""
-    return f"{times(story.count)} in the text" if story.count else "not in the text"
+def story_title(story: WordStory, comparison: Comparison) -> str:
+    """How often the word is in the text that explains it."""
+    where = "the training text" if comparison.training else "the text"
+    return f"{times(story.count)} in {where}" if story.count else f"not in {where}"
 
 
 def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:

@@ -34,7 +34,6 @@ class Corpus:
     bytes: int  # the size of the file
     sha256: str  # of the file, in lower-case hexadecimal
     licence: str  # an SPDX name, or a short phrase where there is none
-    sentences: tuple[str, ...] = ()  # that show best how tokenizers trained on it differ
 
 
 def cache_folder() -> Path:
@@ -175,7 +174,6 @@ def _cached_file(name: str, cache: Path) -> Path:
 
 def _corpus(entry: dict[str, Any], folder: Path, cache: Path) -> Corpus:
     facts = {key: entry[key] for key in ("name", "title", "kind", "bytes", "sha256", "licence")}
-    facts["sentences"] = tuple(entry.get("sentences", ()))
     if entry["kind"] != "download":
         file = folder / entry["file"]
         return Corpus(path=file if file.is_file() else None, address=None, **facts)

@@ -14,6 +14,7 @@ from tokctl.analysis.comparison import measuring, samples, stories
 from tokctl.analysis.comparison.findings import Condition, check, findings_of
 from tokctl.analysis.comparison.measuring import (
     Trained,
+    at_equal_sizes,
     languages_of,
     reports_of,
     summary,
@@ -32,6 +33,8 @@ from tokctl.analysis.comparison.results import (
     Sample,
     SweepPoint,
     TextSummary,
+    TrainedText,
+    Training,
     WordStory,
 )
 from tokctl.analysis.metrics import WORD_RULES
@@ -44,7 +47,9 @@ from tokctl.tokenizer.model_names import (
     name_files,
     named_models,
 )
+from tokctl.tokenizer.tokenizer import Tokenizer
 from tokctl.training import available_threads
+from tokctl.training.counting import digest_of
 
 __all__ = [
     "Comparison",
@@ -61,7 +66,10 @@ __all__ = [
     "Text",
     "TextSummary",
     "Trained",
+    "TrainedText",
+    "Training",
     "WordStory",
+    "at_equal_sizes",
     "check",
     "compare",
     "find_baseline",
@@ -82,6 +90,8 @@ def compare(
     languages: Mapping[str, str | Path | Source | Text] | None = None,
     reference: str | None = None,
     sweep: Trained | None = None,
+    training: Training | None = None,
+    trained_on: Sequence[Text] | None = None,
     word_rule: str = "spaces",
     intervals: bool = False,
     speed: bool = False,
@@ -104,7 +114,11 @@ def compare(
         languages: texts that say the same in several languages, by the language's name.
             They are texts of the comparison, too, behind the others; a folder is one text.
         reference: the language that parity is relative to; by default the first.
-        sweep: what `train_sizes` has trained on the texts, to be measured beside the rest.
+        sweep: what `train_sizes` has trained, to be measured beside the rest.
+        training: what the models were trained on, where that was done for this comparison; it is
+            told with the figures.
+        trained_on: the texts that the models were trained on, where they are not `texts`: words
+            are explained by them.
         word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
             `unicode` (UAX #29).
         intervals: finds how far figures move with the lines that happen to be in the texts;
@@ -167,10 +181,11 @@ def compare(
         ]
         for name, model in named.items()
     }
+    known = _trained_on(named, read) if training is None else {}
     reports = reports_of(
-        named, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
+        named, known, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
     )
-    chosen = _checked(sentences) if sentences is not None else samples.sentences_of(read)
+    chosen = _checked(sentences) if sentences is not None else samples.pick_sentences(read)
     shown = tuple(samples.sample(named, sentence) for sentence in chosen)
     picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
     comparison = Comparison(
@@ -185,7 +200,9 @@ def compare(
         disagreements=tuple(samples.disagreements(named, read, threads)),
         overlap=measuring.overlaps(list(named.values())),
         agreement=measuring.agreements(list(measured.values())),
-        stories=stories.stories(named, picked, read, threads, sweep or {}),
+        stories=stories.stories(
+            named, picked, read if trained_on is None else trained_on, threads, sweep or {}
+        ),
         languages=_languages(languages, reference, reports),
         sweep=sweep_points(
             sweep or {},
@@ -194,8 +211,28 @@ def compare(
             word_rule=word_rule,
             known={named[report.name]: report.total.counts for report in reports},
         ),
+        training=training,
     )
     return replace(comparison, findings=findings_of(comparison, named))
+
+
+def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[str, list[str]]:
+    """By the name of a model the texts that it was trained on: one of them, or all together."""
+    digests = {
+        name: model.model.training.sha256
+        for name, model in models.items()
+        if model.model.training is not None
+    }
+    if not any(digests.values()):
+        return {}
+    own = [text.digest() for text in texts]
+    found = {}
+    for name, digest in digests.items():
+        all_of_them = digest == digest_of(own)
+        found[name] = [
+            text.name for text, one in zip(texts, own, strict=True) if all_of_them or digest == one
+        ]
+    return found
 
 
 def _languages(

@@ -18,7 +18,7 @@ from tokctl.wording import listed, percent, times
 
 def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tuple[str, ...]:
     """Which model keeps words whole, which needs more tokens, what is lost, and why."""
-    found = [*_whole_words(comparison), *_tokens(comparison)]
+    found = [*_whole_words(comparison), *_tokens(comparison), *_criteria(comparison, models)]
     for name in models:
         found += _likelihood(comparison, name, models)
     return (*found, *_lost(comparison), *_unknown(comparison), *_dearest(comparison))
@@ -71,6 +71,28 @@ def _tokens(comparison: Comparison) -> list[str]:
     if not phrases:
         return []
     return [f"Tokens for the same text, against {comparison.baseline}: {', '.join(phrases)}."]
+
+
+def _criteria(comparison: Comparison, models: Mapping[str, Tokenizer]) -> list[str]:
+    """What the criterion alone does, where two models differ in little else."""
+    by_score: dict[tuple[str, str], str] = {}
+    for name, model in models.items():
+        if model.merges and model.recipe.traits.marks_continuations:
+            by_score.setdefault((model.recipe.algorithm, model.recipe.score), name)
+    tokens = {model.name: model.total.counts.tokens for model in comparison.models}
+    found = []
+    for (algorithm, score), name in by_score.items():
+        other = by_score.get((algorithm, "count"))
+        if score != "likelihood" or other is None or not tokens[other]:
+            continue
+        share = tokens[name] / tokens[other] - 1
+        found.append(
+            f"{name} and {other} differ in their criterion alone: by likelihood, which prefers "
+            f"pairs of rare symbols, the text takes {percent(abs(share))} "
+            f"{'more' if share > 0 else 'fewer'} tokens than by count, the criterion of BERT's "
+            "vocabularies."
+        )
+    return found
 
 
 #: A word is frequent if it is at least one of so many.

@@ -107,6 +107,7 @@ def measure(
 
 def reports_of(
     models: Mapping[str, Tokenizer],
+    trained_on: Mapping[str, Sequence[str]],
     texts: Sequence[Text],
     measured: Mapping[str, Sequence[Measurement]],
     baseline: str,
@@ -118,6 +119,7 @@ def reports_of(
     """A report for each model.
 
     Args:
+        trained_on: the texts that a model was trained on, where it was any.
         measured: for each model its texts; with the counts of lines where intervals are
             wanted.
     """
@@ -148,6 +150,7 @@ def reports_of(
                 intervals=own.figures,
                 difference_intervals=own.differences,
                 speed=speed(tokenizer, texts, threads) if with_speed else None,
+                trained_on=tuple(trained_on.get(name, ())),
             )
         )
     return tuple(reports)
@@ -495,7 +498,7 @@ def _seconds(run: Callable[[], object]) -> float:
     return max(perf_counter() - start, 1e-9)
 
 
-# -- Trainings at several vocabulary sizes, measured on the texts that they were trained on ------
+# -- Trainings at several vocabulary sizes -------------------------------------------------------
 
 #: Metrics of a sweep: those that need neither a baseline nor a decoder.
 SWEPT = (
@@ -533,18 +536,66 @@ def train_sizes(
     for name, recipe in recipes.items():
         largest: Tokenizer | None = None
         for size in sorted(set(sizes), reverse=True):
-            if largest is not None and recipe.traits.is_nested:
-                # A training that ended early ends early at each size above that, too.
-                kept = min(size, largest.vocab_size)
-                found[name, size] = (
-                    largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
-                )
+            if largest is not None and (cut := _cut_out(largest, size)):
+                found[name, size] = cut
                 continue
             sources = [text.source() for text in texts]
             largest = found[name, size] = Tokenizer.train(
                 sources, vocab_size=size, recipe=recipe, threads=threads, errors=errors
             )
     return found
+
+
+def _cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
+    """A smaller training of a larger one, where it holds that: None where it does not."""
+    if not largest.recipe.traits.is_nested:
+        return None
+    # A training that ended early ends early at each size above that, too.
+    kept = min(size, largest.vocab_size)
+    return largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
+
+
+def at_equal_sizes(
+    trained: Trained,
+    texts: Sequence[Text],
+    *,
+    threads: int | None = None,
+    errors: str = "strict",
+) -> tuple[Trained, int | None]:
+    """The same trainings at no size that one of them could not fill: sizes above the largest one
+    that all reach become that one. What models of words and of characters reach does not count: a
+    text has as many as it has.
+
+    Returns:
+        The trainings, and the size that all have where some did not reach what was asked. They are
+        returned as they were, with None, where all did, and where no size is common to them.
+    """
+    asked = max(size for _, size in trained)
+    reached = [
+        one.vocab_size
+        for (_, size), one in trained.items()
+        if size == asked and not one.recipe.traits.by_frequency
+    ]
+    common = min(reached, default=asked)
+    if common >= asked:
+        return trained, None
+    found: Trained = {}
+    for (name, size), one in trained.items():
+        key = name, min(size, common)
+        if one.vocab_size <= common:
+            found[key] = one
+        elif key not in found:
+            try:
+                found[key] = _cut_out(one, common) or Tokenizer.train(
+                    [text.source() for text in texts],
+                    vocab_size=common,
+                    recipe=one.recipe,
+                    threads=threads,
+                    errors=errors,
+                )
+            except TokctlError:
+                return trained, None  # its alphabet alone is larger
+    return found, common
 
 
 def sweep_points(

@@ -80,6 +80,8 @@ class ModelReport:
         emittable_ids: ids that ordinary text can become: all but special tokens other
             than the unknown one.
         exhausted: its training ended before the vocabulary was full, for want of pairs.
+        trained_on: names of the texts of this comparison that it was trained on before, by their
+            digests: what it makes of them says little of others.
         total: over all texts together; texts: one by one, in the order given.
         intervals: of the figures over all texts, by metric; empty unless asked for.
         difference_intervals: of these less the baseline's, likewise; empty for the baseline.
@@ -97,6 +99,7 @@ class ModelReport:
     intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
     difference_intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
     speed: Speed | None = None
+    trained_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,6 +224,43 @@ class SweepPoint:
 
 
 @dataclass(frozen=True)
+class TrainedText:
+    """A text that models were trained on, and what of it they are measured on.
+
+    Attributes:
+        bytes: that they were trained on.
+        unit, units, held_out: how the rest was held out (`tokctl.analysis.held_out.Split`); no
+            unit where nothing was.
+    """
+
+    name: str
+    bytes: int
+    unit: str = ""
+    units: int = 0
+    held_out: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a comparison has trained its models.
+
+    Attributes:
+        texts: what they were trained on.
+        share: that was to be held out of each text; None: other texts are measured.
+        seed: of what was held out.
+        asked: ids that were asked for.
+        size: ids that all models have whose size training decides, where some could not reach
+            what was asked; None: all have what was asked, or no size is common to them.
+    """
+
+    texts: tuple[TrainedText, ...]
+    share: float | None
+    seed: int
+    asked: int
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class FigureDifference:
     """One figure against the baseline's.
 
@@ -260,6 +300,7 @@ class Comparison:
         overlap: Jaccard index of vocabularies, row and column in the order of `models`.
         agreement: F1 of the boundaries inside words, likewise.
         stories: what becomes of words, and why.
+        training: None where the models were trained before.
         languages: None unless languages were named.
         sweep: by model, then size; empty unless several sizes were asked for.
         findings: sentences that say what the figures say.
@@ -276,6 +317,7 @@ class Comparison:
     stories: tuple[WordStory, ...] = ()
     languages: Languages | None = None
     sweep: tuple[SweepPoint, ...] = ()
+    training: Training | None = None
     findings: tuple[str, ...] = ()
 
     def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
@@ -309,6 +351,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "baseline": comparison.baseline,
+        "training": comparison.training and asdict(comparison.training),
         "texts": [asdict(text) for text in comparison.texts],
         "metrics": [
             {"name": metric.name, "better": "higher" if metric.higher_is_better else "lower"}
@@ -362,6 +405,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         "vocab_size": model.vocab_size,
         "emittable_ids": model.emittable_ids,
         "exhausted": model.exhausted,
+        "trained_on": list(model.trained_on),
         **_figures(model.total.figures),
         "against_baseline": {
             name: None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import combinations, pairwise
 
 from tokctl import _native
@@ -45,25 +44,6 @@ def pick_sentences(texts: Sequence[Text]) -> list[str]:
                 break
             place -= len(text.data)
     return [sentence for sentence in found if sentence]
-
-
-def sentences_of(texts: Sequence[Text]) -> list[str]:
-    """Sentences to show of these texts: those that are known for them, or a few of theirs."""
-    return known_sentences(texts) or pick_sentences(texts)
-
-
-def known_sentences(texts: Sequence[Text]) -> list[str]:
-    """The sentences that `corpora/manifest.json` has for these very texts, if it has any."""
-    from tokctl.sources.corpora import list_corpora
-
-    known = {corpus.sha256: corpus for corpus in list_corpora() if corpus.sentences}
-    sizes = {corpus.bytes for corpus in known.values()}
-    found: list[str] = []
-    for text in texts:
-        if text.ends is None and len(text.data) in sizes:
-            corpus = known.get(sha256(text.data).hexdigest())
-            found += corpus.sentences if corpus else ()
-    return found
 
 
 def _candidates(text: Text, place: int) -> Iterator[str]:

@@ -10,7 +10,6 @@ from functools import cache, cached_property
 from hashlib import sha256
 from math import exp
 
-from tokctl import _native
 from tokctl._native import NO_ID
 from tokctl.analysis.comparison.measuring import Trained
 from tokctl.analysis.comparison.results import Cut, Sample, WordStory
@@ -108,11 +107,17 @@ def stories(
     sweep: Trained,
 ) -> tuple[WordStory, ...]:
     """Each word as each model cuts it behind a space, and why; and as the same models of
-    other sizes do."""
+    other sizes do.
+
+    Args:
+        texts: what models may have been trained on; words are counted there.
+    """
     if not words:
         return ()
     counted = count_words(texts, "bert", threads)  # cut at spaces and punctuation
-    digests = cache(lambda: {digest_of(_of_sources(texts)), digest_of(_of_documents(texts))})
+    digests = cache(
+        lambda: {digest_of([text.digest() for text in texts]), digest_of(_of_documents(texts))}
+    )
     reasons = {
         name: Reasons(model, texts if _trained_on(model, texts, digests) else None)
         for name, model in models.items()
@@ -140,20 +145,6 @@ def _trained_on(
     if record.bytes != sum(len(text.data) for text in texts):
         return False
     return record.sha256 in digests()
-
-
-def _of_sources(texts: Sequence[Text]) -> list[str]:
-    """Of each text, as training makes them of files and of sources of records."""
-    found = []
-    for text in texts:
-        digest = sha256()
-        if text.ends is None:
-            digest.update(text.data)
-        else:
-            for batch in text.batches():
-                digest.update(_native.framed(batch.texts, batch.counts))
-        found.append(digest.hexdigest())
-    return found
 
 
 def _of_documents(texts: Sequence[Text]) -> list[str]:

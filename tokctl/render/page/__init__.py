@@ -29,10 +29,10 @@ from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
     MOST_TEXTS,
     difference_words,
-    headline,
     interval_words,
     metric_named,
     notes,
+    opening,
 )
 from tokctl.render.inspect.model import check_rows, histories, summary_facts
 from tokctl.render.visible import drawn, visible
@@ -86,7 +86,7 @@ def compare_page(
     return _rendered(
         "compare.html.j2",
         title="Tokenizers compared",
-        headline=prose(headline(comparison)),
+        headline=prose(" ".join(opening(comparison))),
         findings=comparison.findings,
         names=names,
         baseline=comparison.baseline,
