@@ -67,7 +67,7 @@ def test_what_compare_prints_is_what_the_first_page_shows() -> None:
         cwd=ROOT,
         env=environ,
     )
-    shown = next(block for block in blocks("") if block.startswith("What the figures"))
+    shown = next(block for block in blocks("") if block.startswith("The text is too short"))
     printed = done.stdout.splitlines()
     assert [line for line in shown.splitlines() if line not in printed] == []
 

@@ -351,7 +351,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "baseline": comparison.baseline,
-        "training": comparison.training and asdict(comparison.training),
+        "training": comparison.training and _training(comparison.training),
         "texts": [asdict(text) for text in comparison.texts],
         "metrics": [
             {"name": metric.name, "better": "higher" if metric.higher_is_better else "lower"}
@@ -378,6 +378,11 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "languages": languages and _languages(languages, [m.name for m in comparison.models]),
         "sweep": [_point(point) for point in comparison.sweep],
     }
+
+
+def _training(training: Training) -> dict[str, Any]:
+    texts = [{**asdict(text), "held_out": list(text.held_out)} for text in training.texts]
+    return {**asdict(training), "texts": texts}
 
 
 def _interval(found: Mapping[str, Interval | Absent], name: str) -> list[float] | None:
