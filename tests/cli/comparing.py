@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
 from pathlib import Path
 
@@ -19,6 +19,11 @@ class Done:
     code: int
     out: str
     err: str
+
+    @property
+    def figures(self) -> Done:
+        """Without how it was made, which tells the command line."""
+        return replace(self, out=self.out.partition("\nHow this was made")[0])
 
 
 Call = Callable[..., Done]

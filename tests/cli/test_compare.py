@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from tests.cli.comparing import BOTH, SENTENCE, Call, Done, call
 from tests.cli.test_compare_pages import PAGE
 from tests.metrics.models import TEXT, model
+from tokctl import Tokenizer
 from tokctl.analysis.metrics import metric_names
 
 __all__ = ["call"]
@@ -39,6 +42,7 @@ def test_json(call: Call) -> None:
         "agreement",
         "languages",
         "sweep",
+        "provenance",
     ]
     assert document["schema"] == "tokctl.compare/1"
     assert document["baseline"] == "b"
@@ -115,7 +119,7 @@ def test_conditions(call: Call, condition: str, code: int) -> None:
 def test_what_a_condition_says(call: Call) -> None:
     conditions = ("--fail-if", "nsl < 0.7", "--fail-if", "unk_rate >= 0", "--fail-if", "nsl > 9")
     found = call(*BOTH, *SENTENCE, *conditions)
-    assert found == Done(
+    assert found.figures == Done(
         1,
         PAGE,
         "note: not checked: unk_rate >= 0 for b: it is n/a: nothing is unknown to this model: "
@@ -126,7 +130,7 @@ def test_what_a_condition_says(call: Call) -> None:
 
 def test_a_baseline_of_another_file(call: Call) -> None:
     found = call("-m", "w.json", "--baseline", "b.json", "low.txt", *SENTENCE)
-    assert found == Done(0, PAGE, "")
+    assert found.figures == Done(0, PAGE, "")
     # It is not checked: its NSL is 1.
     arguments = ("-m", "w.json", "--baseline", "b.json", "low.txt", "--fail-if", "nsl >= 1")
     assert call(*arguments).code == 0
@@ -236,6 +240,50 @@ def test_languages_lose_the_same_lines(call: Call) -> None:
     english, finnish = json.loads(found.out)["training"]["texts"]
     assert english["unit"] == "lines" and len(english["held_out"]) == 10
     assert english["held_out"] == finnish["held_out"]
+
+
+def test_how_it_was_made(call: Call, tmp_path: Path) -> None:
+    text = tmp_path / "low.txt"
+    arguments = ("--algo", "bpe", "--vocab", "260", str(text))
+    found = json.loads(call(*arguments, "--json").out)["provenance"]
+    assert found["command"] == "tokctl compare --algo bpe --vocab 260 low.txt --json"
+    data = text.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    assert found["texts"] == [{"name": str(text), "bytes": len(data), "sha256": digest}]
+    model = Tokenizer.train(["low.txt"], vocab_size=260)
+    model.save("made.json")
+    made = Path("made.json").read_bytes()
+    alone = json.loads(call(*arguments, "--held-out", "0", "--json").out)["provenance"]
+    assert alone["models"] == [
+        {"name": "bpe", "bytes": len(made), "sha256": hashlib.sha256(made).hexdigest()}
+    ]
+    page = call(*arguments).out.partition("How this was made\n")[2]
+    assert page.startswith("command  tokctl compare --algo bpe --vocab 260 low.txt\ntokctl   ")
+    assert f"low.txt: {len(data)} bytes, sha256 {digest}" in page and str(tmp_path) not in page
+
+
+def test_figures_of_what_is_held_out(call: Call) -> None:
+    """Against the rule, a training and a count of their own."""
+    Path("p.txt").write_text(PARAGRAPHS)
+    found = json.loads(call("--algo", "bpe", "--vocab", "300", "p.txt", "--json").out)
+    parts = [f"{part}\n\n" for part in PARAGRAPHS.split("\n\n") if part]
+    blocks = [parts[2 * number] + parts[2 * number + 1] for number in range(100)]
+    order = sorted(range(100), key=lambda number: hashlib.sha256(f"0:{number}".encode()).digest())
+    held_out = set(order[:10])
+    runs = [
+        "".join(blocks[number] for _, number in run)
+        for is_held, run in groupby(enumerate(range(100)), lambda pair: pair[1] in held_out)
+        if not is_held
+    ]
+    model = Tokenizer.train(runs, vocab_size=300)
+    measured = [blocks[number] for number in sorted(held_out)]
+    tokens = sum(len(model.encode(block).ids) for block in measured)
+    words = sum(len(block.split()) for block in measured)
+    (report,) = found["models"]
+    assert report["vocab_size"] == model.vocab_size
+    assert report["metrics"]["tokens"] == tokens
+    assert report["metrics"]["fertility"] == pytest.approx(tokens / words)
+    assert report["metrics"]["bytes_per_token"] == len("".join(measured)) / tokens
 
 
 def test_models_of_one_size(call: Call) -> None:

@@ -38,7 +38,7 @@ def _compared(texts: Sequence[Source], **more: Any) -> Comparison:
 def _of_all(comparison: Comparison) -> dict[str, Any]:
     """Its document, without what is said text by text."""
     found = comparison.to_dict()
-    del found["texts"]
+    del found["texts"], found["provenance"]
     for one in found["models"]:
         del one["texts"]
     return found

@@ -489,11 +489,14 @@ class Metric(Definition):
         figure: from (what the model can make of text, its counts, the baseline's counts on
             the same text).
         adds_up: it is a sum over lines, or a ratio of such sums: so it can be resampled.
+        like: the name of another metric that says the same in another way; empty for the five
+            that say different things.
     """
 
     kind: str
     figure: Callable[[Range, Counts, Counts], Figure]
     adds_up: bool = True
+    like: str = ""
 
     @property
     def higher_is_better(self) -> bool:
@@ -533,6 +536,7 @@ METRICS = (
         "the very text compresses it beyond what it will do on any other.",
         "ratio",
         lambda _r, n, _b: bytes_per_token(n.bytes, n.tokens),
+        like="tokens",
     ),
     Metric(
         "characters_per_token",
@@ -545,6 +549,7 @@ METRICS = (
         "of English, so that scripts do not compare.",
         "ratio",
         lambda _r, n, _b: characters_per_token(n.characters, n.tokens),
+        like="tokens",
     ),
     Metric(
         "nsl",
@@ -557,6 +562,7 @@ METRICS = (
         "look long. It is taken over totals, where the paper takes the mean over examples.",
         "ratio",
         lambda _r, n, b: nsl(n.tokens, b.tokens),
+        like="tokens",
     ),
     Metric(
         "fertility",
@@ -570,6 +576,7 @@ METRICS = (
         "beside it.",
         "ratio",
         lambda _r, n, _b: fertility(n),
+        like="tokens",
     ),
     Metric(
         "continued_words",
@@ -581,6 +588,7 @@ METRICS = (
         "As fertility. Two tokens and ten count the same.",
         "share",
         lambda _r, n, _b: continued_words(n),
+        like="strr",
     ),
     Metric(
         "strr",
@@ -605,6 +613,7 @@ METRICS = (
         "of text that is lost can be far from it.",
         "share",
         lambda r, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=r.reads_everything),
+        like="round_trip",
     ),
     Metric(
         "round_trip",
@@ -657,8 +666,13 @@ METRICS = (
         "share",
         lambda r, n, _b: shannon_efficiency(n.id_counts.values(), r.emittable),
         adds_up=False,
+        like="renyi_efficiency",
     ),
 )
+
+#: Those that say different things, and those that say the same as one of them in another way.
+HEADLINE = tuple(metric for metric in METRICS if not metric.like)
+OTHER_WAYS = tuple(other for one in HEADLINE for other in METRICS if other.like == one.name)
 
 _OTHERS = (
     Definition(

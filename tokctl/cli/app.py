@@ -90,6 +90,7 @@ def run(arguments: Sequence[str], world: World) -> int:
     progress = options.given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
+    world.arguments = arguments
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
     try:

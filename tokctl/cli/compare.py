@@ -1,5 +1,7 @@
 """`tokctl compare`: models side by side on the same texts."""
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -151,6 +153,7 @@ def compare(
         read,
         training=here and here.training,
         trained_on=here and here.texts,
+        command=_command_line(world.arguments),
         baseline=known_as,
         sentences=sentence,
         words=word,
@@ -175,6 +178,15 @@ def compare(
     if holding:
         raise TokctlError("; ".join(holding), exit_code=ExitCode.CONDITION_FAILED)
     return ExitCode.DONE
+
+
+#: The folders of an absolute path.
+_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^/=]+/)+")
+
+
+def _command_line(arguments: Sequence[str]) -> str:
+    """The command line for a shell. Where files lie on this machine is nobody's business."""
+    return shlex.join(["tokctl", *(visible(_FOLDERS.sub("", one)) for one in arguments)])
 
 
 def _explain(world: World, name: str, *, as_json: bool) -> int:
@@ -267,7 +279,13 @@ def _train(
     threads: int | None,
     errors: str,
 ) -> _TrainedHere:
-    from tokctl.analysis.comparison import TrainedText, Training, at_equal_sizes, train_sizes
+    from tokctl.analysis.comparison import (
+        TrainedText,
+        Training,
+        at_equal_sizes,
+        origin_of,
+        train_sizes,
+    )
     from tokctl.analysis.held_out import split
 
     splits = [split(text, share or 0, seed=seed) for text in read]
@@ -288,8 +306,8 @@ def _train(
     if size and size >= sizes[-1]:
         size = None  # what is shown in detail is what was asked for
     parts = (
-        TrainedText(one.training.name, one.training.size, one.unit, one.units, one.held_out)
-        for one in every
+        TrainedText(origin_of(text), one.training.size, one.unit, one.units, one.held_out)
+        for text, one in zip([*read, *languages.values()], every, strict=True)
     )
     return _TrainedHere(
         equal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
@@ -29,6 +29,7 @@ class World:
         data_on_stdout: what is written to stdout is data, piece by piece; a bar on the same
             terminal would be drawn into it.
         before_message: takes away what a message must not be written into.
+        arguments: of the command line, as they were given.
     """
 
     stdin: BinaryIO
@@ -45,6 +46,7 @@ class World:
     progress: str = ""
     data_on_stdout: bool = False
     before_message: Callable[[], None] | None = None
+    arguments: Sequence[str] = ()
 
     @classmethod
     def real(cls) -> World:

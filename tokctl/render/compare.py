@@ -12,13 +12,23 @@ from tokctl.analysis.comparison.results import (
     Interval,
     ModelReport,
     ModelSegmentation,
+    Provenance,
     SweepPoint,
     TrainedText,
     Training,
     WordStory,
 )
 from tokctl.analysis.comparison.samples import align
-from tokctl.analysis.metrics import METRICS, Absent, Definition, Figure, Metric, written
+from tokctl.analysis.metrics import (
+    HEADLINE,
+    METRICS,
+    OTHER_WAYS,
+    Absent,
+    Definition,
+    Figure,
+    Metric,
+    written,
+)
 from tokctl.render.document import (
     Answer,
     Block,
@@ -61,8 +71,11 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
         yield _heading("What the figures say")
         yield Bullets(tuple(map(safe, comparison.findings)))
     yield _heading("Metrics")
-    yield _figures("metric", models, metric_rows(comparison))
+    size = ("vocabulary size", [f"{model.vocab_size:,} " for model in comparison.models])
+    yield _figures("metric", models, [size, *metric_rows(comparison, HEADLINE)])
     yield Legend()
+    yield _heading("The same in other ways")
+    yield _figures("metric", models, metric_rows(comparison, OTHER_WAYS))
     yield from _notes(notes(comparison))
     others, lines = difference_rows(comparison)
     if lines:
@@ -93,6 +106,9 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
     yield from _stories(comparison)
     if len(models) > 1:
         yield from _of_pairs(comparison, models)
+    if comparison.provenance:
+        yield _heading("How this was made")
+        yield facts((label, safe(text)) for label, text in made_of(comparison.provenance))
 
 
 def _heading(text: str) -> Heading:
@@ -233,13 +249,13 @@ def measured_on(comparison: Comparison) -> list[str]:
             "that says little of other texts."
             for texts, names in known.items()
         ]
-    names = [text.name for text in training.texts]
+    names = [text.whole.name for text in training.texts]
     size = sum(text.bytes for text in training.texts)
     trained = f"Trained on {plural(size, 'byte')} of {_texts(names)}"
     if training.share is None:
         return [f"{trained}; measured on another text."]
     held_out = [text for text in training.texts if text.held_out]
-    rest = file_names([text.name for text in training.texts if not text.held_out])
+    rest = file_names([text.whole.name for text in training.texts if not text.held_out])
     if not held_out:
         reason = f"; too short to hold {training.share:g} of it out" if training.share else ""
         return [
@@ -266,12 +282,10 @@ def _rule(texts: Sequence[TrainedText]) -> str:
     return f"of each text {listed(units, 'or')}"
 
 
-def metric_rows(comparison: Comparison) -> list[Row]:
-    """One row per metric; the best figure has a star behind it."""
-    rows: list[Row] = [
-        ("vocabulary size", [f"{model.vocab_size:,} " for model in comparison.models])
-    ]
-    for metric in METRICS:
+def metric_rows(comparison: Comparison, metrics: Iterable[Metric] = METRICS) -> list[Row]:
+    """One row per metric; the best figure has a star after it."""
+    rows: list[Row] = []
+    for metric in metrics:
         best = comparison.best(metric)
         cells = [
             metric.written(model.total.figures[metric.name]) + (" ", "*")[model.name in best]
@@ -308,18 +322,14 @@ def text_rows(comparison: Comparison) -> list[Row]:
     return found
 
 
-#: NSL is tokens over the baseline's already.
-_TOLD_TWICE = "nsl"
-
-
 def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
-    """The models beside the baseline, and for each metric how they differ from it, in words
-    that say which is better. No rows for a single model."""
+    """The models beside the baseline, and for each headline metric how they differ from it, in
+    words that say which is better. No rows for a single model."""
     others = [model for model in comparison.models if model.name != comparison.baseline]
     rows = []
-    for metric in METRICS:
+    for metric in HEADLINE:
         cells = [difference_words(comparison, model, metric) for model in others]
-        if metric.name != _TOLD_TWICE and any(cell != "n/a" for cell in cells):
+        if any(cell != "n/a" for cell in cells):
             rows.append((metric.label, cells))
     return [model.name for model in others], rows if others else []
 
@@ -483,6 +493,21 @@ def story_title(story: WordStory, comparison: Comparison) -> str:
     """How often the word is in the text that explains it."""
     where = "the training text" if comparison.training else "the text"
     return f"{times(story.count)} in {where}" if story.count else f"not in {where}"
+
+
+def made_of(provenance: Provenance) -> Iterator[tuple[str, str]]:
+    """Command line, version, and digests of texts and models."""
+    if provenance.command:
+        yield "command", provenance.command
+    yield "tokctl", provenance.version
+    for label, origins in (("texts", provenance.texts), ("models", provenance.models)):
+        names = file_names([origin.name for origin in origins])
+        for number, origin in enumerate(origins[:MOST_TEXTS]):
+            size = plural(origin.bytes, "byte")
+            said = f"{names[number]}: {size}, sha256 {origin.sha256}"
+            yield "" if number else label, said
+        if (more := len(origins) - MOST_TEXTS) > 0:
+            yield "", f"{more:,} more: see --json"
 
 
 def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from tokctl.analysis.comparison.results import (
     Measured,
     ModelReport,
     ModelSegmentation,
+    Origin,
+    Provenance,
     Sample,
     SweepPoint,
     TextSummary,
@@ -40,6 +43,7 @@ from tokctl.analysis.comparison.results import (
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
 from tokctl.errors import TokctlError
+from tokctl.formats.saving import contents
 from tokctl.sources import Source
 from tokctl.tokenizer.model_names import (
     Model,
@@ -61,6 +65,8 @@ __all__ = [
     "Measured",
     "ModelReport",
     "ModelSegmentation",
+    "Origin",
+    "Provenance",
     "Sample",
     "SweepPoint",
     "Text",
@@ -74,6 +80,7 @@ __all__ = [
     "compare",
     "find_baseline",
     "name_files",
+    "origin_of",
     "read_texts",
     "read_together",
     "train_sizes",
@@ -92,6 +99,7 @@ def compare(
     sweep: Trained | None = None,
     training: Training | None = None,
     trained_on: Sequence[Text] | None = None,
+    command: str = "",
     word_rule: str = "spaces",
     intervals: bool = False,
     speed: bool = False,
@@ -119,6 +127,7 @@ def compare(
             told with the figures.
         trained_on: the texts that the models were trained on, where they are not `texts`: words
             are explained by them.
+        command: the command line, for whoever wants to make the comparison again.
         word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
             `unicode` (UAX #29).
         intervals: finds how far figures move with the lines that happen to be in the texts;
@@ -212,8 +221,35 @@ def compare(
             known={named[report.name]: report.total.counts for report in reports},
         ),
         training=training,
+        provenance=_provenance(named, read, training, command),
     )
     return replace(comparison, findings=findings_of(comparison, named))
+
+
+def _provenance(
+    models: Mapping[str, Tokenizer], texts: Sequence[Text], training: Training | None, command: str
+) -> Provenance:
+    from tokctl import __version__
+
+    origins = [one.whole for one in training.texts] if training else []
+    if training is None or training.share is None:
+        origins += [origin_of(text) for text in texts]
+    return Provenance(
+        __version__,
+        command,
+        tuple(origins),
+        tuple(_origin_of_model(name, model) for name, model in models.items()),
+    )
+
+
+def origin_of(text: Text) -> Origin:
+    """What a text is known by."""
+    return Origin(text.name, text.size, text.digest())
+
+
+def _origin_of_model(name: str, tokenizer: Tokenizer) -> Origin:
+    (content,) = contents(tokenizer.model, "tokctl").values()
+    return Origin(name, len(content), sha256(content).hexdigest())
 
 
 def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[str, list[str]]:

@@ -228,12 +228,13 @@ class TrainedText:
     """A text that models were trained on, and what of it they are measured on.
 
     Attributes:
+        whole: the text with what is held out.
         bytes: that they were trained on.
         unit, units, held_out: how the rest was held out (`tokctl.analysis.held_out.Split`); no
             unit where nothing was.
     """
 
-    name: str
+    whole: Origin
     bytes: int
     unit: str = ""
     units: int = 0
@@ -258,6 +259,37 @@ class Training:
     seed: int
     asked: int
     size: int | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A text or a model that a comparison was made from.
+
+    Attributes:
+        sha256: in hexadecimal; of a text as the file of a model names it that was trained on it
+            alone (of a plain file that of its bytes), of a model that of the file that tokctl
+            writes.
+    """
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What it takes to make a comparison again.
+
+    Attributes:
+        version: of tokctl.
+        command: the command line; empty where it was made from Python.
+        texts: whole, those that models were trained on here among them.
+    """
+
+    version: str
+    command: str
+    texts: tuple[Origin, ...]
+    models: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
@@ -301,6 +333,7 @@ class Comparison:
         agreement: F1 of the boundaries inside words, likewise.
         stories: what becomes of words, and why.
         training: None where the models were trained before.
+        provenance: what it takes to make the comparison again.
         languages: None unless languages were named.
         sweep: by model, then size; empty unless several sizes were asked for.
         findings: sentences that say what the figures say.
@@ -318,6 +351,7 @@ class Comparison:
     languages: Languages | None = None
     sweep: tuple[SweepPoint, ...] = ()
     training: Training | None = None
+    provenance: Provenance | None = None
     findings: tuple[str, ...] = ()
 
     def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
@@ -354,7 +388,11 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "training": comparison.training and _training(comparison.training),
         "texts": [asdict(text) for text in comparison.texts],
         "metrics": [
-            {"name": metric.name, "better": "higher" if metric.higher_is_better else "lower"}
+            {
+                "name": metric.name,
+                "better": "higher" if metric.higher_is_better else "lower",
+                "like": metric.like or None,
+            }
             for metric in METRICS
         ],
         "models": [_model(comparison, model) for model in comparison.models],
@@ -377,11 +415,26 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "agreement": _matrix(comparison.agreement),
         "languages": languages and _languages(languages, [m.name for m in comparison.models]),
         "sweep": [_point(point) for point in comparison.sweep],
+        "provenance": comparison.provenance and _provenance(comparison.provenance),
     }
 
 
+def _provenance(provenance: Provenance) -> dict[str, Any]:
+    found = asdict(provenance)
+    return {**found, "texts": list(found["texts"]), "models": list(found["models"])}
+
+
 def _training(training: Training) -> dict[str, Any]:
-    texts = [{**asdict(text), "held_out": list(text.held_out)} for text in training.texts]
+    texts = [
+        {
+            "name": text.whole.name,
+            "bytes": text.bytes,
+            "unit": text.unit,
+            "units": text.units,
+            "held_out": list(text.held_out),
+        }
+        for text in training.texts
+    ]
     return {**asdict(training), "texts": texts}
 
 

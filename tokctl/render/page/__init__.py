@@ -23,13 +23,14 @@ from tokctl.analysis.explain import MergeRecord, Summary
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
-from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric, written
+from tokctl.analysis.metrics import HEADLINE, OTHER_WAYS, Absent, Figure, Metric, written
 from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
     MOST_TEXTS,
     difference_words,
     interval_words,
+    made_of,
     metric_named,
     notes,
     opening,
@@ -103,13 +104,14 @@ def compare_page(
         agreement=_matrix(comparison.agreement),
         charts=charts(compare_drawings(comparison, uses).values()),
         decks=deck_data(decks, texts),
+        made_of=list(made_of(comparison.provenance)) if comparison.provenance else [],
     )
 
 
 def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
     """Every metric with a cell for each model."""
     found = []
-    for metric in METRICS:
+    for metric in (*HEADLINE, *OTHER_WAYS):
         best = comparison.best(metric)
         cells = []
         for model in comparison.models:
