@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.metrics.models import TEXT, document
-from tokctl.analysis.comparison import TrainedText, Training, compare, origin_of, train_sizes
+from tokctl.analysis.comparison import TrainedText, Training, compare, digest_of_text, train_sizes
 from tokctl.analysis.metrics import metric_names
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
@@ -42,7 +42,7 @@ def test_every_key_is_documented() -> None:
         speed=True,
     )
     names = {*metric_names(), *recipes, "parity", "tokens_per_line"}
-    part = TrainedText(origin_of(text), 60, "lines", 4, (1,))
+    part = TrainedText(digest_of_text(text), 60, "lines", 4, (1,))
     training = Training((part,), 0.1, 0, 262)
     alone = compare([sweep["bpe", 262]], [text.source()], training=training)
     keys = {key for one in (found, alone) for key in paths(one.to_dict(), "", names)}

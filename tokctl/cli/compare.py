@@ -283,7 +283,7 @@ def _train(
         TrainedText,
         Training,
         at_equal_sizes,
-        origin_of,
+        digest_of_text,
         train_sizes,
     )
     from tokctl.analysis.held_out import split
@@ -306,7 +306,7 @@ def _train(
     if size and size >= sizes[-1]:
         size = None  # what is shown in detail is what was asked for
     parts = (
-        TrainedText(origin_of(text), one.training.size, one.unit, one.units, one.held_out)
+        TrainedText(digest_of_text(text), one.training.size, one.unit, one.units, one.held_out)
         for text, one in zip([*read, *languages.values()], every, strict=True)
     )
     return _TrainedHere(

@@ -25,13 +25,13 @@ from tokctl.analysis.comparison.measuring import (
 from tokctl.analysis.comparison.results import (
     Comparison,
     Cut,
+    Digest,
     Disagreement,
     Language,
     Languages,
     Measured,
     ModelReport,
     ModelSegmentation,
-    Origin,
     Provenance,
     Sample,
     SweepPoint,
@@ -59,13 +59,13 @@ __all__ = [
     "Comparison",
     "Condition",
     "Cut",
+    "Digest",
     "Disagreement",
     "Language",
     "Languages",
     "Measured",
     "ModelReport",
     "ModelSegmentation",
-    "Origin",
     "Provenance",
     "Sample",
     "SweepPoint",
@@ -78,9 +78,9 @@ __all__ = [
     "at_equal_sizes",
     "check",
     "compare",
+    "digest_of_text",
     "find_baseline",
     "name_files",
-    "origin_of",
     "read_texts",
     "read_together",
     "train_sizes",
@@ -233,23 +233,23 @@ def _provenance(
 
     origins = [one.whole for one in training.texts] if training else []
     if training is None or training.share is None:
-        origins += [origin_of(text) for text in texts]
+        origins += [digest_of_text(text) for text in texts]
     return Provenance(
         __version__,
         command,
         tuple(origins),
-        tuple(_origin_of_model(name, model) for name, model in models.items()),
+        tuple(_digest_of_model(name, model) for name, model in models.items()),
     )
 
 
-def origin_of(text: Text) -> Origin:
+def digest_of_text(text: Text) -> Digest:
     """What a text is known by."""
-    return Origin(text.name, text.size, text.digest())
+    return Digest(text.name, text.size, text.digest())
 
 
-def _origin_of_model(name: str, tokenizer: Tokenizer) -> Origin:
+def _digest_of_model(name: str, tokenizer: Tokenizer) -> Digest:
     (content,) = contents(tokenizer.model, "tokctl").values()
-    return Origin(name, len(content), sha256(content).hexdigest())
+    return Digest(name, len(content), sha256(content).hexdigest())
 
 
 def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[str, list[str]]:

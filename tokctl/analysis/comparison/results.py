@@ -234,7 +234,7 @@ class TrainedText:
             unit where nothing was.
     """
 
-    whole: Origin
+    whole: Digest
     bytes: int
     unit: str = ""
     units: int = 0
@@ -262,7 +262,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Origin:
+class Digest:
     """A text or a model that a comparison was made from.
 
     Attributes:
@@ -288,8 +288,8 @@ class Provenance:
 
     version: str
     command: str
-    texts: tuple[Origin, ...]
-    models: tuple[Origin, ...]
+    texts: tuple[Digest, ...]
+    models: tuple[Digest, ...]
 
 
 @dataclass(frozen=True)
