@@ -10,9 +10,9 @@ from tokctl.analysis.comparison.measuring import RESAMPLES
 from tokctl.analysis.comparison.results import (
     Comparison,
     Interval,
+    MadeFrom,
     ModelReport,
     ModelSegmentation,
-    Provenance,
     SweepPoint,
     TrainedText,
     Training,
@@ -495,7 +495,7 @@ def story_title(story: WordStory, comparison: Comparison) -> str:
     return f"{times(story.count)} in {where}" if story.count else f"not in {where}"
 
 
-def made_of(provenance: Provenance) -> Iterator[tuple[str, str]]:
+def made_of(provenance: MadeFrom) -> Iterator[tuple[str, str]]:
     """Command line, version, and digests of texts and models."""
     if provenance.command:
         yield "command", provenance.command

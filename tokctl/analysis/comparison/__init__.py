@@ -29,10 +29,10 @@ from tokctl.analysis.comparison.results import (
     Disagreement,
     Language,
     Languages,
+    MadeFrom,
     Measured,
     ModelReport,
     ModelSegmentation,
-    Provenance,
     Sample,
     SweepPoint,
     TextSummary,
@@ -63,10 +63,10 @@ __all__ = [
     "Disagreement",
     "Language",
     "Languages",
+    "MadeFrom",
     "Measured",
     "ModelReport",
     "ModelSegmentation",
-    "Provenance",
     "Sample",
     "SweepPoint",
     "Text",
@@ -228,13 +228,13 @@ def compare(
 
 def _provenance(
     models: Mapping[str, Tokenizer], texts: Sequence[Text], training: Training | None, command: str
-) -> Provenance:
+) -> MadeFrom:
     from tokctl import __version__
 
     origins = [one.whole for one in training.texts] if training else []
     if training is None or training.share is None:
         origins += [digest_of_text(text) for text in texts]
-    return Provenance(
+    return MadeFrom(
         __version__,
         command,
         tuple(origins),

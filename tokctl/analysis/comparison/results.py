@@ -277,7 +277,7 @@ class Digest:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class MadeFrom:
     """What it takes to make a comparison again.
 
     Attributes:
@@ -351,7 +351,7 @@ class Comparison:
     languages: Languages | None = None
     sweep: tuple[SweepPoint, ...] = ()
     training: Training | None = None
-    provenance: Provenance | None = None
+    provenance: MadeFrom | None = None
     findings: tuple[str, ...] = ()
 
     def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
@@ -419,7 +419,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _provenance(provenance: Provenance) -> dict[str, Any]:
+def _provenance(provenance: MadeFrom) -> dict[str, Any]:
     found = asdict(provenance)
     return {**found, "texts": list(found["texts"]), "models": list(found["models"])}
 
