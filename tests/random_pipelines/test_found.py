@@ -301,3 +301,18 @@ def test_a_special_token_that_is_a_whole_word_of_the_model() -> None:
     for text in ("H<s>", "a<s>", "<s>", "H<s>H", "<s> H"):
         assert ours.encode_ids(text, special="all") == theirs.encode(text).ids
     assert ours.encode_ids("<s>") == [vocab[char] for char in "<s>"]
+
+
+def test_an_added_token_that_is_normalized_to_spaces() -> None:
+    """Where the model makes it, too, tokctl does not tell the two apart by their id."""
+    made = document(
+        wordpiece("low") | {"max_input_chars_per_word": 2},
+        added("[UNK]", 0, "normalized"),
+        normalizer={"type": "Replace", "pattern": {"Regex": r"[\[\]UNK]"}, "content": " "},
+        post_processor=TRIMMED,
+    )
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    for text, here, there in (("low", [(0, 3)], [(0, 3)]), (" " * 5, [(0, 5)], [(5, 5)])):
+        assert ours.encode(text).ids == theirs.encode(text).ids
+        assert (ours.encode(text).offsets, theirs.encode(text).offsets) == (here, there)
