@@ -14,7 +14,12 @@ from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare, train_sizes
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
-from tokctl.render.compare import comparison_answer, difference_rows, metric_rows
+from tokctl.render.compare import (
+    comparison_answer,
+    difference_words,
+    metric_named,
+    metric_rows,
+)
 from tokctl.render.latex import latex
 from tokctl.render.markdown import markdown
 from tokctl.render.terminal import console, show
@@ -137,4 +142,5 @@ def test_very_many_bytes_per_token() -> None:
     found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document("x" * 1_000_000)])
     rows = dict(metric_rows(found))
     assert rows["bytes per token ↑"][1] == "1,000,000.000*"
-    assert dict(difference_rows(found)[1])["bytes per token"] == ["+99,999,900.0% better "]
+    shown = difference_words(found, found.models[1], metric_named("bytes_per_token"))
+    assert shown == "+99,999,900.0% better "

@@ -53,7 +53,8 @@ def test_the_page_of_a_comparison() -> None:
     # The same again, over the old file.
     first = Path("p.html").read_bytes()
     ran = tokctl("compare", *MODELS, "low.txt", "--html", "p.html", "--threads", "1")
-    assert (ran.code, Path("p.html").read_bytes()) == (0, first)
+    again = Path("p.html").read_bytes().replace(b" --threads 1", b"")
+    assert (ran.code, again) == (0, first)
 
 
 def test_a_page_with_everything_that_can_be_asked_for() -> None:

@@ -19,7 +19,7 @@ from tests.report.made import EVIL, NAMES, bytes_only, hostile
 from tokctl.analysis.explain import summarize
 from tokctl.analysis.explain.summary import model_curves
 from tokctl.analysis.explain.tokens import token_cards
-from tokctl.analysis.metrics import METRICS
+from tokctl.analysis.metrics import HEADLINE, METRICS, OTHER_WAYS
 from tokctl.render import page as shown
 from tokctl.render.page import compare_page, inspect_page
 
@@ -151,7 +151,7 @@ def test_every_figure_of_the_metrics_is_on_it() -> None:
     table = text[text.index('<table class="metrics">') :]
     rows = table[: table.index("</table>")].split("<tr>")[2:]
     assert len(rows) == len(METRICS)
-    for metric, row in zip(METRICS, rows, strict=True):
+    for metric, row in zip((*HEADLINE, *OTHER_WAYS), rows, strict=True):
         reader = Reader(f"<table>{'<tr>' + row.partition('</tbody>')[0]}</table>")
         said = "".join(reader.text)
         assert said.startswith(metric.label)
