@@ -63,7 +63,7 @@ def _compared(*arguments: str) -> dict[str, Any]:
     for one in found["models"]:
         del one["texts"]
     # They are picked text by text.
-    del found["sentences"]
+    del found["sentences"], found["provenance"]
     return found  # type: ignore[no-any-return]
 
 
