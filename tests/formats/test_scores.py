@@ -116,3 +116,15 @@ def test_the_lowest_score_decides() -> None:
         ours = Tokenizer(formats.parse(made.to_str().encode(), "theirs.json"))
         assert ours.encode("abcd").tokens == expected
         assert ours.encode_ids("abcd") == made.encode("abcd").ids
+
+
+def test_a_special_token_keeps_its_score_below_others() -> None:
+    """What stands after the vocabulary gets the highest score there is: so it stands in it."""
+    for highest in ("-1", "0", "2.5"):
+        text = document(["0", "-3", highest, "0"], "0")
+        token = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        listed = json.dumps([{"id": 3, "content": "t3", **token, "special": True}])
+        text = text.replace('"added_tokens":[]', f'"added_tokens":{listed}')
+        model = formats.parse(text.encode(), "theirs.json")
+        assert model.scores == [0, -3, float(highest), 0]
+        assert formats.parse(formats.serialize(model), "again") == model
