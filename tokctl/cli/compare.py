@@ -100,6 +100,7 @@ def compare(
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)
+    model, texts = _told_apart(model or [], texts or [], format)
     if model and (algo or vocab):
         raise TokctlError(
             "--algo and --vocab are for training, and -m names models that are trained",
@@ -225,6 +226,24 @@ def _sizes(values: Sequence[str]) -> list[int]:
         if not (word.isascii() and word.isdigit() and 0 < int(word[:19]) < 2**32):
             raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10000")
     return [int(word) for word in words] or list(options.DEFAULT_SIZES)
+
+
+def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[str], list[str]]:
+    """The models and the texts among the arguments; with `--format` everything is a text.
+
+    Raises:
+        TokctlError: there are models of both kinds, those of `-m` and those among the texts.
+    """
+    from tokctl import formats
+
+    found = [path for path in paths if form == "auto" and formats.recognized(path)]
+    if found and models:
+        both = " ".join(f"-m {path}" for path in [*models, *found])
+        raise TokctlError(
+            f"{found[0]} is a model, and stands where the texts are",
+            f"tokctl compare {both} … compares them; with --format text it is a text",
+        )
+    return models or found, [path for path in paths if path not in found]
 
 
 def _share(value: str) -> float | None:

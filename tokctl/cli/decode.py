@@ -8,6 +8,7 @@ import typer
 from tokctl.cli import options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
+from tokctl.wording import listed
 
 EXAMPLES = """Examples:
 
@@ -71,6 +72,12 @@ def decode(
                 f"--json is --from jsonl, and --from is {form}", "leave one of them out"
             )
         form = "jsonl"
+    leading, files = streams.leading_models(world, "decode", files, model is not None, "auto")
+    if len(leading) > 1:
+        raise TokctlError(
+            f"{listed(leading)} are models, and ids are of one", "name one, and then the ids"
+        )
+    model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)
     read_options = ReadOptions(form, dtype, ids_field, skip_special, behind, eos)
     if output is not None and output != "-":

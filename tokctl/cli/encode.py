@@ -137,6 +137,8 @@ def encode(
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
+    leading, files = streams.leading_models(world, "encode", files, bool(models), format)
+    models = leading or models
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
     if special and "none" in special and len(special) > 1:

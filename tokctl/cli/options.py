@@ -535,7 +535,8 @@ TrainFiles = Annotated[
     list[str] | None,
     CliArgument(
         "[FILE]...",
-        "Texts: files of any form, folders, archives, addresses; - is stdin, as is no file.",
+        "Texts: files of any form, folders, archives, addresses; - is stdin, as is no file. "
+        "A model is refused, unless --format says what it is read as.",
     ),
 ]
 Vocab = Annotated[
@@ -751,7 +752,11 @@ _length = partial(CliOption, panel="What is put around, and how long it gets")
 _id_file = partial(CliOption, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
 
 EncodeFiles = Annotated[
-    list[str] | None, CliArgument("[FILE]...", "Texts; - is stdin, as is no file.")
+    list[str] | None,
+    CliArgument(
+        "[FILE]...",
+        "Texts; - is stdin, as is no file. Without -m, a model that stands first is the model.",
+    ),
 ]
 EncodeForm = Annotated[
     str | None,
@@ -926,7 +931,9 @@ Resume = Annotated[
 DecodeFiles = Annotated[
     list[str] | None,
     CliArgument(
-        "[FILE]...", "What encode has written: files, folders of shards; - is stdin, as is no file."
+        "[FILE]...",
+        "What encode has written: files, folders of shards; - is stdin, as is no file. Without -m, "
+        "a model that stands first is the model.",
     ),
 ]
 DecodeForm = Annotated[
@@ -1160,7 +1167,9 @@ DEFAULT_SIZES = (20_000, 10_000)
 CompareTexts = Annotated[
     list[str] | None,
     CliArgument(
-        "[TEXT]…", "Texts, each one document; - is stdin. Without any: the bundled sample."
+        "[TEXT]…",
+        "Texts, each one document; - is stdin. Without any: the bundled sample. Models among them "
+        "are compared, as those of -m.",
     ),
 ]
 CompareModels = Annotated[

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 _STDIN = "-"
+#: How names of model files end.
+_SUFFIXES = (".json", ".model", ".gguf", ".tiktoken")
 #: Forms of which a text is no field.
 _WITHOUT_FIELDS = ("text", "tsv", "raw")
 
@@ -30,9 +33,52 @@ def model_path(world: World, path: str | None) -> str:
     if not path:
         raise TokctlError(
             "no model is given",
-            "name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt",
+            "name one before the texts, with -m, or in $TOKCTL_MODEL; to make one: "
+            "tokctl train book.txt",
         )
     return path
+
+
+def leading_models(
+    world: World, command: str, files: Sequence[str] | None, given: bool, form: str
+) -> tuple[list[str], list[str]]:
+    """The models that stand before the texts, and the rest: only where no `-m` names one. With
+    `--format` everything is a text.
+
+    Raises:
+        TokctlError: `$TOKCTL_MODEL` names another one.
+    """
+    names = list(files or ())
+    if given or form != "auto" or not names:
+        return [], names
+    environ = world.environ.get("TOKCTL_MODEL")
+    if environ and not names[0].endswith(_SUFFIXES):
+        return [], names  # nothing is asked of a text: a start is short
+    from tokctl import formats
+
+    models = list(takewhile(formats.recognized, names))
+    if models and environ:
+        raise TokctlError(
+            f"{models[0]} is a model, and $TOKCTL_MODEL names {environ}",
+            f"tokctl {command} -m {models[0]} … takes this one; tokctl {command} -m {environ} "
+            f"{models[0]} reads it as text",
+        )
+    return models, names[len(models) :]
+
+
+def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) -> None:
+    """TokctlError where a text to train on is a model: one that is named, or one of a folder's, by
+    its suffix. With `--format` everything is a text."""
+    from tokctl import formats
+
+    inside = [source.name for source in sources if source.name.endswith(_SUFFIXES)]
+    for name in dict.fromkeys([*named, *inside]) if form == "auto" else ():
+        if found := formats.recognized(name):
+            raise TokctlError(
+                f"{name} is a model ({found.title}), and training is on text",
+                f"to go on from it: tokctl train --extend {name} TEXT; to train on it as it "
+                f"stands: tokctl train --format text {name}",
+            )
 
 
 def load_model(

@@ -158,6 +158,8 @@ def train(
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
     texts = lines or sources.open(world, files)
+    if not lines:
+        streams.refuse_models(files or (), texts, format)
     path = model_path(output, files or [], texts, recipe)
     read = [*(files or ["-"]), *(source.name for source in texts)]
     streams.check_output(world, path, read, extend)

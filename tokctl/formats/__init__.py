@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import Files, Hints, InexpressibleError, Loss, Source, damaged
+from tokctl.formats.contract import (
+    LARGEST_FILE,
+    Files,
+    Hints,
+    InexpressibleError,
+    Loss,
+    Source,
+    damaged,
+)
 from tokctl.formats.contract import unreadable as _unreadable
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.values import no_garbage
@@ -27,6 +35,7 @@ __all__ = [
     "obstacle",
     "parse",
     "read",
+    "recognized",
     "serialize",
     "write",
 ]
@@ -133,6 +142,43 @@ def _read(source: Source) -> Loaded:
                 _check_hints(source, known)
                 return Loaded(known.load().read(source), known)
     raise _no_model(source)
+
+
+#: What else looks like these: tables of words with numbers.
+_LIKE_TEXT = ("word-counts", "sentencepiece-vocab")
+
+
+def recognized(path: str | Path) -> Format | None:
+    """The format of a model, where a path names one: a file, or a folder that holds one. None for
+    texts, for what is not there, and for tables of words with numbers.
+
+    Of a text only the beginning is read; JSON that may be a model is read whole.
+    """
+    path = Path(path)
+    try:
+        if not (path.is_file() or path.is_dir()):
+            return None
+        source = Source(str(path), path=path)
+        # A line that is a whole object is the first one of many, in JSON Lines.
+        first, end, rest = source.head.partition(b"\n")
+        if source.is_json and end and rest and _is_object(first):
+            return None
+        if source.is_json and source.size > LARGEST_FILE:
+            return None
+        readers = (known for known in FORMATS if known.reads and known.name not in _LIKE_TEXT)
+        with no_garbage():
+            return next((known for known in readers if known.load().is_one(source)), None)
+    except (OSError, ValueError, TokctlError):
+        return None
+
+
+def _is_object(line: bytes) -> bool:
+    import orjson
+
+    try:
+        return isinstance(orjson.loads(line), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _check_hints(source: Source, known: Format) -> None:

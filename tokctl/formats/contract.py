@@ -15,6 +15,7 @@ A module of a format has
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -239,8 +240,11 @@ def _too_large(name: str, most: int) -> TokctlError:
 def unreadable(name: str, error: Exception) -> TokctlError:
     """The error for a file that can't be opened."""
     reason = getattr(error, "strerror", None) or str(error)
-    missing = isinstance(error, FileNotFoundError)
-    hint = "train one first: tokctl train book.txt" if missing else None
+    hint = None
+    if isinstance(error, FileNotFoundError):
+        hint = "train one first: tokctl train book.txt"
+        if re.fullmatch(r"[\w-]+(/[\w.-]+)?", name):
+            hint += f"; a model of the Hugging Face Hub: hf:{name}"
     return TokctlError(f"can't read the model {name}: {reason}", hint)
 
 
