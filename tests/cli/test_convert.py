@@ -92,7 +92,7 @@ def test_model_of_the_environment(models: Models) -> None:
         (
             ("nosuch",),
             "can't read the model nosuch: No such file or directory",
-            "train one first: tokctl train book.txt",
+            "train one first: tokctl train book.txt; a model of the Hugging Face Hub: hf:nosuch",
         ),
         (
             ("m.json", "-o", "-"),

@@ -245,7 +245,7 @@ def test_bad_usage(
 
 
 def test_no_model() -> None:
-    hint = "name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt"
+    hint = "name one first, with -m or in $TOKCTL_MODEL; to make one: tokctl train book.txt"
     for command in ("encode", "decode"):
         assert tokctl(command, stdin=b"") == (2, b"", error("no model is given", hint))
 

@@ -172,7 +172,7 @@ def test_the_models_name_can_come_from_the_environment(bpe: str, wordpiece: str)
 def test_what_is_refused(bpe: str, toy: str) -> None:
     assert refused() == (
         "error: no model is given\n"
-        "hint: name one with -m FILE or in $TOKCTL_MODEL; to make one: tokctl train book.txt\n"
+        "hint: name one first, with -m or in $TOKCTL_MODEL; to make one: tokctl train book.txt\n"
     )
     assert refused(bpe, "--word", "a", "--token", "b") == (
         "error: --word and --token can't be asked together\nhint: ask one, then the other\n"

@@ -8,7 +8,6 @@ import typer
 from tokctl.cli import options, streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-from tokctl.wording import listed
 
 EXAMPLES = """Examples:
 
@@ -74,6 +73,8 @@ def decode(
         form = "jsonl"
     leading, files = streams.leading_models(world, "decode", files, model is not None, "auto")
     if len(leading) > 1:
+        from tokctl.wording import listed
+
         raise TokctlError(
             f"{listed(leading)} are models, and ids are of one", "name one, and then the ids"
         )

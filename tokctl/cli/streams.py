@@ -33,8 +33,7 @@ def model_path(world: World, path: str | None) -> str:
     if not path:
         raise TokctlError(
             "no model is given",
-            "name one before the texts, with -m, or in $TOKCTL_MODEL; to make one: "
-            "tokctl train book.txt",
+            "name one first, with -m or in $TOKCTL_MODEL; to make one: tokctl train book.txt",
         )
     return path
 

@@ -455,10 +455,12 @@ def model_size(model: FilledRecipe) -> int:
     unk_id = None if unknown is None else model.special_ids[unknown]
     size = model.size
     listed = {token.id for token in model.added if not token.ordinary and not token.made}
-    # What is left out gets the score 0 when it is read, or the highest one where that is above 0.
-    is_above = max(model.scores, default=0.0) > 0
+    highest = None
     while size > 1 and size - 1 in listed and size - 1 != unk_id:
-        if is_above or (model.scores and model.scores[size - 1]):
+        # What is left out gets the score 0 when it is read, or the highest where that is above it.
+        if model.scores and highest is None:
+            highest = max(model.scores)
+        if highest is not None and (highest > 0 or model.scores[size - 1]):
             break
         size -= 1
     if size < model.size:
