@@ -119,11 +119,11 @@ def _chosen(count: int, share: float, seed: int) -> list[int]:
 
 def _part(text: Text, ends: Sequence[int], numbers: Sequence[int], *, documents: bool) -> Text:
     """The units of these numbers, ascending. Blocks that follow each other are one document."""
-    parts: list[bytes] = []
+    data, parts = memoryview(text.data), []
     own_ends = array("Q")
     size, before = 0, -2
     for number in numbers:
-        part = text.data[ends[number - 1] if number else 0 : ends[number]]
+        part = data[ends[number - 1] if number else 0 : ends[number]]
         size += len(part)
         parts.append(part)
         if number == before + 1 and not documents:

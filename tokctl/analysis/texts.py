@@ -25,6 +25,7 @@ from tokctl.sources import (
     open_sources,
 )
 from tokctl.tokenizer import Tokenizer
+from tokctl.values import cached_property
 
 #: Bytes of documents that are handed on together.
 _BATCH = 1 << 20
@@ -92,6 +93,7 @@ class Text:
                 at = end - 1
             at = self.data.find(found, at + 1)
 
+    @cached_property
     def digest(self) -> str:
         """SHA-256 as a model's file has it that was trained on this text alone."""
         digest = sha256()

@@ -289,8 +289,8 @@ class _TrainedHere(NamedTuple):
 
 def _train(
     world: World,
-    read: "Sequence[Text]",
-    languages: "Mapping[str, Text]",
+    read: "list[Text]",
+    languages: "dict[str, Text]",
     recipes: "Mapping[str, Recipe]",
     sizes: Sequence[int],
     share: float | None,
@@ -298,6 +298,8 @@ def _train(
     threads: int | None,
     errors: str,
 ) -> _TrainedHere:
+    """Trains the models on the texts without what is held out. `read` and `languages` are empty
+    then: memory is for the parts."""
     from tokctl.analysis.comparison import (
         TrainedText,
         Training,
@@ -307,12 +309,18 @@ def _train(
     )
     from tokctl.analysis.held_out import split
 
-    splits = [split(text, share or 0, seed=seed) for text in read]
-    of_languages = {
-        name: split(text, share or 0, seed=seed, lines=True) for name, text in languages.items()
-    }
-    every = [*splits, *of_languages.values()]
-    texts = [one.training for one in every]
+    texts: list[Text] = []
+    parts: list[TrainedText] = []
+
+    def measured(text: "Text", lines: bool = False) -> "Text":
+        one = split(text, share or 0, seed=seed, lines=lines)
+        texts.append(one.training)
+        size = one.training.size
+        parts.append(TrainedText(digest_of_text(text), size, one.unit, one.units, one.held_out))
+        return one.measured
+
+    rest = [measured(read.pop(0)) for _ in range(len(read))]
+    of_languages = {name: measured(languages.pop(name), lines=True) for name in list(languages)}
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
     names = listed([f"{size:,}" for size in sorted(set(sizes))])
     world.say(f"training {listed(list(recipes))} with {names} ids on {where}; nothing is kept")
@@ -324,17 +332,8 @@ def _train(
             world.say(f"note: {name} reaches {reached:,} ids: {recipe.traits.exhausted}")
     if size and size >= sizes[-1]:
         size = None  # what is shown in detail is what was asked for
-    parts = (
-        TrainedText(digest_of_text(text), one.training.size, one.unit, one.units, one.held_out)
-        for text, one in zip([*read, *languages.values()], every, strict=True)
-    )
-    return _TrainedHere(
-        equal,
-        Training(tuple(parts), share, seed, sizes[-1], size),
-        texts,
-        [one.measured for one in splits],
-        {name: one.measured for name, one in of_languages.items()},
-    )
+    training = Training(tuple(parts), share, seed, sizes[-1], size)
+    return _TrainedHere(equal, training, texts, rest, of_languages)
 
 
 def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":

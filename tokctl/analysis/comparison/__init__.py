@@ -244,7 +244,7 @@ def _provenance(
 
 def digest_of_text(text: Text) -> Digest:
     """What a text is known by."""
-    return Digest(text.name, text.size, text.digest())
+    return Digest(text.name, text.size, text.digest)
 
 
 def _digest_of_model(name: str, tokenizer: Tokenizer) -> Digest:
@@ -261,7 +261,7 @@ def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[
     }
     if not any(digests.values()):
         return {}
-    own = [text.digest() for text in texts]
+    own = [text.digest for text in texts]
     found = {}
     for name, digest in digests.items():
         all_of_them = digest == digest_of(own)

@@ -116,7 +116,7 @@ def stories(
         return ()
     counted = count_words(texts, "bert", threads)  # cut at spaces and punctuation
     digests = cache(
-        lambda: {digest_of([text.digest() for text in texts]), digest_of(_of_documents(texts))}
+        lambda: {digest_of([text.digest for text in texts]), digest_of(_of_documents(texts))}
     )
     reasons = {
         name: Reasons(model, texts if _trained_on(model, texts, digests) else None)
