@@ -83,8 +83,8 @@ def compare(
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
-    With no model, it trains some on nine tenths of the texts first, measures them on the rest,
-    and keeps nothing.
+    With no model, it trains some on nine tenths of the texts first, and
+    measures them on the rest; nothing is kept.
     Every metric is explained by --explain METRIC, and in docs/metrics.md.
     """
     world: World = context.obj

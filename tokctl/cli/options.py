@@ -1193,7 +1193,7 @@ CompareAlgos = Annotated[
     _models(
         "--algo ALGO,…",
         "What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
-        f"default {DEFAULT_ALGORITHMS}.",
+        f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
     ),
 ]
