@@ -118,9 +118,13 @@ def test_a_library_that_is_not_there(
 
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     done = verified(models, "--verify", text)
-    assert (done.code, done.out) == (0, b"out.json\n")
-    assert "note: not compared: tokenizers is not installed\nthe same " in done.err
-    assert done.err.endswith(": tokctl\n")
+    assert (done.code, done.out) == (1, b"")
+    assert "note: not compared: tokenizers is not installed\nerror: " in done.err
+    assert done.err.endswith(
+        " was not verified: tokenizers would have to read it; nothing is written\n"
+        "hint: pip install tokenizers, or leave --verify out\n"
+    )
+    assert not Path("out.json").exists()
 
 
 def test_a_file_that_its_library_refuses(models: Models, text: Path) -> None:

@@ -87,6 +87,8 @@ class Verification:
         readers: those that were compared, whether they agree or not.
         not_compared: readers that were not, as sentences that say why.
         differences: the first one of each reader that does not agree.
+        missing: the libraries that define the format, where none of them is installed: then
+            tokctl has been compared with itself alone.
     """
 
     lines: int
@@ -95,6 +97,7 @@ class Verification:
     readers: tuple[str, ...]
     not_compared: tuple[str, ...]
     differences: tuple[Difference, ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -135,7 +138,7 @@ def verify(
     Raises:
         TokctlError: a text can't be read, or is not UTF-8.
     """
-    readers, not_compared, differences = readers_of(tokenizer, other, format)
+    readers, not_compared, missing, differences = readers_of(tokenizer, other, format)
     compared = tuple(reader.name for reader in readers)
     compared += tuple(found.reader for found in differences)
     lines = ids = left_out = 0
@@ -148,7 +151,7 @@ def verify(
             if found := _first_difference(own, reader, around):
                 differences.append(found)
                 readers.remove(reader)
-    return Verification(lines, ids, left_out, compared, not_compared, tuple(differences))
+    return Verification(lines, ids, left_out, compared, not_compared, tuple(differences), missing)
 
 
 def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
@@ -410,15 +413,17 @@ class LoadedTokenizer(NamedTuple):
 
 def readers_of(
     tokenizer: Tokenizer, other: Tokenizer | str | Path, format_name: str | None
-) -> tuple[list[LoadedTokenizer], tuple[str, ...], list[Difference]]:
-    """The readers, why others are none, and who fails to load the file."""
+) -> tuple[list[LoadedTokenizer], tuple[str, ...], tuple[str, ...], list[Difference]]:
+    """The readers; why others are none; those that are not installed, if all are; and who fails to
+    load the file."""
     from tokctl.tokenizer import Tokenizer
 
     if isinstance(other, Tokenizer):
-        return [_own_reader(other)], (), []
+        return [_own_reader(other)], (), (), []
     readers: list[LoadedTokenizer] = []
     failed: list[Difference] = []
     reasons: list[str] = []
+    missing: list[str] = []
     try:
         if format_name is None or formats.named(format_name).reads:
             loaded = Tokenizer.load(other)
@@ -435,9 +440,12 @@ def readers_of(
             readers.append(peer.load(Path(other), tokenizer.model))
         except ImportError:
             reasons.append(f"{peer.package} is not installed")
+            missing.append(peer.package)
         except BaseException as error:
             failed.append(Difference(peer.package, "error", said=(reason(error),)))
-    return readers, tuple(reasons), failed
+    if len(missing) < len(PEERS.get(format_name or "", ())):
+        missing = []
+    return readers, tuple(reasons), tuple(missing), failed
 
 
 def _own_reader(tokenizer: Tokenizer) -> LoadedTokenizer:

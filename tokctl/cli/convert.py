@@ -14,7 +14,7 @@ from tokctl.cli import options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
-from tokctl.wording import plural
+from tokctl.wording import listed, plural
 
 if TYPE_CHECKING:
     from tokctl.analysis.verification import Verification
@@ -50,8 +50,9 @@ learned), the pieces with the highest scores, or the
 most frequent words. Ids are numbered anew, in the order
 that they had.
 
-Exit codes: 0 done, 1 --verify found a difference (then
-nothing is written), 2 bad usage or input."""
+Exit codes: 0 done, 1 --verify found a difference, or no
+library to compare with (then nothing is written), 2 bad
+usage or input."""
 
 SHORT = "Turn a model into another format, or into a smaller one."
 #: Columns of the examples.
@@ -380,6 +381,13 @@ def _verify(
     if found.left_out:
         lines = plural(found.left_out, "line")
         world.say(f"note: not compared: {lines} with a character that the model has no token for")
+    if found.same and found.missing:
+        raise TokctlError(
+            f"{visible(form.title)} was not verified: {listed(found.missing)} would have to read "
+            "it; nothing is written",
+            f"pip install {' '.join(found.missing)}, or leave --verify out",
+            exit_code=ExitCode.CONDITION_FAILED,
+        )
     if found.same:
         world.say(str(found))
         return found
