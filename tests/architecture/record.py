@@ -122,7 +122,7 @@ LINES: list[str] = [
     "train --preset nonsense story.txt",
     "train --algo bpe --preset gpt2 story.txt",
     "train --json -q --vocab 400 -o x.json story.txt",
-    "train -v --vocab 400 -o x.json story.txt",
+    "train --verbose --vocab 400 -o x.json story.txt",
     "train --show-steps 3 --algo wordpiece --vocab 100 -o x.json toy.txt",
     "train --show-steps 2 --algo unigram --vocab 60 -o x.json toy.txt",
     "train --show-steps 2 --vocab 300 -o x.json toy.txt",

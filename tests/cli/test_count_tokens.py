@@ -263,7 +263,7 @@ def test_output_to_a_file_and_the_model_of_the_environment(models: Models) -> No
 
 def test_verbose_says_how_fast(models: Models) -> None:
     both = ("-m", models["bytes"], "-m", models["wordpiece"])
-    done = tokctl("encode", *both, "--count", "-v", stdin=b"low lower")
+    done = tokctl("encode", *both, "--count", "--verbose", stdin=b"low lower")
     assert done.err.startswith("3 and 2 tokens of 9 bytes in ")
     assert "MB/s; threads: 1; cache: " in done.err
 

@@ -146,7 +146,7 @@ def test_parts_of_a_block(models: Models, monkeypatch: pytest.MonkeyPatch) -> No
 def test_verbose_says_what_was_done(models: Models, form: str) -> None:
     wanted = ("--count",) if form == "count" else ("--as", form)
     text = b"low lower\nnewest\n"
-    done = tokctl("encode", "-m", models["bytes"], *wanted, "-v", stdin=text)
+    done = tokctl("encode", "-m", models["bytes"], *wanted, "--verbose", stdin=text)
     plainly = tokctl("encode", "-m", models["bytes"], *wanted, stdin=text)
     assert (done.code, done.out, plainly.err) == (0, plainly.out, "")
     ids = Tokenizer.load(models["bytes"]).encode_ids
@@ -155,7 +155,9 @@ def test_verbose_says_what_was_done(models: Models, form: str) -> None:
     assert done.err.startswith(f"{count:,} tokens of 17 bytes in ")
     assert " MB/s; threads: 1; cache: " in done.err
     assert done.err.count("\n") == 1
-    assert tokctl("encode", "-m", models["bytes"], *wanted, "-qv", stdin=text) == plainly
+    assert (
+        tokctl("encode", "-m", models["bytes"], *wanted, "-q", "--verbose", stdin=text) == plainly
+    )
 
 
 def test_records_come_some_at_a_time_where_python_makes_the_rows() -> None:

@@ -74,7 +74,7 @@ def test_summary_says_why_it_stopped() -> None:
 
 
 def test_verbose_adds_recipe_and_digest() -> None:
-    done = tokctl("train", "-v", "--vocab", "260", stdin=TOY)
+    done = tokctl("train", "--verbose", "--vocab", "260", stdin=TOY)
     assert "\nrecipe      bpe: bpe, bytes, gpt2, count, lowest-id\n" in done.err
     assert re.search(r"\nsha256      [0-9a-f]{64}\n", done.err)
 

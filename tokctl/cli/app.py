@@ -25,7 +25,13 @@ COMMANDS = (
 #: Those of them that work on texts.
 _WORKING = COMMANDS[:6]
 
-EPILOG = """Every command has --help with examples, and tokctl man COMMAND is its manual page.
+EPILOG = """Examples:
+
+  tokctl train --algo wordpiece --vocab 20000 book.txt
+  tokctl encode book.wordpiece.json book.txt
+  tokctl compare book.txt
+
+Every command has --help with examples, and tokctl man COMMAND is its manual page.
 
 Exit codes: 0 done, 1 a comparison or a check failed its condition, or a conversion its check,
 2 bad usage or input, 130 interrupted, 143 ended by SIGTERM.

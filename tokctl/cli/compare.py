@@ -26,10 +26,10 @@ EXAMPLES = """Examples:
 
   tokctl compare
   tokctl compare --vocab 2000 book.txt
+  tokctl compare -m book.bpe.json -m book.wordpiece.json book.txt
   tokctl compare --vocab 1000,2000,5000,10000,20000 book.txt
   tokctl compare --held-out test.txt book.txt
   tokctl compare --algo bpe --sentence "There is still a lot" book.txt
-  tokctl compare -m book.bpe.json -m book.wordpiece.json book.txt
   tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
   tokctl compare -m book.bpe.json --lang en=en.txt --lang fi=fi.txt
   tokctl compare -m new.json --baseline old.json --fail-if 'nsl > 1.02' a.txt
@@ -43,8 +43,11 @@ or shannon_efficiency; with --lang also gini, and parity (the highest).
 Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
 
 
+SHORT = "Compare models on the same texts: metrics, sentences, words."
+
+
 def register(app: typer.Typer) -> None:
-    app.command("compare", cls=options.Command, epilog=EXAMPLES)(compare)
+    app.command("compare", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(compare)
 
 
 def compare(
@@ -222,10 +225,17 @@ def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
 def _sizes(values: Sequence[str]) -> list[int]:
     """The sizes of `--vocab`, in the order given; the last is shown in detail."""
     words = [word.strip() for value in values for word in value.split(",")]
-    for word in words:
-        if not (word.isascii() and word.isdigit() and 0 < int(word[:19]) < 2**32):
-            raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10000")
-    return [int(word) for word in words] or list(options.DEFAULT_SIZES)
+    return [_size(word) for word in words] or list(options.DEFAULT_SIZES)
+
+
+def _size(word: str) -> int:
+    try:
+        size = options.whole_number(word)
+    except ValueError:
+        size = 0
+    if not 0 < size < 2**32:
+        raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10K")
+    return size
 
 
 def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[str], list[str]]:

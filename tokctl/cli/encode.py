@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,15 +24,13 @@ if TYPE_CHECKING:
     from tokctl.sources import Reading, Source
     from tokctl.tokenizer import Tokenizer
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
-
 EXAMPLES = """Examples:
 
   echo "a lot of treasure" | tokctl encode -m book.json
   tokctl encode -m book.json --count *.md
+  tokctl encode -m book.json --as bin -o ids.bin a.txt
   tokctl encode -m a.json -m b.json --count --sort tokens *
   tokctl encode -m book.json --json --offsets a.txt
-  tokctl encode -m book.json --as bin -o ids.bin a.txt
   tokctl encode -m book.json --as npy --eos '</s>' -o a.npy a.jsonl
   tokctl encode -m book.json --as bin --shard-size 100M -o ids/ a/
   tokctl encode -m bert.json --add-special --pad 128 a.txt
@@ -510,8 +507,10 @@ def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
 
 def _shard_size(text: str) -> int:
     """As `--shard-size` has it."""
-    found = re.fullmatch(r"(\d+)([KMG]?)", text.strip(), re.ASCII | re.IGNORECASE)
-    size = int(found[1]) * _UNITS[found[2].upper()] if found else 0
+    try:
+        size = options.whole_number(text)
+    except ValueError:
+        size = 0
     if not 0 < size < 2**63:
         raise TokctlError(
             f"--shard-size can't be {text!r}", "it is a number of ids from 1 up: 100M, say"

@@ -21,11 +21,11 @@ EXAMPLES = """Examples:
 
   tokctl inspect book.bpe.json
   tokctl inspect book.bpe.json --merges 1:50
+  tokctl inspect book.bpe.json --word lowest
   tokctl inspect book.bpe.json --merges-of 'est*' --merges 1:500
   tokctl inspect book.bpe.json --state 120 book.txt
   tokctl inspect book.bpe.json --pairs 120 book.txt
   tokctl inspect book.bpe.json --watch book.txt
-  tokctl inspect book.bpe.json --word lowest
   tokctl inspect book.bpe.json --token est
   tokctl inspect book.bpe.json --token est book.txt
   tokctl inspect book.bpe.json --token '#300' --json
@@ -48,8 +48,11 @@ and control characters in tokens are shown as ␣ and in Python's escapes;
 --json has them as they are."""
 
 
+SHORT = "Open a model up: its tokens, its merges, why a word is split so."
+
+
 def register(app: typer.Typer) -> None:
-    app.command("inspect", cls=options.Command, epilog=EXAMPLES)(inspect)
+    app.command("inspect", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(inspect)
 
 
 def inspect(

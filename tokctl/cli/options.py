@@ -33,6 +33,7 @@ class CliOption(OptionInfo):
             `strict|replace` need not be repeated, and are the metavar where there is none. None:
             others, too.
         closed: other values are an error.
+        short: what `-h` says of it, in a few words; None: `-h` leaves it out.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class CliOption(OptionInfo):
         usage: str,
         help: str,  # noqa: A002
         *,
+        short: str | None = None,
         panel: str | None = None,
         values: Values | None = None,
         closed: bool = False,
@@ -59,6 +61,7 @@ class CliOption(OptionInfo):
         )
         self.values = values
         self.closed = closed
+        self.short = short
 
 
 class CliArgument(ArgumentInfo):
@@ -95,13 +98,20 @@ class Command(TyperCommand):
 
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, which is a flag and has no value to be read."""
-        return _without_value(super().get_help_option(ctx))
+        return _help_option(super().get_help_option(ctx), bool(_options(self, often=True)))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Writes the help. Values that the code knows are looked up for that alone."""
+        """Shows the help: all of it for `--help`, one screen for `-h`. Values that the code knows
+        are looked up for that alone. As Typer's, it goes to stdout, past the formatter."""
         for parameter in self.params:
             parameter.metavar = metavar_of(parameter)
-        super().format_help(ctx, formatter)
+        rows = _options(self, often=True)
+        if "--help" in ctx.obj.arguments or not rows:
+            super().format_help(ctx, formatter)
+        else:
+            number = len(_options(self, often=False)) + len(SHARED)
+            more = f"{ctx.command_path} --help has all {number} options, and more examples."
+            typer.echo(_screen(self, ctx, rows, more))
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, those that every command has, and `--help`."""
@@ -128,13 +138,54 @@ class CommandGroup(TyperGroup):
 
     def get_help_option(self, ctx: Any) -> Any:
         """As that of a command."""
-        return _without_value(super().get_help_option(ctx))
+        return _help_option(super().get_help_option(ctx), has_screen=True)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As that of a command."""
+        if "--help" in ctx.obj.arguments:
+            super().format_help(ctx, formatter)
+        else:
+            rows = [
+                (name, command.short_help or command.help or "")
+                for name, command in self.commands.items()
+            ]
+            more = f"{ctx.command_path} COMMAND -h shows its options, and --help everything."
+            typer.echo(_screen(self, ctx, rows, more))
 
 
-def _without_value(flag: Any) -> Any:
+def _options(command: Any, *, often: bool) -> list[tuple[str, str]]:
+    """How each option of a command is written, and what `-h` says of it; or of those alone that
+    `-h` shows."""
+    rows = []
+    for option in command.params:
+        if option.param_type_name == "option" and (option.declared.short or not often):
+            short, long = option.opts[::-1] if len(option.opts) > 1 else ("", option.opts[0])
+            value = "" if option.is_flag else option.declared.metavar or option.name.upper()
+            usage = f"{short + ',' if short else '':3} {long} {value}".rstrip()
+            rows.append((usage, option.declared.short or ""))
+    return rows
+
+
+def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: str) -> str:
+    """What `-h` shows: three examples, then the rows, which are options or commands."""
+    usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
+    examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[:3]
+    width = max(len(written) for written, _ in rows)
+    lines = [
+        *(f"Usage: {usage}", "", command.short_help or command.help, ""),
+        *(*examples, ""),
+        *(f"  {written:{width}}  {text}" for written, text in rows),
+        *("", more),
+    ]
+    return "\n".join(lines)
+
+
+def _help_option(flag: Any, has_screen: bool) -> Any:
     """The flag, with no type in the help, and False where it is not given: None would be read by
     Typer."""
     flag.metavar, flag.default = "", False
+    if has_screen:
+        flag.help = "Show this message and exit; -h shows one screen."
     return flag
 
 
@@ -184,7 +235,7 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
     least = parameter.declared.min
     name = number.__name__ if least is None else f"{number.__name__} range"
     try:
-        found = number(value)
+        found = whole_number(value) if number is int else number(value)
     except ValueError:
         wrong = f"{value!r} is not a valid {name}."
     else:
@@ -192,6 +243,21 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
             return found
         wrong = f"{found} is not in the range x>={least}."
     raise typer.BadParameter(wrong, context, parameter, [*parameter.opts])
+
+
+_WHOLE = re.compile(r"([+-]?[0-9]+)([KMG]?)", re.IGNORECASE)
+_SCALES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+
+
+def whole_number(text: str) -> int:
+    """A number of things that are not bytes: 10000, or 10K, a thousand times 10; M and G likewise.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not (found := _WHOLE.fullmatch(text.strip())):
+        raise ValueError(text)
+    return int(found[1]) * _SCALES[found[2].upper()]
 
 
 def values_of(parameter: Any) -> tuple[str, ...]:
@@ -277,7 +343,7 @@ Color = Annotated[
     ),
 ]
 Quiet = Annotated[bool, _everywhere("--quiet -q", "No progress, no summary.")]
-Verbose = Annotated[bool, _everywhere("--verbose -v", "More about what was done.")]
+Verbose = Annotated[bool, _everywhere("--verbose", "More about what was done.")]
 Debug = Annotated[bool, _everywhere("--debug", "Show the traceback of an error.")]
 Progress = Annotated[
     str | None,
@@ -454,11 +520,16 @@ Model = Annotated[
     CliOption(
         "--model -m MODEL",
         _MODEL,
+        short="The model; or it stands first",
     ),
 ]
 Output = Annotated[
     str | None,
-    CliOption("--output -o PATH", "Write to this file, whole or not at all; stdout without it."),
+    CliOption(
+        "--output -o PATH",
+        "Write to this file, whole or not at all; stdout without it.",
+        short="Write to this file",
+    ),
 ]
 
 # -- train ------------------------------------------------------------------------------------
@@ -529,6 +600,7 @@ Extend = Annotated[
     _text(
         "--extend MODEL",
         "Go on from this model, with its recipe: it keeps its ids, and --vocab is the new total.",
+        short="Go on from this model",
     ),
 ]
 TrainFiles = Annotated[
@@ -540,15 +612,30 @@ TrainFiles = Annotated[
     ),
 ]
 Vocab = Annotated[
-    int, CliOption("--vocab N", "Ids in all: special tokens, alphabet, and what is learned.", min=1)
+    int,
+    CliOption(
+        "--vocab -v N",
+        "Ids in all: special tokens, alphabet, and what is learned. 10K is 10,000.",
+        min=1,
+        short="Ids in all; 10,000 by default, or 10K",
+    ),
 ]
 TrainOutput = Annotated[
     str | None,
     CliOption(
-        "--output -o PATH", "The model file; by default the first text's name and .ALGO.json, here."
+        "--output -o PATH",
+        "The model file; by default the first text's name and .ALGO.json, here.",
+        short="The model file",
     ),
 ]
-ListPresets = Annotated[bool, CliOption("--list-presets", "List them, and stop.")]
+ListPresets = Annotated[
+    bool,
+    CliOption(
+        "--list-presets",
+        "List them, and stop.",
+        short="List the presets",
+    ),
+]
 ShowSteps = Annotated[
     int,
     _output(
@@ -556,6 +643,7 @@ ShowSteps = Annotated[
         "Show the corpus state and the merge at each of the first N steps; for unigram, "
         "the first N rounds.",
         min=0,
+        short="Show the first N steps of the training",
     ),
 ]
 TrainThreads = Annotated[
@@ -567,6 +655,7 @@ Memory = Annotated[
         "--memory SIZE",
         "Count within so much memory: 500M, 2G (powers of 1024). What does not fit goes to "
         "temporary files in $TMPDIR, or beside the model; the result is the same.",
+        short="Count within so much memory: 2G",
     ),
 ]
 TrainJson = Annotated[bool, _output("--json", "On stdout, facts as JSON instead of the path.")]
@@ -587,6 +676,7 @@ MinFrequency = Annotated[
         "--min-frequency N",
         "Never merge pairs, or give an id to words, that occur less often.",
         min=1,
+        short="Merge no pair that occurs less often",
     ),
 ]
 MaxTokenLength = Annotated[
@@ -607,18 +697,28 @@ _decoding = partial(CliOption, panel="What is put around, and how tokens become 
 
 Algo = Annotated[
     str | None,
-    CliOption("--algo -a", "The algorithm: bpe by default.", values=_algorithms),
+    CliOption(
+        "--algo -a",
+        "The algorithm: bpe by default.",
+        values=_algorithms,
+        short="bpe (default), wordpiece, unigram, word or char",
+    ),
 ]
 Preset = Annotated[
     str | None,
     CliOption(
-        "--preset NAME", "Start from a named recipe: gpt2, bert, llama3, t5, …", values=_presets
+        "--preset NAME",
+        "Start from a named recipe: gpt2, bert, llama3, t5, …",
+        values=_presets,
+        short="A named recipe: gpt2, bert, llama3, t5, …",
     ),
 ]
 TrainSpecial = Annotated[
     list[str] | None,
     CliOption(
-        "--special TOKEN", "A special token; it gets one of the lowest ids. Can be repeated."
+        "--special TOKEN",
+        "A special token; it gets one of the lowest ids. Can be repeated.",
+        short="A special token; may be repeated",
     ),
 ]
 Normalize = Annotated[
@@ -630,6 +730,7 @@ Normalize = Annotated[
         "strip-spaces, strip, delete-newlines, replace:OLD=>NEW, prepend:TEXT, …; or none. "
         "Can be repeated, and must be behind a free text.",
         values=_normalizers,
+        short="Steps before splitting: nfc, lowercase, …",
     ),
 ]
 Pretokenize = Annotated[
@@ -643,6 +744,7 @@ Pretokenize = Annotated[
         "regex:PATTERN (of Python's regex package), …; or none. Byte-level models take those "
         "that keep the text as it is. Can be repeated.",
         values=_pre_tokenizers,
+        short="How text is split: gpt2, cl100k, bert, …",
     ),
 ]
 Characters = Annotated[
@@ -766,6 +868,7 @@ EncodeForm = Annotated[
         "see below.",
         values=_forms,
         closed=True,
+        short="ids, tokens, pieces, jsonl, bin, npy, parquet, …",
     ),
 ]
 Count = Annotated[
@@ -774,6 +877,7 @@ Count = Annotated[
         "--count",
         "Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
         "make no tokens, but with --whole.",
+        short="Count tokens and bytes of each file",
     ),
 ]
 Csv = Annotated[bool, _written("--csv", "With --count: comma-separated, below a header; no total.")]
@@ -791,14 +895,27 @@ EncodeModels = Annotated[
     CliOption(
         "--model -m MODEL",
         f"{_MODEL} For --count it can be repeated: a column for each.",
+        short="The model; or it stands first",
     ),
 ]
 Whole = Annotated[
-    bool, _text("--whole", "Each file is one text, line feeds and all; not each line.")
+    bool,
+    _text(
+        "--whole",
+        "Each file is one text, line feeds and all; not each line.",
+        short="Each file is one text, not each line",
+    ),
 ]
 Offsets = Annotated[bool, _written("--offsets", "Add offsets to jsonl, in characters.")]
 ByteOffsets = Annotated[bool, _written("--byte-offsets", "Add offsets to jsonl, in bytes.")]
-Full = Annotated[bool, _written("--full", "Add everything to jsonl; see below.")]
+Full = Annotated[
+    bool,
+    _written(
+        "--full",
+        "Add everything to jsonl; see below.",
+        short="Everything: tokens, offsets, masks, as JSON",
+    ),
+]
 EncodeJson = Annotated[
     bool, _written("--json", "The same as --as jsonl; with --count one JSON document.")
 ]
@@ -808,6 +925,7 @@ EncodeSpecial = Annotated[
         "--special TOKEN",
         "A special token that the text may spell; all, or none (default): its "
         "spelling is ordinary text. Can be repeated.",
+        short="Special tokens that the text may spell",
     ),
 ]
 AddSpecial = Annotated[
@@ -816,6 +934,7 @@ AddSpecial = Annotated[
         "--add-special/--no-add-special",
         "Put the special tokens of the model's template around each text; off by default.",
         show_default=False,
+        short="The template's special tokens around each text",
     ),
 ]
 MaxLength = Annotated[
@@ -824,6 +943,7 @@ MaxLength = Annotated[
         "--max-length N",
         "At most N tokens of a text, special ones too; the others are cut off.",
         min=1,
+        short="At most N tokens of a text",
     ),
 ]
 Stride = Annotated[
@@ -841,6 +961,7 @@ Pad = Annotated[
         "--pad N|longest",
         "Fill shorter texts up to N tokens; or to the longest of all, which are read "
         "into memory for that.",
+        short="Fill shorter texts up to N tokens",
     ),
 ]
 PadToken = Annotated[
@@ -881,6 +1002,7 @@ EncodeThreads = Annotated[
         "--threads N",
         "For ids, files of ids and --count; the output is the same with any number.",
         min=1,
+        short="Work on N threads; the output is the same",
     ),
 ]
 CacheMemory = Annotated[
@@ -892,7 +1014,12 @@ CacheMemory = Annotated[
     ),
 ]
 EncodeEos = Annotated[
-    str | None, _length("--eos TOKEN", "Put this token of the vocabulary behind each text.")
+    str | None,
+    _length(
+        "--eos TOKEN",
+        "Put this token of the vocabulary behind each text.",
+        short="Put this token after each text",
+    ),
 ]
 Lines = Annotated[
     bool,
@@ -944,6 +1071,7 @@ DecodeForm = Annotated[
         "names and first bytes, and what they do not tell is ids.",
         values=_id_forms,
         closed=True,
+        short="ids, jsonl, bin, npy, parquet, …; known by itself",
     ),
 ]
 DecodeDtype = Annotated[
@@ -979,7 +1107,14 @@ DecodeEos = Annotated[
         "--eos TOKEN", "A document ends with this token, which is left out; of bin and npy, too."
     ),
 ]
-SkipSpecial = Annotated[bool, CliOption("--skip-special", "Leave special tokens out.")]
+SkipSpecial = Annotated[
+    bool,
+    CliOption(
+        "--skip-special",
+        "Leave special tokens out.",
+        short="Leave special tokens out",
+    ),
+]
 DecodeJson = Annotated[bool, CliOption("--json", "The same as --from jsonl.")]
 
 # -- inspect ----------------------------------------------------------------------------------
@@ -1010,6 +1145,7 @@ Merges = Annotated[
         "--merges A:B",
         "The merge history from step A to B, both included; also A:, :B, :, N, and -N: "
         "for the last N.",
+        short="The merge history from step A to B",
     ),
 ]
 MergesOf = Annotated[
@@ -1025,6 +1161,7 @@ State = Annotated[
     _question(
         "--state STEP",
         "The corpus state after that step on the texts; 0 is before the first merge.",
+        short="The corpus after that step, on TEXT",
     ),
 ]
 Pairs = Annotated[
@@ -1038,7 +1175,9 @@ Pairs = Annotated[
 InspectWord = Annotated[
     str | None,
     _question(
-        "--word WORD", "How this word or text is split, step by step, and why not otherwise."
+        "--word WORD",
+        "How this word or text is split, step by step, and why not otherwise.",
+        short="How a word is split, step by step, and why",
     ),
 ]
 Token = Annotated[
@@ -1047,14 +1186,23 @@ Token = Annotated[
         "--token TOKEN",
         "Where a token comes from and where it goes; '#300' is the token with id 300, "
         "unless a token is spelled so. With a TEXT: the words that use it most.",
+        short="Where a token comes from and where it goes",
     ),
 ]
-Use = Annotated[bool, _question("--use", "Which tokens the texts use, how often, and which never.")]
+Use = Annotated[
+    bool,
+    _question(
+        "--use",
+        "Which tokens the texts use, how often, and which never.",
+        short="Which tokens TEXT uses, and which never",
+    ),
+]
 RecipeOnly = Annotated[
     bool,
     _question(
         "--recipe",
         "The whole recipe, stage by stage, and where it came from; every field of it with --json.",
+        short="The whole recipe",
     ),
 ]
 Rounds = Annotated[
@@ -1070,6 +1218,7 @@ Watch = Annotated[
         "--watch",
         "Replay the training on the texts, step by step, forward and back with the keys; "
         "without a text, on the bundled sample. Needs the extra tokctl\\[watch].",
+        short="Replay the training on TEXT",
     ),
 ]
 Limit = Annotated[
@@ -1080,6 +1229,7 @@ Limit = Annotated[
         "without it all, but 30 on a terminal (of merges all). With --use: tokens of each list. "
         "With --check: examples of each finding.",
         min=1,
+        short="Show at most N lines",
     ),
 ]
 NBest = Annotated[
@@ -1112,7 +1262,14 @@ InspectNoPager = Annotated[
     bool,
     _answer("--no-pager", _NO_PAGER),
 ]
-InspectJson = Annotated[bool, _answer("--json", "The answer as one JSON document.")]
+InspectJson = Annotated[
+    bool,
+    _answer(
+        "--json",
+        "The answer as one JSON document.",
+        short="The answer as JSON",
+    ),
+]
 InspectMarkdown = Annotated[bool, _answer("--markdown", "The answer as Markdown.")]
 InspectLatex = Annotated[
     bool, _answer("--latex", "The answer as LaTeX, its tables with the package booktabs.")
@@ -1124,6 +1281,7 @@ Check = Annotated[
         "The health of the model: unreachable tokens, missing bytes, special tokens that "
         "text can write, and more; with TEXT also what the text never uses. docs/health.md "
         "explains each check.",
+        short="The health of the model",
     ),
 ]
 FailOn = Annotated[
@@ -1141,7 +1299,11 @@ _page = partial(CliOption, panel="Pages and charts (pip install 'tokctl\\[report
 
 Html = Annotated[
     str | None,
-    _page("--html FILE", "Write one page of HTML that needs no network, and print its path."),
+    _page(
+        "--html FILE",
+        "Write one page of HTML that needs no network, and print its path.",
+        short="One page of HTML",
+    ),
 ]
 Plot = Annotated[
     str | None,
@@ -1178,6 +1340,7 @@ CompareModels = Annotated[
         "--model -m MODEL",
         "A model: a file or folder of any format, or hf:ORG/NAME; may be repeated. "
         "Without any, models are trained on the texts.",
+        short="A model; may be repeated",
     ),
 ]
 Baseline = Annotated[
@@ -1195,14 +1358,16 @@ CompareAlgos = Annotated[
         "What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
         f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
+        short="What to train; by default all",
     ),
 ]
 CompareSizes = Annotated[
     list[str] | None,
     _models(
-        "--vocab N,…",
+        "--vocab -v N,…",
         "Vocabulary size of the trained models. With several all are trained, and the "
         "last is shown in detail. By default 20000,10000.",
+        short="Sizes to train: 5K,10K",
     ),
 ]
 HeldOut = Annotated[
@@ -1212,6 +1377,7 @@ HeldOut = Annotated[
         "What trained models are measured on: a share of each text that they are not trained on "
         "(documents, or blocks of paragraphs or lines), another text, or, with 0, what they are "
         "trained on. By default 0.1.",
+        short="What is measured: 0.1 of each text by default",
     ),
 ]
 HeldOutSeed = Annotated[
@@ -1222,6 +1388,7 @@ Lang = Annotated[
     _look(
         "--lang NAME=FILE",
         "A text in the language NAME; may be repeated. They say the same, line by line.",
+        short="A text in a language; may be repeated",
     ),
 ]
 Reference = Annotated[
@@ -1230,7 +1397,11 @@ Reference = Annotated[
 ]
 Sentence = Annotated[
     list[str] | None,
-    _look("--sentence TEXT", "A sentence to show; may be repeated. By default a few of the texts."),
+    _look(
+        "--sentence TEXT",
+        "A sentence to show; may be repeated. By default a few of the texts.",
+        short="A sentence to show",
+    ),
 ]
 CompareWords = Annotated[
     list[str] | None,
@@ -1238,6 +1409,7 @@ CompareWords = Annotated[
         "--word WORD",
         "A word to explain; may be repeated. By default some of the sentences that models "
         "cut differently.",
+        short="A word to explain",
     ),
 ]
 WordRule = Annotated[
@@ -1254,6 +1426,7 @@ Intervals = Annotated[
         "--intervals",
         "95% intervals by drawing the lines of the texts anew, so that noise is not read as "
         "a difference.",
+        short="95% intervals: is a difference more than noise?",
     ),
 ]
 Speed = Annotated[
@@ -1267,6 +1440,7 @@ Explain = Annotated[
         "What a metric is: formula, unit, source, when it misleads; all for all of them. "
         "Compares nothing.",
         values=_metrics,
+        short="What a metric is, and when it misleads",
     ),
 ]
 FailIf = Annotated[
@@ -1277,13 +1451,27 @@ FailIf = Annotated[
         "< <= > >=. May be repeated. A model that only --baseline names is not checked.",
     ),
 ]
-Markdown = Annotated[bool, _comparison("--markdown", "Write Markdown.")]
+Markdown = Annotated[
+    bool,
+    _comparison(
+        "--markdown",
+        "Write Markdown.",
+        short="Write Markdown",
+    ),
+]
 Latex = Annotated[bool, _comparison("--latex", "Write tables for LaTeX with the package booktabs.")]
 CompareNoPager = Annotated[
     bool,
     _comparison("--no-pager", _NO_PAGER),
 ]
-CompareJson = Annotated[bool, _comparison("--json", "Write one JSON document.")]
+CompareJson = Annotated[
+    bool,
+    _comparison(
+        "--json",
+        "Write one JSON document.",
+        short="Write JSON",
+    ),
+]
 CompareErrors = Annotated[
     str,
     _reading(
@@ -1317,6 +1505,7 @@ To = Annotated[
         "--to -t FORMAT",
         "The format to write, as the list below has it; tokctl by default.",
         values=_model_formats,
+        short="The format to write",
     ),
 ]
 ConvertOutput = Annotated[
@@ -1325,10 +1514,16 @@ ConvertOutput = Annotated[
         "--output -o PATH",
         "The new file, or folder where the format is one; by default it is called as the "
         "model, with the ending of the format, here.",
+        short="The new file, or folder",
     ),
 ]
 Lossy = Annotated[
-    bool, CliOption("--lossy", "Write what the format can hold, and leave out the rest.")
+    bool,
+    CliOption(
+        "--lossy",
+        "Write what the format can hold, and leave out the rest.",
+        short="Leave out what the format can't hold",
+    ),
 ]
 Verify = Annotated[
     list[str] | None,
@@ -1337,9 +1532,18 @@ Verify = Annotated[
         "Before the new file is put in its place, read it with tokctl and with the library "
         "that defines its format, and compare ids and decoded text on this text; - is stdin. "
         "Can be repeated.",
+        short="Compare ids in the library of the format",
     ),
 ]
-Prune = Annotated[int | None, CliOption("--prune N", "Keep N ids, the most useful ones.", min=1)]
+Prune = Annotated[
+    int | None,
+    CliOption(
+        "--prune N",
+        "Keep N ids, the most useful ones.",
+        min=1,
+        short="Keep the N most useful ids",
+    ),
+]
 Pattern = Annotated[
     str | None,
     _left_open(
@@ -1353,7 +1557,12 @@ ConvertSpecial = Annotated[
     _left_open("--special TOKEN=ID", "A special token and its id. Can be repeated."),
 ]
 ListFormats = Annotated[
-    bool, CliOption("--list-formats", "Show every format, and what tokctl does with it.")
+    bool,
+    CliOption(
+        "--list-formats",
+        "Show every format, and what tokctl does with it.",
+        short="Every format",
+    ),
 ]
 ConvertJson = Annotated[bool, CliOption("--json", "On stdout, facts as JSON instead of the path.")]
 
