@@ -104,18 +104,18 @@ def test_count_like_wc(models: Models) -> None:
     Path("a.txt").write_bytes(b"low lower\n" * 20)
     Path("b\n.txt").write_bytes(b"low")
     done = tokctl("encode", "-m", models["bytes"], "--count", "a.txt", "b\n.txt")
-    assert done == (0, b"60 200 a.txt\n 2   3 b\\n.txt\n62 203 total\n", "")
+    assert done == (0, b"80 200 a.txt\n 2   3 b\\n.txt\n82 203 total\n", "")
     alone = tokctl("encode", "-m", models["bytes"], "--count", stdin=b"low lower\n")
-    assert alone.out == b"3 10\n"
-    whole = tokctl("encode", "-m", models["bytes"], "--count", "--whole", stdin=b"low lower\n")
-    assert whole.out == b"4 10\n"
+    assert alone.out == b"4 10\n"
+    by_line = tokctl("encode", "-m", models["bytes"], "--count", "--lines", stdin=b"low lower\n")
+    assert by_line.out == b"3 10\n"
     in_json = tokctl("encode", "-m", models["bytes"], "--count", "--json", "a.txt", "b\n.txt")
     assert orjson.loads(in_json.out) == {
         "files": [
-            {"name": "a.txt", "tokens": 60, "bytes": 200, "documents": 1},
+            {"name": "a.txt", "tokens": 80, "bytes": 200, "documents": 1},
             {"name": "b\n.txt", "tokens": 2, "bytes": 3, "documents": 1},
         ],
-        "tokens": 62,
+        "tokens": 82,
         "bytes": 203,
         "documents": 2,
     }
@@ -134,9 +134,11 @@ def test_threads_change_nothing(models: Models, name: str, form: str, sample: st
 
 def test_count_is_the_number_of_ids(models: Models, sample: str) -> None:
     for name in ("bytes", "regex", "characters", "wordpiece"):
-        ids = tokctl("encode", "-m", models[name], stdin=sample.encode()).out.split()
-        count = tokctl("encode", "-m", models[name], "--count", stdin=sample.encode()).out.split()
-        assert int(count[0]) == len(ids)
+        for whole, lines in (((), ("--lines",)), (("--whole",), ())):
+            shared = ("encode", "-m", models[name])
+            ids = tokctl(*shared, *whole, stdin=sample.encode()).out.split()
+            count = tokctl(*shared, "--count", *lines, stdin=sample.encode()).out.split()
+            assert int(count[0]) == len(ids)
 
 
 def test_special_tokens_are_text_unless_allowed(models: Models) -> None:

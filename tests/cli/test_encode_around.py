@@ -85,7 +85,7 @@ def test_windows(bert: dict[str, Path]) -> None:
     assert [(row["ids"], row["window"]) for row in made] == expected
     assert len(made) > 4 and max(row["window"] for row in made) > 0
     assert rows(bert["bert"], *arguments) == [ids for ids, _ in expected]
-    counted = encoded(bert["bert"], *arguments, "--count").out.split()
+    counted = encoded(bert["bert"], *arguments, "--count", "--lines").out.split()
     assert int(counted[0]) == sum(len(ids) for ids, _ in expected)
 
 

@@ -65,10 +65,11 @@ def test_blocks_leave_no_trace(models: Models, name: str, kind: str, special: st
         assert tokctl(*shared, stdin=text).out == b"\n".join(map(decimal, lines))
         assert tokctl(*shared, "--whole", "a.txt").out == decimal(whole) + b"\n"
         assert tokctl(*shared, "--as", "bin", "a.txt").out == packed(whole, 2)
-        count = tokctl(*shared, "--count", "a.txt").out
+        count = tokctl(*shared, "--count", "--lines", "a.txt").out
         assert count == b"%d %d a.txt\n" % (sum(map(len, lines)), len(text))
-        count = tokctl(*shared, "--count", "--whole", "a.txt").out
-        assert count == b"%d %d a.txt\n" % (len(whole), len(text))
+        for same in ((), ("--whole",)):
+            count = tokctl(*shared, "--count", *same, "a.txt").out
+            assert count == b"%d %d a.txt\n" % (len(whole), len(text))
 
 
 @pytest.mark.usefixtures("block_size")
@@ -150,7 +151,7 @@ def test_verbose_says_what_was_done(models: Models, form: str) -> None:
     plainly = tokctl("encode", "-m", models["bytes"], *wanted, stdin=text)
     assert (done.code, done.out, plainly.err) == (0, plainly.out, "")
     ids = Tokenizer.load(models["bytes"]).encode_ids
-    lines = [text] if form == "bin" else text.split(b"\n")
+    lines = [text] if form in ("bin", "count") else text.split(b"\n")
     count = sum(len(ids(line)) for line in lines)
     assert done.err.startswith(f"{count:,} tokens of 17 bytes in ")
     assert " MB/s; threads: 1; cache: " in done.err

@@ -103,7 +103,9 @@ def test_conditions(
     arguments = ["-m", "word.json", "--lang", "en=en.txt", "--lang", "fi=fi.txt"]
     # A line costs 1 token and 5/3: 2 (2/3) / (2 * 4 * 4/3) = 1/8; parity is 5 / 2.
     assert tokctl("compare", "-q", *arguments, "--fail-if", condition).code == code
-    alone = tokctl("compare", "-q", "--verbose", "-m", "word.json", "en.txt", "--fail-if", condition)
+    alone = tokctl(
+        "compare", "-q", "--verbose", "-m", "word.json", "en.txt", "--fail-if", condition
+    )
     assert alone.code == 0
 
 

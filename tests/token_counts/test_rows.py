@@ -45,9 +45,9 @@ def test_a_document_line_by_line_and_whole(name: str, threads: int) -> None:
     model = MODELS[name]
     for cut in (1, 7, 1000):
         source = document("a", TEXT, cut)
-        (row,) = rows([source], [model], CountOptions(threads=threads))
+        (row,) = rows([source], [model], CountOptions(lines=True, threads=threads))
         assert row == FileCount("a", (by_lines(model, TEXT),), len(TEXT), 1)
-        (row,) = rows([source], [model], CountOptions(whole=True, threads=threads))
+        (row,) = rows([source], [model], CountOptions(threads=threads))
         assert row == FileCount("a", (len(model.encode_ids(TEXT)),), len(TEXT), 1)
 
 
@@ -66,7 +66,7 @@ def test_records_are_texts_each(threads: int) -> None:
     texts = [b"low\nlower", b"", b"newest", b"so on", b"and"]
     each = [[len(model.encode_ids(text)) for text in texts] for model in (BYTES, BERT)]
     for whole in (False, True):
-        settings = CountOptions(whole=whole, threads=threads)
+        settings = CountOptions(lines=not whole, threads=threads)
         (row,) = rows([records("a.jsonl", texts)], [BYTES, BERT], settings)
         assert row == FileCount("a.jsonl", (sum(each[0]), sum(each[1])), 23, 5)
         counts = [3, 7, 0, 2, 1]
@@ -79,9 +79,9 @@ def test_an_archive_has_a_row_for_each_member() -> None:
     members = [document("t/a", b"low\n"), records("t/b.jsonl", [b"low", b"so"])]
     found = list(rows([archive("t", members), document("c", b"low")], [BYTES]))
     assert [row.name for row in found] == ["t/a", "t/b.jsonl", "c"]
-    low, so = (len(BYTES.encode_ids(text)) for text in (b"low", b"so"))
+    line, low, so = (len(BYTES.encode_ids(text)) for text in (b"low\n", b"low", b"so"))
     assert [row.tokens for row in found if isinstance(row, FileCount)] == [
-        (low,),
+        (line,),
         (low + so,),
         (low,),
     ]
@@ -108,7 +108,7 @@ def test_what_is_put_around_counts(around: dict[str, int], whole: bool) -> None:
         return sum(map(len, [encoding, *windows]))
 
     texts = [TEXT] if whole else TEXT.split(b"\n")
-    settings = CountOptions(whole=whole, **around)  # type: ignore[arg-type]
+    settings = CountOptions(lines=not whole, **around)  # type: ignore[arg-type]
     (row,) = rows([document("a", TEXT)], [BERT], settings)
     assert isinstance(row, FileCount)
     assert row.tokens == (sum(map(encoded, texts)),)
@@ -120,10 +120,10 @@ def test_what_is_put_around_counts(around: dict[str, int], whole: bool) -> None:
 def test_samples_are_those_of_encode() -> None:
     lines = TEXT.split(b"\n")
     wanted = [len(UNIGRAM.sample(line, alpha=0.1, seed=5 + n)) for n, line in enumerate(lines)]
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(lines=True, sample=0.1, seed=5))
     assert isinstance(row, FileCount)
     assert row.tokens == (sum(wanted),)
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5, whole=True))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5))
     assert isinstance(row, FileCount)
     assert row.tokens == (len(UNIGRAM.sample(TEXT, alpha=0.1, seed=5)),)
 
@@ -132,7 +132,7 @@ def test_what_fails_leaves_no_trace_in_what_follows() -> None:
     bad, good = b"low\nlower \xff newest", b"low lower"
     for whole in (False, True):
         sources = [document("bad", bad), broken("gone", b"low lo"), document("good", good)]
-        first, second, third = rows(sources, [BYTES, BERT], CountOptions(whole=whole))
+        first, second, third = rows(sources, [BYTES, BERT], CountOptions(lines=not whole))
         assert isinstance(first, FailedSource)
         assert first.error.message.startswith("bad: line 2, byte 10 is not UTF-8")
         assert isinstance(second, FailedSource)
@@ -259,15 +259,15 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     counts = count_tokens([text, document("b", b"low")], [model, ("bert", BERT)])
     assert counts.models == ("gpt2", "bert")
     assert counts.total.tokens == (
-        by_lines(BYTES, TEXT) + len(BYTES.encode_ids(b"low")),
-        by_lines(BERT, TEXT) + len(BERT.encode_ids(b"low")),
+        len(BYTES.encode_ids(TEXT)) + len(BYTES.encode_ids(b"low")),
+        len(BERT.encode_ids(TEXT)) + len(BERT.encode_ids(b"low")),
     )
     assert counts.tokens == dict(zip(counts.models, counts.total.tokens, strict=True))
     assert [row.name for row in counts.files] == [str(text), "b"]
     one = count_tokens([text], str(model))
-    assert one.tokens == {"gpt2": by_lines(BYTES, TEXT)}
+    assert one.tokens == {"gpt2": len(BYTES.encode_ids(TEXT))}
     assert count_tokens([text], BYTES).files == one.files
-    assert count_tokens([text], {"x": BYTES}, whole=True).models == ("x",)
+    assert count_tokens([text], {"x": BYTES}, lines=True).tokens == {"x": by_lines(BYTES, TEXT)}
     with pytest.raises(TokctlError, match="vanished"):
         count_tokens([broken("x")], BYTES)
     assert [f.name for f in count_tokens([broken("x")], BYTES, keep_going=True).failures] == ["x"]

@@ -63,9 +63,9 @@ What is written:
   megatron  -o P gives P.bin and P.idx, for Megatron-LM
   safetensors  input_ids, and where documents end: offsets
 
-Each file is one document in the last five, its line feeds
-too, and each line one text in the others; --lines and
---whole change that. A record (a line of JSON Lines, a row
+Each file is one document in the last five and for --count,
+its line feeds too, and each line one text in the others;
+--lines and --whole change that. A record (a line of JSON Lines, a row
 of a table) is always one document, and one line.
 
 A line ends at a line feed and nowhere else. Where a
@@ -170,7 +170,7 @@ def encode(
         from tokctl.tokenizer.token_counts import CountOptions
 
         limits = (add_special, max_length, stride, sample, seed or 0)
-        counted = CountOptions(whole, allowed, errors, *limits, min(threads, sys.maxsize))
+        counted = CountOptions(lines, allowed, errors, *limits, min(threads, sys.maxsize))
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
             world, files, models, sources, counted, table, output, cache_memory=cache
@@ -301,7 +301,7 @@ class OutputPlan(NamedTuple):
     ) -> OutputPlan:
         """Of the options, or TokctlError where they do not go together."""
         to_stdout = output is None or output == "-"
-        if count and (option := _first_of(options)):
+        if count and (option := _first_of(replace(options, lines=False))):
             raise TokctlError(f"--count shows counts, not {option}", "leave one of them out")
         if options.lines and whole:
             raise TokctlError("--lines is the opposite of --whole", "leave one of them out")

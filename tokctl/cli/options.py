@@ -875,8 +875,8 @@ Count = Annotated[
     bool,
     _written(
         "--count",
-        "Instead, count: tokens, bytes and name of each file, and the total. Line feeds "
-        "make no tokens, but with --whole.",
+        "Instead, count: tokens, bytes and name of each file as it is, and the total; with "
+        "--lines, line by line, and line feeds make no tokens.",
         short="Count tokens and bytes of each file",
     ),
 ]
@@ -1023,7 +1023,10 @@ EncodeEos = Annotated[
 ]
 Lines = Annotated[
     bool,
-    _id_file("--lines", "Each line is a document, not each file; so it is anyway without --as."),
+    _id_file(
+        "--lines",
+        "Each line is a document, not each file; for --count, too. So it is anyway without --as.",
+    ),
 ]
 EncodeDtype = Annotated[
     str | None,

@@ -103,8 +103,8 @@ class CountOptions:
     """How texts are counted; the names are those of `encode`'s options.
 
     Attributes:
-        whole: a file is one text, line feeds and all; else each of its lines is one, and line
-            feeds are no tokens. A record is one text in any case.
+        lines: each line of a file is a text, and line feeds are no tokens; else the file is one
+            text, as it is. A record is one text in any case.
         special: special tokens that a text may spell.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
         add_special: counts the special tokens of the model's template around each text.
@@ -119,7 +119,7 @@ class CountOptions:
         TokctlError: they do not go together.
     """
 
-    whole: bool = False
+    lines: bool = False
     special: Special = "none"
     errors: str = "strict"
     add_special: bool = False
@@ -154,7 +154,7 @@ def count_tokens(
     *,
     keep_going: bool = False,
     progress: Progress | None = None,
-    whole: bool = False,
+    lines: bool = False,
     special: Special = "none",
     errors: str = "strict",
     add_special: bool = False,
@@ -175,7 +175,7 @@ def count_tokens(
             are counted; without it, its error is raised.
         progress: called with the phase `count-tokens`, the bytes read so far as they lie there,
             and all of them (None where that is not known).
-        whole, special, errors, add_special, max_length, stride, sample, seed, threads: see
+        lines, special, errors, add_special, max_length, stride, sample, seed, threads: see
             `CountOptions`.
 
     Raises:
@@ -185,7 +185,7 @@ def count_tokens(
     from tokctl.sources import opened
 
     options = CountOptions(
-        whole, special, errors, add_special, max_length, stride, sample, seed, threads
+        lines, special, errors, add_special, max_length, stride, sample, seed, threads
     )
     named = _models(models)
     found = TokenCounts(tuple(named), [], [])
@@ -392,7 +392,7 @@ class TokenCounter:
         #: How its documents become ids.
         self.documents = DocumentEncoder(
             tokenizer,
-            lines=not options.whole,
+            lines=options.lines,
             special=options.special,
             errors=options.errors,
             threads=options.threads,
@@ -408,7 +408,7 @@ class TokenCounter:
     def document(self, name: str) -> BlockCount | TextCount:
         """What counts one document with this name, which comes in blocks."""
         options = self.options
-        changes_lines = self.lengths.changes and not options.whole
+        changes_lines = self.lengths.changes and options.lines
         kind = TextCount if options.sample is not None or changes_lines else BlockCount
         return kind(self, name)
 
@@ -459,7 +459,7 @@ class BlockCount:
     def finish(self) -> int:
         """The tokens, at the end of the document; TokctlError as `feed`."""
         tokens = self._tokens + self._feed.finish()[1]
-        return self.counter.lengths(tokens) if self.counter.options.whole else tokens
+        return self.counter.lengths(tokens) if not self.counter.options.lines else tokens
 
 
 class TextCount:
@@ -469,7 +469,7 @@ class TextCount:
     def __init__(self, counter: TokenCounter, name: str) -> None:
         self.counter = counter
         self._name = name
-        self._whole = counter.options.whole
+        self._whole = not counter.options.lines
         self._waiting: list[bytes] = []  # of a text that goes on; joined once, however long
         self._lines = 0  # that have ended
         self._tokens = 0
