@@ -207,7 +207,8 @@ def test_refused(folder: Path, line: str, message: str, hint: str | None) -> Non
 def test_numbers_from_one_up(option: str, number: str) -> None:
     done = tokctl("train", option, number, stdin=TEXT)
     assert (done.code, done.out) == (2, b"")
-    assert done.err.startswith(f"error: invalid value for '{option}': ")
+    short = " / '-v'" if option == "--vocab" else ""
+    assert done.err.startswith(f"error: invalid value for '{option}'{short}: ")
     assert done.err.endswith("\nhint: see: tokctl train --help\n")
 
 

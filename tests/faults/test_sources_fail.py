@@ -119,8 +119,7 @@ def test_thousands_of_small_files() -> None:
     again = tokctl("encode", "-m", "model.json", "--count", "--files0-from", "-", stdin=listed)
     assert again == counted
     total = int(rows[-1].split()[0])
-    encoded = tokctl("encode", "-m", "model.json", "texts", stdin=b"")
-    # Line feeds are no tokens, line by line.
+    encoded = tokctl("encode", "-m", "model.json", "--whole", "texts", stdin=b"")
     assert len(encoded.out.split()) == total
     trained = tokctl("train", "-q", "--vocab", "300", "-o", "m.json", "texts", stdin=b"")
     assert trained.code == 0, trained.err

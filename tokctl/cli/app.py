@@ -47,6 +47,9 @@ _MEANT = {
     ("decode", "--text-field"): "--ids-field names the ids; ",
     ("encode", "--from"): "--format says what is read, --as what is written; ",
     ("encode", "--count-tokens"): "--count counts; ",
+    **{
+        (name, "-v"): "--verbose has no short form; " for name in COMMANDS[1:6] if name != "compare"
+    },
 }
 
 
