@@ -39,7 +39,6 @@ Exit codes: 0 done, 1 a comparison or a check failed its condition, or a convers
 Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCTL_PROGRESS,
 TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
 
-#: What to do about errors of the core that no command has explained, by their kind.
 #: What people mean by an option of another command, by the command that they give it to.
 _MEANT = {
     ("decode", "--as"): "--from says what is read, and text comes out; ",
