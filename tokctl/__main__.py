@@ -41,11 +41,16 @@ def _run() -> None:
 
 
 def _end_by(end: SystemExit) -> NoReturn:
-    """Ends the process; a signal that comes meanwhile does so at once."""
+    """Ends the process; a signal that comes meanwhile does so at once, and so does a lack of memory,
+    as what there was to write is written."""
     try:
         _end(end)
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
+    except MemoryError:
+        if type(end.code) is not int:
+            raise
+        os._exit(end.code)
     except SystemExit as other:
         if other is end or type(other.code) is not int:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,6 +69,36 @@ def test_a_limit_is_an_error_or_changes_nothing(arguments: tuple[str, ...], fold
 def test_out_of_memory_is_both_errors() -> None:
     assert issubclass(OutOfMemoryError, TokctlError) and issubclass(OutOfMemoryError, MemoryError)
     assert str(OutOfMemoryError()) == "out of memory\nhint: give it less text at a time"
+
+
+#: A module that the end of the process imports finds no memory.
+ENDS_WITHOUT_MEMORY = """
+import sys
+import tokctl.__main__
+
+class Full:
+    def find_spec(self, name, *_):
+        if name == "atexit":
+            raise MemoryError
+
+sys.modules.pop("atexit", None)
+sys.meta_path.insert(0, Full())
+tokctl.__main__.main()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("--version",), 0), (("train", "nosuch"), 2)])
+def test_memory_that_ends_as_the_process_does(arguments: tuple[str, ...], code: int) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS_WITHOUT_MEMORY, *arguments],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=600,
+    )
+    plainly = process(*arguments)
+    assert (ended.returncode, ended.stderr) == (code, plainly.err)
+    assert ended.stdout.encode() == plainly.out
 
 
 def bomb(tmp_path: Path, family: str, steps: int) -> Path:
