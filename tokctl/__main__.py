@@ -41,8 +41,8 @@ def _run() -> None:
 
 
 def _end_by(end: SystemExit) -> NoReturn:
-    """Ends the process; a signal that comes meanwhile does so at once, and so does a lack of memory,
-    as what there was to write is written."""
+    """Ends the process. A signal that comes meanwhile does so at once, as does a lack of memory:
+    what there was to write is written."""
     try:
         _end(end)
     except KeyboardInterrupt:
