@@ -225,17 +225,9 @@ def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
 def _sizes(values: Sequence[str]) -> list[int]:
     """The sizes of `--vocab`, in the order given; the last is shown in detail."""
     words = [word.strip() for value in values for word in value.split(",")]
-    return [_size(word) for word in words] or list(options.DEFAULT_SIZES)
-
-
-def _size(word: str) -> int:
-    try:
-        size = options.whole_number(word)
-    except ValueError:
-        size = 0
-    if not 0 < size < 2**32:
-        raise TokctlError(f"--vocab can't be {word!r}", "give a size, or several: 5000,10K")
-    return size
+    hint = "give a size, or several: 5000,10K"
+    sizes = [options.count_of("--vocab", word, 2**32, hint) for word in words]
+    return sizes or list(options.DEFAULT_SIZES)
 
 
 def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from tokctl.cli import options, streams
+from tokctl.cli.options import count_of
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
@@ -65,8 +66,9 @@ What is written:
 
 Each file is one document in the last five and for --count,
 its line feeds too, and each line one text in the others;
---lines and --whole change that. A record (a line of JSON Lines, a row
-of a table) is always one document, and one line.
+--lines and --whole change that. A record (a line of JSON
+Lines, a row of a table) is always one document, and one
+line.
 
 A line ends at a line feed and nowhere else. Where a
 file ends without one and another follows, one is put
@@ -317,7 +319,8 @@ class OutputPlan(NamedTuple):
             raise TokctlError("--as megatron writes two files", "name them without end: -o PREFIX")
         size = None
         if options.shard_size is not None:
-            size = _shard_size(options.shard_size)
+            hint = "it is a number of ids from 1 up: 100M, say"
+            size = count_of("--shard-size", options.shard_size, 2**63, hint)
             if form not in SHARDED:
                 raise TokctlError(
                     f"--shard-size does not go with --as {form}",
@@ -503,19 +506,6 @@ def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
         raise TokctlError("--index is empty", "name a file")
     if output is not None and os.path.realpath(output) == os.path.realpath(path):
         raise TokctlError("--index and -o name the same file", "give the index another name")
-
-
-def _shard_size(text: str) -> int:
-    """As `--shard-size` has it."""
-    try:
-        size = options.whole_number(text)
-    except ValueError:
-        size = 0
-    if not 0 < size < 2**63:
-        raise TokctlError(
-            f"--shard-size can't be {text!r}", "it is a number of ids from 1 up: 100M, say"
-        )
-    return size
 
 
 def _first_of(options: IdFileOptions) -> str | None:

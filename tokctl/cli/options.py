@@ -98,18 +98,20 @@ class Command(TyperCommand):
 
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, which is a flag and has no value to be read."""
-        return _help_option(super().get_help_option(ctx), bool(_options(self, often=True)))
+        return _help_option(super().get_help_option(ctx), has_screen=bool(_often(self)))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Shows the help: all of it for `--help`, one screen for `-h`. Values that the code knows
         are looked up for that alone. As Typer's, it goes to stdout, past the formatter."""
         for parameter in self.params:
             parameter.metavar = metavar_of(parameter)
-        rows = _options(self, often=True)
-        if "--help" in ctx.obj.arguments or not rows:
+        often = _often(self)
+        if "--help" in ctx.obj.arguments or not often:
             super().format_help(ctx, formatter)
         else:
-            number = len(_options(self, often=False)) + len(SHARED)
+            rows = [(_usage_of(option), option.declared.short) for option in often]
+            options = [each for each in self.params if each.param_type_name == "option"]
+            number = len(options) + len(SHARED)
             more = f"{ctx.command_path} --help has all {number} options, and more examples."
             typer.echo(_screen(self, ctx, rows, more))
 
@@ -153,17 +155,16 @@ class CommandGroup(TyperGroup):
             typer.echo(_screen(self, ctx, rows, more))
 
 
-def _options(command: Any, *, often: bool) -> list[tuple[str, str]]:
-    """How each option of a command is written, and what `-h` says of it; or of those alone that
-    `-h` shows."""
-    rows = []
-    for option in command.params:
-        if option.param_type_name == "option" and (option.declared.short or not often):
-            short, long = option.opts[::-1] if len(option.opts) > 1 else ("", option.opts[0])
-            value = "" if option.is_flag else option.declared.metavar or option.name.upper()
-            usage = f"{short + ',' if short else '':3} {long} {value}".rstrip()
-            rows.append((usage, option.declared.short or ""))
-    return rows
+def _often(command: Any) -> list[Any]:
+    """The options of a command that `-h` shows."""
+    return [each for each in command.params if getattr(each.declared, "short", None)]
+
+
+def _usage_of(option: Any) -> str:
+    """How an option is written, as in `-o, --output PATH`."""
+    long, *short = option.opts
+    value = "" if option.is_flag else option.declared.metavar or option.name.upper()
+    return f"{short[0] + ',' if short else '':3} {long} {value}".rstrip()
 
 
 def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: str) -> str:
@@ -180,7 +181,7 @@ def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: s
     return "\n".join(lines)
 
 
-def _help_option(flag: Any, has_screen: bool) -> Any:
+def _help_option(flag: Any, *, has_screen: bool) -> Any:
     """The flag, with no type in the help, and False where it is not given: None would be read by
     Typer."""
     flag.metavar, flag.default = "", False
@@ -258,6 +259,21 @@ def whole_number(text: str) -> int:
     if not (found := _WHOLE.fullmatch(text.strip())):
         raise ValueError(text)
     return int(found[1]) * _SCALES[found[2].upper()]
+
+
+def count_of(option: str, text: str, below: int, hint: str) -> int:
+    """As `whole_number`, from 1 up.
+
+    Raises:
+        TokctlError: it is none, or not below that; it names the option.
+    """
+    try:
+        found = whole_number(text)
+    except ValueError:
+        found = 0
+    if not 0 < found < below:
+        raise TokctlError(f"{option} can't be {text!r}", hint)
+    return found
 
 
 def values_of(parameter: Any) -> tuple[str, ...]:

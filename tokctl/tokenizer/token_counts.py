@@ -459,7 +459,7 @@ class BlockCount:
     def finish(self) -> int:
         """The tokens, at the end of the document; TokctlError as `feed`."""
         tokens = self._tokens + self._feed.finish()[1]
-        return self.counter.lengths(tokens) if not self.counter.options.lines else tokens
+        return tokens if self.counter.options.lines else self.counter.lengths(tokens)
 
 
 class TextCount:
