@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
     from tokctl.model.presets import default_recipe, preset
+    from tokctl.render.notebook import to_html
     from tokctl.tokenizer import Tokenizer, load, train
     from tokctl.tokenizer.encoding import Encoding
     from tokctl.tokenizer.postprocess import Padding, Truncation
@@ -55,6 +56,7 @@ _MODULES = {
     "explain": "tokctl.analysis.explain",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.model.presets",
+    "to_html": "tokctl.render.notebook",
     "token_history": "tokctl.analysis.explain",
     "train": "tokctl.tokenizer",
 }
@@ -81,6 +83,7 @@ __all__ = [
     "explain",
     "load",
     "preset",
+    "to_html",
     "token_history",
     "train",
 ]

@@ -1,13 +1,57 @@
-"""Properties that are computed once, and loading without garbage collection."""
+"""Properties that are computed once, values in few words, options that are misspelt, and loading
+without garbage collection."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar, overload
+from functools import wraps
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def brief(value: object) -> str:
+    """Python's representation of a value, with an ellipsis in place of what is too much for a
+    line or two."""
+    from reprlib import Repr
+
+    short = Repr()
+    short.maxlist = short.maxtuple = short.maxdict = 8
+    short.maxstring = short.maxother = 80
+    return short.repr(value)
+
+
+class Brief:
+    """A dataclass (with `repr=False`) that shows itself within a screen."""
+
+    def __repr__(self) -> str:
+        from dataclasses import fields
+
+        shown = [f"{one.name}={brief(getattr(self, one.name))}" for one in fields(self)]  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def suggesting(function: Callable[P, T]) -> Callable[P, T]:
+    """A function that says which option a misspelt one may have been, as Python does from 3.13."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    names += function.__code__.co_varnames[len(names) :][: function.__code__.co_kwonlyargcount]
+    known = frozenset(names)
+
+    @wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> T:
+        if not known.issuperset(options):
+            from difflib import get_close_matches
+
+            wrong = next(name for name in options if name not in known)
+            near = get_close_matches(wrong, names, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function.__name__}() has no option {wrong!r}{meant}")
+        return function(*args, **options)
+
+    return called
 
 
 @contextmanager

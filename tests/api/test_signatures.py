@@ -41,6 +41,9 @@ def test_train_takes_every_option_of_a_training() -> None:
     of_texts = {"weights", "sample", "seed", "memory", "temporary", "reading", "progress", "timing"}
     assert set(taken) - set(of_counts) == of_texts
     assert all(of_counts[name] == taken[name] for name in of_counts)
+    of_iterable = keywords(Tokenizer.train_from_iterator)
+    assert set(taken) - set(of_iterable) == {"weights", "reading"}
+    assert all(of_iterable[name] == taken[name] for name in of_iterable)
 
 
 def test_count_tokens_takes_every_option_of_a_count() -> None:

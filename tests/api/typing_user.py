@@ -23,11 +23,19 @@ same: Tokenizer = tokctl.train([Path("book.txt")], vocab_size=300, min_frequency
 tok.save(Path("book.json"))
 tok = tokctl.load("book.json")
 gpt2 = Tokenizer.load("r50k.tiktoken", pattern="gpt2", special_tokens={"<|endoftext|>": 50256})
+made = Tokenizer.train_from_iterator((line for line in ["a", "b"]), vocab_size=300, threads=2)
+hub: Tokenizer = Tokenizer.from_pretrained("openai-community/gpt2", revision="main")
+end: int | None = hub.eos_token_id
+begin: str | None = hub.bos_token
+there: bool = "Ġthe" in hub and hub == made
 counted = Tokenizer.train_on_counts({"low": 5}, vocab_size=300, recipe=tokctl.preset("gpt2"))
 
 encoding: Encoding = tok.encode("text", b"pair", add_special=True, truncation=Truncation(8))
 first: tuple[int, int] = encoding.offsets[0]
 assert_type(encoding.ids, list[int])
+assert_type(tok.decode(encoding), str)
+assert_type(tok.decode_batch([encoding]), list[str])
+page: str = tokctl.to_html(tok) + tokctl.to_html(encoding)
 assert_type(tok.encode_ids("text"), list[int])
 assert_type(tok.encode_ids(["a", b"b"], threads=2, padding=8), list[list[int]])
 assert_type(tok.encode_array("text"), IdArray)

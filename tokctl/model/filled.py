@@ -122,7 +122,7 @@ class TrainingRecord:
         return record
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FilledRecipe:
     """A recipe with its vocabulary: all that a model file holds.
 
@@ -196,6 +196,9 @@ class FilledRecipe:
             with no_garbage():
                 value = _LISTS[name](self.core)
             return self.__dict__.setdefault(name, value)
+
+    def __repr__(self) -> str:
+        return f"<FilledRecipe {self.recipe.name}, {self.size:,} tokens>"
 
     def __getstate__(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import CoreError, TokctlError
-from tokctl.values import cached_property
+from tokctl.values import brief, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker
@@ -59,7 +59,7 @@ def _made_now(encoding: Encoding) -> list[Encoding]:
     return windows
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Encoding:
     """The tokens of one text, or of two; every list but the last has one entry per token.
 
@@ -133,6 +133,15 @@ class Encoding:
 
     def __len__(self) -> int:
         return len(self.raw_ids)
+
+    def __repr__(self) -> str:
+        return f"<Encoding of {len(self):,} tokens: {brief(self.tokens)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tokctl import to_html
+
+        return to_html(self)
 
     def __getstate__(self) -> dict[str, object]:
         # What is still to be made is a function, which can be neither pickled nor copied.
@@ -284,6 +293,31 @@ def added(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) ->
         special_mask=[1] * size,
         sequence_ids=[None] * size,
     )
+
+
+def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
+    """The bytes of a text; bytes as they are. For a byte-level model lone surrogates stand for
+    bytes that are not UTF-8 (Python's `surrogateescape`).
+
+    Raises:
+        TokctlError: a lone surrogate that stands for no byte.
+        TypeError: it is no text.
+    """
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        if byte_level:
+            try:
+                return text.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError:
+                pass
+        raise TokctlError(
+            f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
+        ) from None
 
 
 def no_id_error(what: str) -> TokctlError:

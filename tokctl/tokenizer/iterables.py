@@ -1,13 +1,14 @@
-"""Texts as an iterable gives them, encoded some at a time: what is behind `encode_iter`."""
+"""Texts as an iterable gives them, some at a time: for `encode_iter` and for training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from tokctl.errors import CoreError, TokctlError
-from tokctl.tokenizer.encoding import native_error
+from tokctl.sources import Batch, Records
+from tokctl.tokenizer.encoding import native_error, utf8_of
 
 T = TypeVar("T")
 
@@ -104,6 +105,35 @@ def most_ahead(batch_size: int | None, threads: int) -> int:
     """How many texts are read ahead at most."""
     if batch_size is None:
         return AHEAD if threads == 1 else AHEAD_FOR_THREADS
-    if batch_size < 1:
-        raise TokctlError(f"batch_size can't be {batch_size}", "it is a number from 1 up")
+    if type(batch_size) is not int or batch_size < 1:
+        raise TokctlError(f"batch_size can't be {batch_size!r}", "it is a number from 1 up")
     return batch_size
+
+
+def records(texts: Iterable[str | bytes | Sequence[str | bytes]], *, byte_level: bool) -> Records:
+    """Texts, or lists of texts, as a source to train on."""
+    read = 0
+
+    def batches() -> Iterator[Batch]:
+        nonlocal read
+        first, size = 1, 0
+        some: list[bytes] = []
+        for text in _each(texts):
+            some.append(utf8_of(text, byte_level=byte_level))
+            size += len(some[-1])
+            if size >= MOST_CHARACTERS or len(some) >= AHEAD_FOR_THREADS:
+                yield Batch(some, first=first)
+                read += size
+                first, size, some = first + len(some), 0, []
+        yield Batch(some, first=first)
+        read += size
+
+    return Records("the texts", None, batches, lambda: read, unit="text")
+
+
+def _each(texts: Iterable[str | bytes | Sequence[str | bytes]]) -> Iterator[str | bytes]:
+    for text in texts:
+        if isinstance(text, (list, tuple)):
+            yield from text
+        else:
+            yield text  # type: ignore[misc]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, overload
 
 from tokctl.errors import TokctlError
 from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
@@ -24,7 +24,7 @@ from tokctl.tokenizer.encoding import (
     join,
     windows_of,
 )
-from tokctl.values import cached_property
+from tokctl.values import brief, cached_property
 
 STRATEGIES = ("longest-first", "only-first", "only-second")
 
@@ -56,6 +56,24 @@ class Truncation:
             check_number(name, getattr(self, name), 0)
         check_name("strategy of truncation", self.strategy, STRATEGIES)
         check_name("direction of truncation", self.direction, DIRECTIONS)
+
+    @overload
+    @classmethod
+    def of(cls, asked: None) -> None: ...
+    @overload
+    @classmethod
+    def of(cls, asked: Truncation | int) -> Truncation: ...
+    @classmethod
+    def of(cls, asked: Truncation | int | None) -> Truncation | None:
+        """What a caller asks for; a number is the length. TokctlError where it is neither."""
+        if asked is None or isinstance(asked, cls):
+            return asked
+        if type(asked) is int:
+            return cls(asked)
+        raise TokctlError(
+            f"truncation can't be {brief(asked)}",
+            "it is a length in tokens, Truncation(…), or tokenizer.truncation as the file has it",
+        )
 
     @classmethod
     def stored(cls, data: Mapping[str, Any]) -> Truncation:
@@ -406,6 +424,25 @@ class Padding:
                 check_number(f"the padding's {name}", getattr(self, name), least)
         check_number("the padding's type_id", self.type_id, 0)
         check_name("direction of padding", self.direction, DIRECTIONS)
+
+    @overload
+    @classmethod
+    def of(cls, asked: None) -> None: ...
+    @overload
+    @classmethod
+    def of(cls, asked: Padding | int) -> Padding: ...
+    @classmethod
+    def of(cls, asked: Padding | int | None) -> Padding | None:
+        """What a caller asks for; a number is the length. TokctlError where it is neither."""
+        if asked is None or isinstance(asked, cls):
+            return asked
+        if type(asked) is int:
+            return cls(asked)
+        raise TokctlError(
+            f"padding can't be {brief(asked)}",
+            "it is a length in tokens, Padding() for the longest of the batch, Padding(…), or "
+            "tokenizer.padding as the file has it",
+        )
 
     @classmethod
     def stored(cls, data: Mapping[str, Any]) -> Padding:

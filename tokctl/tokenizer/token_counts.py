@@ -26,6 +26,7 @@ from tokctl.errors import CoreError, TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker, check_errors
 from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
+from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Special, Tokenizer
@@ -66,8 +67,8 @@ class FailedSource:
     error: TokctlError
 
 
-@dataclass(frozen=True)
-class TokenCounts:
+@dataclass(frozen=True, repr=False)
+class TokenCounts(Brief):
     """The counts of all sources.
 
     Attributes:

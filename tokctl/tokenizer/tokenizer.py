@@ -18,8 +18,9 @@ from tokctl.tokenizer.encoding import (
     character_offsets,
     native_error,
     token_names,
+    utf8_of,
 )
-from tokctl.values import cached_property
+from tokctl.values import brief, cached_property, suggesting
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +58,31 @@ MOST_MATCHERS = 16
 MOST_THREADS = 64
 
 
+class RoleToken:
+    """The special token with a role (`tokctl.tokenizer.roles`); None where the model has none."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+    def __get__(self, tokenizer: Tokenizer, owner: type) -> str | None:
+        from tokctl.tokenizer.roles import token_of
+
+        return token_of(tokenizer, self.role)
+
+
+class RoleId:
+    """Its id."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+    def __get__(self, tokenizer: Tokenizer, owner: type) -> int | None:
+        from tokctl.tokenizer.roles import token_of
+
+        token = token_of(tokenizer, self.role)
+        return None if token is None else tokenizer.special_ids[token]
+
+
 class Tokenizer:
     """A filled recipe that encodes and decodes.
 
@@ -75,6 +101,7 @@ class Tokenizer:
     # -- making, loading, saving ------------------------------------------------------
 
     @classmethod
+    @suggesting
     def train(
         cls,
         sources: str | Path | Source | Sequence[str | Path | Source],
@@ -156,6 +183,68 @@ class Tokenizer:
         return cls(training.train(sources, recipe, options, progress, timing, reading or AUTO))
 
     @classmethod
+    @suggesting
+    def train_from_iterator(
+        cls,
+        texts: Iterable[str | bytes | Sequence[str | bytes]],
+        *,
+        vocab_size: int,
+        algorithm: str | None = None,
+        recipe: Recipe | None = None,
+        min_count: int = 1,
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        coverage: Number | None = None,
+        alphabet_limit: int | None = None,
+        initial_alphabet: str = "",
+        sample: Number | None = None,
+        seed: int = 0,
+        extend: FilledRecipe | None = None,
+        errors: str = "strict",
+        threads: int | None = None,
+        memory: int | None = None,
+        temporary: str | Path | None = None,
+        progress: Progress | None = None,
+        timing: Timing | None = None,
+    ) -> Tokenizer:
+        """Trains on texts that a program gives: a list, a generator, a column of a table.
+
+        Args:
+            texts: str or bytes, each a document of its own, or lists of these (batches). They are
+                walked through once, and no more of them is kept than is being counted.
+
+        The other arguments are those of `train`. The model is the one that `train` makes of the
+        same texts as lines of JSON Lines.
+
+        Raises:
+            TokctlError: see `tokctl.training.train`.
+            TypeError: something is no text.
+        """
+        from tokctl import training
+        from tokctl.tokenizer.iterables import records
+
+        options = training.Options(
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            threads=threads,
+            errors=errors,
+            coverage=coverage,
+            alphabet_limit=alphabet_limit,
+            initial_alphabet=initial_alphabet,
+            sample=sample,
+            seed=seed,
+            extend=extend,
+            memory=memory,
+            temporary=temporary,
+        )
+        recipe = _recipe_of(algorithm, recipe)
+        source = records(_batch(texts, 1), byte_level=recipe.is_byte_level)
+        return cls(training.train(source, recipe, options, progress, timing))
+
+    @classmethod
+    @suggesting
     def train_on_counts(
         cls,
         words: Mapping[str, int] | Mapping[bytes, int],
@@ -198,6 +287,7 @@ class Tokenizer:
         return cls(training.train_on_counts(words, _recipe_of(algorithm, recipe), options))
 
     @classmethod
+    @suggesting
     def load(
         cls,
         path: str | Path,
@@ -236,6 +326,33 @@ class Tokenizer:
             tokenizer.cache_memory = cache_memory
         return tokenizer
 
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> Tokenizer:
+        """Reads the tokenizer of a folder, of a file, or of a repository of the Hugging Face Hub.
+
+        Args:
+            name: a path, if there is such a file or folder; else `ORG/NAME`, with or without
+                `hf:` in front.
+            revision: a branch, a tag or a commit of the repository.
+
+        Raises:
+            TokctlError: as `load`.
+        """
+        from pathlib import Path
+
+        from tokctl.formats import hub
+
+        if Path(name).exists():
+            if revision is not None:
+                raise TokctlError(
+                    f"{name} is a file or folder here, and has no revision {revision!r}",
+                    f"hf:{name} is the repository of that name",
+                )
+            return cls.load(name)
+        asked = str(name) if hub.is_name(name) else hub.PREFIX + str(name)
+        return cls.load(asked if revision is None else f"{asked}@{revision}")
+
+    @suggesting
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
         """Writes the model, whole or not at all.
 
@@ -282,6 +399,28 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"<Tokenizer {self.recipe.name}, {self.vocab_size:,} tokens>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tokctl import to_html
+
+        return to_html(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Do both cut every text alike, into the same ids? True where recipes, tokens, merges and
+        scores are equal; what is known of the training, and the file, do not count."""
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self.model is other.model or self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash((self.vocab_size, self.model.tokens[-1]))
+
+    @property
+    def _content(self) -> tuple[object, ...]:
+        model = self.model
+        merges = [merge[:3] for merge in model.merges]
+        return model.recipe, model.tokens, merges, model.scores, model.added, model.lengths
+
     # -- the recipe and the vocabulary ---------------------------------------------------
 
     @property
@@ -318,6 +457,10 @@ class Tokenizer:
         """The id of every token."""
         return {token: id_ for id_, token in enumerate(self.tokens)}
 
+    def __contains__(self, token: object) -> bool:
+        """Is there such a token, as `tokens` spells it?"""
+        return isinstance(token, str) and token in self.vocabulary
+
     def get_vocab(self) -> dict[str, int]:
         """The id of every token, in a dict of the caller's own."""
         return dict(self.vocabulary)
@@ -340,6 +483,14 @@ class Tokenizer:
         """The id of the unknown token, if the recipe has one."""
         token = self.recipe.unk_token
         return None if token is None else self.special_ids[token]
+
+    bos_token, bos_token_id = RoleToken("bos"), RoleId("bos")
+    eos_token, eos_token_id = RoleToken("eos"), RoleId("eos")
+    unk_token, unk_token_id = RoleToken("unk"), RoleId("unk")
+    pad_token, pad_token_id = RoleToken("pad"), RoleId("pad")
+    cls_token, cls_token_id = RoleToken("cls"), RoleId("cls")
+    sep_token, sep_token_id = RoleToken("sep"), RoleId("sep")
+    mask_token, mask_token_id = RoleToken("mask"), RoleId("mask")
 
     # -- one text, or a batch, to ids ------------------------------------------------------
 
@@ -374,10 +525,7 @@ class Tokenizer:
                 return first
         from tokctl.tokenizer.postprocess import Padding, Truncation, pad_batch
 
-        if isinstance(truncation, int):
-            truncation = Truncation(truncation)
-        if isinstance(padding, int):
-            padding = Padding(padding)
+        truncation, padding = Truncation.of(truncation), Padding.of(padding)
         second = None if pair is None else self._encode(pair, special)
         encoding = self.post_processor.process(
             first, second, add_special=add_special, truncation=truncation
@@ -416,6 +564,7 @@ class Tokenizer:
         from tokctl.tokenizer.postprocess import Padding, pad_batch
 
         texts = _batch(texts, threads)
+        padding = Padding.of(padding)
         self.special_matcher(special)  # made once, before the threads ask for it
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
@@ -429,10 +578,7 @@ class Tokenizer:
         else:
             with ThreadPoolExecutor(min(threads, MOST_THREADS)) as pool:
                 encodings = list(pool.map(encode, texts))
-        if padding is None:
-            return encodings
-        padding = Padding(padding) if isinstance(padding, int) else padding
-        return pad_batch(encodings, padding, self.special_ids)
+        return encodings if padding is None else pad_batch(encodings, padding, self.special_ids)
 
     @overload
     def encode_ids(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
@@ -499,12 +645,12 @@ class Tokenizer:
         """The ids of some texts, cut, with special tokens around, and filled up."""
         from tokctl.tokenizer.postprocess import Padding, Truncation
 
+        padding = Padding.of(padding)
         if add_special or truncation is not None:
-            cut = Truncation(truncation) if isinstance(truncation, int) else truncation
+            cut = Truncation.of(truncation)
             process = self.post_processor.process_ids
             batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
         if padding is not None:
-            padding = Padding(padding) if isinstance(padding, int) else padding
             padding = padding.with_id(self.special_ids)
             target = padding.target([len(ids) for ids in batch])
             batch = [padding.pad_ids(ids, target) for ids in batch]
@@ -612,11 +758,12 @@ class Tokenizer:
                 iterable raises, when its turn comes, behind the ids of the texts before it.
         """
         from tokctl.tokenizer import iterables
+        from tokctl.tokenizer.postprocess import Padding
 
         texts = _batch(texts, threads)
         most = iterables.most_ahead(batch_size, threads)
         plain = not add_special and truncation is None and padding is None
-        if padding is not None and getattr(padding, "length", padding) is None:
+        if padding is not None and (padding := Padding.of(padding)).length is None:
             raise TokctlError(
                 "padding of texts that come one by one needs a length",
                 "give a number, or Padding(length=…)",
@@ -657,6 +804,7 @@ class Tokenizer:
 
         return iterables.encoded(texts, most, encode)
 
+    @suggesting
     def encode_file(
         self,
         sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
@@ -697,6 +845,7 @@ class Tokenizer:
         end_id = None if eos is None else documents.end_id(self, eos)
         return documents.arrays(encoder, opened(sources, reading or AUTO), end_id, bits)
 
+    @suggesting
     def encode_file_iter(
         self,
         sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
@@ -821,7 +970,7 @@ class Tokenizer:
             TokctlError: one of them is no special token.
         """
         # Looked up as it was asked for: there may be tens of thousands of special tokens.
-        key = (special,) if isinstance(special, str) else tuple(special or ())
+        key = (special,) if isinstance(special, str) else _names_of(special)
         if made := self._matchers.get(key):
             return made[0]
         known = self.special_ids
@@ -881,23 +1030,9 @@ class Tokenizer:
             TokctlError: this recipe's units can't be read from it.
             TypeError: it is no text.
         """
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
-        if isinstance(text, bytes):
-            if not self.recipe.is_byte_level:
-                _check_utf8(text)
-            return text
-        try:
-            return text.encode()
-        except UnicodeEncodeError as error:
-            if self.recipe.is_byte_level:
-                try:
-                    return text.encode("utf-8", "surrogateescape")
-                except UnicodeEncodeError:
-                    pass
-            raise TokctlError(
-                f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
-            ) from None
+        if isinstance(text, bytes) and not self.recipe.is_byte_level:
+            _check_utf8(text)
+        return utf8_of(text, byte_level=self.recipe.is_byte_level)
 
     # -- ids to text ---------------------------------------------------------------------
 
@@ -906,19 +1041,21 @@ class Tokenizer:
         """The native decoder."""
         return encoders.decoder(self.model)
 
-    def decode_bytes(self, ids: Iterable[int], *, skip_special: bool = False) -> bytes:
+    def decode_bytes(self, ids: Iterable[int] | Encoding, *, skip_special: bool = False) -> bytes:
         """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary.
 
         Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
-        a Python object for each id.
+        a Python object for each id. Of an `Encoding` its ids are taken, padding and all.
         """
+        if isinstance(ids, Encoding):
+            ids = ids.ids
         try:
             return self.decoder.decode(ids, skip_special)
         except (CoreError, OverflowError, TypeError) as error:
             raise bad_ids_error(error, self.vocab_size) from None
 
     def decode(
-        self, ids: Iterable[int], *, skip_special: bool = False, errors: str = "strict"
+        self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, errors: str = "strict"
     ) -> str:
         """The text that `ids` stand for, which are those of `decode_bytes`.
 
@@ -927,6 +1064,8 @@ class Tokenizer:
             errors: what to do where the bytes are not UTF-8 (ids can end inside a
                 character): `strict`, or any other error handler of `bytes.decode`.
         """
+        if isinstance(ids, Encoding):
+            ids = ids.ids
         try:
             return self.decoder.text(ids, skip_special, errors)
         except UnicodeDecodeError as error:
@@ -937,7 +1076,7 @@ class Tokenizer:
     @overload
     def decode_batch(
         self,
-        ids: Iterable[Iterable[int]],
+        ids: Iterable[Iterable[int] | Encoding],
         offsets: None = None,
         *,
         skip_special: bool = False,
@@ -954,7 +1093,7 @@ class Tokenizer:
     ) -> list[str]: ...
     def decode_batch(
         self,
-        ids: Iterable[Iterable[int]] | FlatIds,
+        ids: Iterable[Iterable[int] | Encoding] | FlatIds,
         offsets: Iterable[int] | None = None,
         *,
         skip_special: bool = False,
@@ -963,8 +1102,8 @@ class Tokenizer:
         """The text of each of many ids.
 
         Args:
-            ids: the ids of each text: lists, arrays, the rows of an array of two dimensions;
-                or, with `offsets`, all of them end to end, as `encode_array` gives them.
+            ids: the ids of each text: lists, arrays, encodings, the rows of an array of two
+                dimensions; or, with `offsets`, all end to end, as `encode_array` gives them.
             offsets: where the ids of each text begin, and behind the last where they end.
             skip_special, errors: as those of `decode`.
 
@@ -1068,13 +1207,24 @@ class DecodeStream:
 
 def check_threads(threads: int) -> None:
     """TokctlError where nothing can be shared out among so many threads."""
-    if threads < 1:
-        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+    if type(threads) is not int or threads < 1:
+        raise TokctlError(f"threads can't be {threads!r}", "it is a number from 1 up")
+
+
+def _names_of(special: Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(special or ()) if isinstance(special, Iterable | None) else (special,)
+    if not all(isinstance(name, str) for name in names):
+        raise TokctlError(f"special can't be {brief(special)}", "it is none, all, or token texts")
+    return names
 
 
 def _recipe_of(algorithm: str | None, recipe: Recipe | None) -> Recipe:
     from tokctl.model.presets import default_recipe
 
+    if not isinstance(recipe, Recipe | None):
+        raise TokctlError(
+            f"recipe can't be {brief(recipe)}", "it is a Recipe, such as tokctl.preset('gpt2')"
+        )
     if recipe is None:
         return default_recipe(algorithm or "bpe")
     if algorithm is not None and algorithm != recipe.algorithm:
@@ -1095,7 +1245,7 @@ _from_bytes.__module__ = "tokctl.tokenizer"
 def _batch(texts: Iterable[T], threads: int) -> Iterable[T]:
     """The texts as str and bytes. Arrow's arrays are walked through as objects of its own."""
     if isinstance(texts, (str, bytes)):
-        raise TokctlError("a batch is a list of texts, not one text", "use encode_ids(text)")
+        raise TokctlError("the texts are a list, not one text", "give [text]; encode_ids takes one")
     if not isinstance(texts, Iterable):
         raise TypeError(f"a text is str or bytes, not {type(texts).__name__}")
     check_threads(threads)

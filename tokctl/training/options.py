@@ -87,12 +87,12 @@ class Options:
         for name, what in _NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
-                raise TokctlError(f"{what} can't be {value}", "it is a number from 1 to 2^63 - 1")
+                raise TokctlError(f"{what} can't be {value!r}", "it is a number from 1 to 2^63 - 1")
         check_errors(self.errors)
         for name in ("coverage", "sample"):
             share(name, getattr(self, name))
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):
-            raise TokctlError(f"seed can't be {self.seed}", "it is a number from 0 to 2^64 - 1")
+            raise TokctlError(f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1")
         if not isinstance(self.initial_alphabet, str):
             raise TokctlError("the initial alphabet is a text of characters")
         for character in self.initial_alphabet:

@@ -322,7 +322,7 @@ def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDiffer
     return FigureDifference(figure / baseline - 1, True, better)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Models side by side on the same texts.
 
@@ -353,6 +353,16 @@ class Comparison:
     training: Training | None = None
     provenance: MadeFrom | None = None
     findings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(model.name for model in self.models)
+        return f"<Comparison of {names[:200]} on {len(self.texts):,} text(s)>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tokctl import to_html
+
+        return to_html(self)
 
     def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
         """A model's figure over all texts against that of the baseline."""

@@ -39,6 +39,7 @@ from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.parts import AddedToken
+from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -193,8 +194,8 @@ class Use:
     result: str
 
 
-@dataclass(frozen=True)
-class TokenHistory:
+@dataclass(frozen=True, repr=False)
+class TokenHistory(Brief):
     """A token's past and future in the training.
 
     Attributes:

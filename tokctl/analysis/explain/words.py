@@ -26,6 +26,7 @@ from tokctl.analysis.explain.history import (
 from tokctl.errors import TokctlError
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
+from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -572,8 +573,8 @@ class FoundWord:
 Word = MergedWord | MatchedWord | ScoredWord | LookedUpWord | FoundWord
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Brief):
     """How a text becomes tokens.
 
     Attributes:
