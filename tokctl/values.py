@@ -1,9 +1,10 @@
-"""Properties that are computed once, values in few words, options that are misspelt, and loading
-without garbage collection."""
+"""Properties that are computed once, values in few words, options that are misspelt, loading
+without garbage collection, and how many processors there are."""
 
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -94,3 +95,11 @@ class cached_property(Generic[T]):  # noqa: N801 - it stands for the one of `fun
         # Without `__set__`, the instance's own dictionary is looked into first the next time.
         value: T = instance.__dict__.setdefault(self.name, self.compute(instance))
         return value
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on every platform
+        return max(1, os.cpu_count() or 1)

@@ -17,6 +17,7 @@ from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
+from tokctl.values import available_threads
 
 if TYPE_CHECKING:
     from tokctl.cli.encode_output import RowOptions, RowWriter
@@ -112,7 +113,7 @@ def encode(
     sample: options.EncodeSample = None,
     seed: options.EncodeSeed = None,
     errors: options.EncodeErrors = "strict",
-    threads: options.EncodeThreads = 1,
+    threads: options.EncodeThreads = None,
     cache_memory: options.CacheMemory = None,
     output: options.Output = None,
     eos: options.EncodeEos = None,
@@ -159,6 +160,7 @@ def encode(
             seed=seed,
         )
     allowed = [token for token in special or () if token != "none"]
+    threads = min(threads or available_threads(), sys.maxsize)
     if sample is not None:
         _check_sample(form, special=bool(allowed), column=column)
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
@@ -172,7 +174,7 @@ def encode(
         from tokctl.tokenizer.token_counts import CountOptions
 
         limits = (add_special, max_length, stride, sample, seed or 0)
-        counted = CountOptions(lines, allowed, errors, *limits, min(threads, sys.maxsize))
+        counted = CountOptions(lines, allowed, errors, *limits, threads)
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
             world, files, models, sources, counted, table, output, cache_memory=cache
@@ -213,7 +215,7 @@ def encode(
         lines=plan.lines,
         special=allowed,
         errors=errors,
-        threads=min(threads, sys.maxsize),
+        threads=threads,
     )
     rows = RowWriter(
         documents,

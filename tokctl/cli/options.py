@@ -1013,10 +1013,11 @@ EncodeErrors = Annotated[
     ),
 ]
 EncodeThreads = Annotated[
-    int,
+    int | None,
     _text(
         "--threads N",
-        "For ids, files of ids and --count; the output is the same with any number.",
+        "By default, as many as there are processors; the output is the same with any number. "
+        "For ids, files of ids and --count.",
         min=1,
         short="Work on N threads; the output is the same",
     ),

@@ -2,7 +2,7 @@
 
 from tokctl.sources import opened
 from tokctl.training.counting import Progress, TextStats, count, count_lines, counts_to_lines
-from tokctl.training.options import Options, Timing, available_threads
+from tokctl.training.options import Options, Timing
 from tokctl.training.training import fill, train, train_on_counts, train_on_counts_file
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Progress",
     "TextStats",
     "Timing",
-    "available_threads",
     "count",
     "count_lines",
     "counts_to_lines",

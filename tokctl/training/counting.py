@@ -33,7 +33,8 @@ from tokctl.sources import (
     total_size,
 )
 from tokctl.sources.blocks import read_ahead
-from tokctl.training.options import MOST, Options, available_threads, exact, share
+from tokctl.training.options import MOST, Options, exact, share
+from tokctl.values import available_threads
 
 if TYPE_CHECKING:
     from fractions import Fraction

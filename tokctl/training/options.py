@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -173,11 +172,3 @@ class Timing:
         now = perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.started
         self.started = now
-
-
-def available_threads() -> int:
-    """Processors that this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on every platform
-        return max(1, os.cpu_count() or 1)

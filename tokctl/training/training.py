@@ -17,9 +17,9 @@ from tokctl.training.counting import Progress, TextStats, count, count_lines, co
 from tokctl.training.options import (
     Options,
     Timing,
-    available_threads,
     share,
 )
+from tokctl.values import available_threads
 
 #: What a Unigram training starts from, at most, and characters of its longest pieces: as
 #: in SentencePiece.

@@ -52,8 +52,8 @@ from tokctl.tokenizer.model_names import (
     named_models,
 )
 from tokctl.tokenizer.tokenizer import Tokenizer
-from tokctl.training import available_threads
 from tokctl.training.counting import digest_of
+from tokctl.values import available_threads
 
 __all__ = [
     "Comparison",

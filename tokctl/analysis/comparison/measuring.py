@@ -37,8 +37,8 @@ from tokctl.analysis.texts import Text
 from tokctl.errors import CoreError, TokctlError
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
-from tokctl.training import available_threads
 from tokctl.training.resizing import prune
+from tokctl.values import available_threads
 
 # -- Counts of one model on one text -------------------------------------------------------------
 

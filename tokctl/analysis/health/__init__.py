@@ -26,7 +26,7 @@ from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
 from tokctl.errors import TokctlError
 from tokctl.sources import Source, check_errors, open_sources
 from tokctl.tokenizer import Tokenizer
-from tokctl.training.options import available_threads
+from tokctl.values import available_threads
 
 __all__ = [
     "CHECKS",

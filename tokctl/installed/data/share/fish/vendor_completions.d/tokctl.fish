@@ -134,7 +134,7 @@ complete -c tokctl -n "__tokctl_in 'encode'" -l pad-token -r -F -d 'What --pad f
 complete -c tokctl -n "__tokctl_in 'encode'" -l sample -x -d 'Unigram'
 complete -c tokctl -n "__tokctl_in 'encode'" -l seed -x -d 'Of --sample'
 complete -c tokctl -n "__tokctl_in 'encode'" -l errors -x -a 'strict replace' -d 'What to do, with a character model, where the text is not ...'
-complete -c tokctl -n "__tokctl_in 'encode'" -l threads -x -d 'For ids, files of ids and --count'
+complete -c tokctl -n "__tokctl_in 'encode'" -l threads -x -d 'By default, as many as there are processors'
 complete -c tokctl -n "__tokctl_in 'encode'" -l cache-memory -r -F -d 'How much each thread may use to remember pre-tokens'
 complete -c tokctl -n "__tokctl_in 'encode'" -l output -s o -r -F -d 'Write to this file, whole or not at all'
 complete -c tokctl -n "__tokctl_in 'encode'" -l eos -r -F -d 'Put this token of the vocabulary behind each text'
