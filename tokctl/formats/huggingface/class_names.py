@@ -1,4 +1,4 @@
-"""Which class of `transformers` 5.23 a folder's model has, and which classes there are.
+"""Which class of `transformers` 5.24 a folder's model has, and which classes there are.
 
 The tables of `models/auto/tokenization_auto.py`; a test compares them.
 """
@@ -92,8 +92,8 @@ _MODELS = {
     "OpenAIGPTTokenizer": "openai-gpt",
     "PLBartTokenizer": "plbart",
     "ParakeetTokenizer": (
-        "granite_speech5_ctc nemotron3_5_asr nemotron_asr_streaming parakeet_ctc parakeet_rnnt "
-        "parakeet_tdt"
+        "granite_speech5_ctc nemotron3_5_asr nemotron_asr_streaming omniasr_ctc parakeet_ctc "
+        "parakeet_rnnt parakeet_tdt"
     ),
     "PegasusTokenizer": "pegasus",
     "PerceiverTokenizer": "perceiver",
@@ -132,7 +132,7 @@ _MODELS = {
         "internlm3 iquestcoder jamba kimi_k25 kimi_linear kosmos-2 llava llava_next mimo_v2_flash "
         "minicpm3 minicpm_ocr minicpmv minicpmv4_6 minicpmv4_7 minimax_m2 modernbert "
         "modernbert-decoder molmo molmo2 nemo_speechlm nemotron nvfp4 nystromformer olmo2 olmo3 "
-        "olmo_hybrid opencua openvla paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe "
+        "olmo_hybrid omniasr opencua openvla paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe "
         "pix2struct pocket_tts smolvlm stablelm step3_vl umt5 vipllava xlm-roberta-xl"
     ),
     "UdopTokenizer": "udop",

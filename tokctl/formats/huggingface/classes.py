@@ -4,7 +4,7 @@ From version 5 on, a class named after a model takes vocabulary, merges, added t
 the post-processor out of the file, and makes the rest itself, by the fields of
 `tokenizer_config.json`. `CLASSES` is a table of these pipelines: the components of a document
 that a class replaces, with `Setting`, `Role`, … where something is filled in; `build` fills it
-in. Definitions: `models/*/tokenization_*.py` of transformers 5.23.
+in. Definitions: `models/*/tokenization_*.py` of transformers 5.24.
 """
 
 from __future__ import annotations

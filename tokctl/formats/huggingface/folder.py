@@ -3,7 +3,7 @@ used. What AutoTokenizer makes of it is what counts.
 
 Reading makes one document of Hugging Face's `tokenizer.json` of the files: the pipeline that the
 folder's class builds (`classes`), and the added tokens as `PreTrainedTokenizerBase.
-_from_pretrained` and `TokenizersBackend.__init__` of transformers 5.23 add them. Writing puts a
+_from_pretrained` and `TokenizersBackend.__init__` of transformers 5.24 add them. Writing puts a
 configuration beside the `tokenizer.json`.
 """
 
