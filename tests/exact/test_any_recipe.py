@@ -28,6 +28,7 @@ VALUES = {
         "merged-with-next",
         "contiguous",
     ],
+    "digit-groups": ["1", "3"],
     "fixed": ["1", "3"],
     "delimiter": ["-", "a"],
     "split": ["a", "[a-c]+", "  "],

@@ -96,6 +96,10 @@ def components() -> dict[str, tuple[Any, Any]]:
     for individual in (True, False):
         step = {"kind": "digits", "individual": individual}
         found[f"digits-{individual}"] = ([step], hf.Digits(individual))
+    for length in (1, 2, 3):
+        step = {"kind": "digit-groups", "length": length}
+        groups = Regex(rf"\p{{N}}{{1,{length}}}(?=(?:\p{{N}}{{{length}}})*(?!\p{{N}}))")
+        found[f"digit-groups-{length}"] = ([step], hf.Split(groups, "isolated"))
     for name in BEHAVIOURS:
         name_there: Any = name.replace("-", "_")
         step = {"kind": "punctuation", "behaviour": name}
@@ -283,6 +287,7 @@ def test_code_points_that_hugging_face_classes_otherwise(name: str) -> None:
     [
         ("no-such", "no pre-tokenizer is called no-such"),
         ([{"kind": "fixed", "length": 0}], "a length of 0 splits nothing"),
+        ([{"kind": "digit-groups", "length": 0}], "a length of 0 splits nothing"),
         ([{"kind": "digits"}], "has no individual"),
         ([{"kind": "digits", "individual": True, "other": 1}], "has no option other"),
         ([{"kind": "punctuation", "behaviour": "kept"}], "no behaviour is called kept"),

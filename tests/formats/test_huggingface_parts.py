@@ -27,7 +27,7 @@ from tokctl.model.parts import (
     PRE_TOKENIZERS,
     native_parts,
 )
-from tokctl.model.patterns import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS
+from tokctl.model.patterns import DEEPSEEK_V3, KNOWN_PATTERNS, PATTERNS, digit_groups
 from tokctl.model.presets import BPE_CHARACTERS, WORD
 
 THEIR_NORMALIZERS = {
@@ -109,6 +109,7 @@ THEIR_PRE_TOKENIZERS = {
     "delimiter:-": pre_tokenizers.CharDelimiterSplit("-"),
     "digits": pre_tokenizers.Digits(),
     "digits-individual": pre_tokenizers.Digits(individual_digits=True),
+    "digit-groups:3": pre_tokenizers.Split(Regex(digit_groups(3)), "isolated"),
     "fixed:7": pre_tokenizers.FixedLength(7),
     "characters": pre_tokenizers.FixedLength(1),
     "metaspace": pre_tokenizers.Metaspace(),

@@ -41,6 +41,8 @@ PRE_TOKENIZERS_OF_ONE_PATTERN = [
     "fixed:7",
     "digits",
     "digits-individual",
+    "digit-groups",
+    "digit-groups:2",
     r"regex:\w+",
     r"regex:\w+|[^\w\s]+",
     r"regex:\p{L}+$|\d",

@@ -58,6 +58,10 @@ def _step(options: dict[str, Any], piece: Piece, at_start: bool) -> list[Piece]:
         return _split(piece, r"[\p{P}$+<=>^`|~]", options["behaviour"])
     if kind == "digits":
         return _split(piece, r"\p{N}", "isolated" if options["individual"] else "contiguous")
+    if kind == "digit-groups":
+        digits = rf"\p{{N}}{{1,{options['length']}}}"
+        groups = rf"{digits}(?=(?:\p{{N}}{{{options['length']}}})*(?!\p{{N}}))"
+        return _split(piece, groups, "isolated")
     if kind == "delimiter":
         return _split(piece, regex.escape(options["text"]), "removed")
     if kind == "split":

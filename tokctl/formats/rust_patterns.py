@@ -15,7 +15,14 @@ from typing import NamedTuple
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model.parts import Part
-from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS, compile_pattern
+from tokctl.model.patterns import (
+    KNOWN_PATTERNS,
+    LONGEST_GROUP,
+    PATTERNS,
+    compile_pattern,
+    digit_groups,
+    group_length,
+)
 
 __all__ = ["pattern_of", "pre_tokenizers_of"]
 
@@ -364,6 +371,9 @@ _DEEPSEEK_V3 = (
     rf"(?:(?!{_DEEPSEEK_V3_THIRD}|[{_STOPS}])(?s:.))+"
 )
 
+#: What stands between the groups of digits of `digit-groups`.
+_NO_NUMBERS = r"|\P{N}+"
+
 #: Kinds without options, as the pattern that is published for them, or says the same.
 _PATTERNS = {
     # As `tiktoken_ext` has it: it does what GPT-2's own does, faster.
@@ -388,10 +398,12 @@ def pattern_of(parts: Sequence[Part]) -> str:
     (part,) = parts
     if part.kind in _PATTERNS:
         return _PATTERNS[part.kind]
-    if part.kind == "fixed" and part["length"] <= 1000:
+    if part.kind == "fixed" and part["length"] <= LONGEST_GROUP:
         return rf"(?s:.{{1,{part['length']}}})"
     if part.kind == "digits":
         return r"\p{N}|\P{N}+" if part["individual"] else r"\p{N}+|\P{N}+"
+    if part.kind == "digit-groups" and part["length"] <= LONGEST_GROUP:
+        return digit_groups(part["length"]) + _NO_NUMBERS
     if part.kind == "split" and part["behaviour"] == "isolated":
         # Matches and what is between them are pre-tokens; so are they where it is inverted.
         if part["regex"]:
@@ -425,6 +437,8 @@ def pre_tokenizers_of(pattern: str) -> str:
         return "none"
     if pattern in _KINDS:
         return _KINDS[pattern]
+    if pattern.endswith(_NO_NUMBERS) and (length := group_length(pattern[: -len(_NO_NUMBERS)])):
+        return f"digit-groups:{length}"
     # What `_gaps` made: a pattern, what it puts around it, and the pattern again.
     around = len(_gaps(""))
     half = pattern[: (len(pattern) - around) // 2]

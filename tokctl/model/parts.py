@@ -391,6 +391,11 @@ PRE_TOKENIZERS = PartFamily(
             "splits off numbers, in groups or each digit by itself",
             {"individual": _FALSE},
         ),
+        "digit-groups": PartKind(
+            "splits numbers into groups of digits, counted from the right: 1234567 is 1, 234, 567",
+            {"length": PartOption(int, 3, least=1)},
+            main=("length",),
+        ),
         "scripts": PartKind("splits where the script changes"),
         "fixed": PartKind(
             "stretches of so many characters",
@@ -432,6 +437,7 @@ _LOSSLESS = {
     "qwen2",
     "deepseek-v3",
     "digits",
+    "digit-groups",
     "fixed",
     "characters",
     "graphemes",

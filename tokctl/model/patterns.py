@@ -54,6 +54,22 @@ DEEPSEEK_V3 = (
     r" ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
 )
 
+#: Other libraries' engines repeat a part no more often than this, or become slow.
+LONGEST_GROUP = 1000
+
+
+def digit_groups(length: int) -> str:
+    """The pattern whose matches are the groups of `digit-groups`."""
+    return rf"\p{{N}}{{1,{length}}}(?=(?:\p{{N}}{{{length}}})*(?!\p{{N}}))"
+
+
+def group_length(pattern: str) -> int | None:
+    """The length whose `digit_groups` a pattern is; None for every other pattern."""
+    found = re.match(r"\\p\{N\}\{1,([1-9]\d{0,3})\}", pattern)
+    length = int(found[1]) if found else None
+    return length if length and pattern == digit_groups(length) else None
+
+
 #: Patterns that model files are known to hold, and the native scanner that splits a text
 #: as a `Split` at the pattern does whose matches are isolated. Each pattern matches
 #: everything, so one that is inverted and removed does the same.

@@ -35,9 +35,12 @@ from tokctl.model.patterns import (
     DEEPSEEK_V3,
     KNOWN_PATTERNS,
     KNOWN_SEQUENCES,
+    LONGEST_GROUP,
     PATTERNS,
     check_size,
     compile_pattern,
+    digit_groups,
+    group_length,
 )
 
 # -- regular expressions: theirs are Oniguruma's, ours those of the `regex` package --------
@@ -776,6 +779,8 @@ def _read_split(fields: Fields) -> list[Part]:
             return [PRE_TOKENIZERS.part(kind)]
         if pattern == _PUNCTUATION and not invert:
             return [PRE_TOKENIZERS.part("punctuation", behaviour=behaviour)]
+        if (length := group_length(pattern)) and behaviour == "isolated":
+            return [PRE_TOKENIZERS.part("digit-groups", length=length)]
         pattern = native_pattern(pattern)
     options = {"pattern": pattern, "behaviour": behaviour, "regex": regex, "invert": invert}
     return [PRE_TOKENIZERS.part("split", **options)]
@@ -806,6 +811,12 @@ def _read_metaspace(fields: Fields) -> list[Part]:
             split=fields.flag("split", True),
         )
     ]
+
+
+def _digit_groups(part: Part) -> Json:
+    if part["length"] > LONGEST_GROUP:
+        raise InexpressibleError(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
+    return _split_json(digit_groups(part["length"]), "isolated", regex=True)
 
 
 def _delimiter(part: Part) -> Json:
@@ -840,6 +851,7 @@ _PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
     **dict.fromkeys(_DROPPING_SCANNERS, _dropping_scanner),
     "metaspace": lambda part: _metaspace(part, split=part["split"]),
     "punctuation": lambda part: _split_json(_PUNCTUATION, part["behaviour"], regex=True),
+    "digit-groups": _digit_groups,
     "fixed": lambda part: {"type": "FixedLength", "length": part["length"]},
     "characters": lambda _part: {"type": "FixedLength", "length": 1},
     "graphemes": _refuse("its regular expressions find other graphemes"),

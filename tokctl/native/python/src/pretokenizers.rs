@@ -67,13 +67,8 @@ impl Options<'_> {
                     individual: self.required("individual")?,
                 }
             }
-            "fixed" => {
-                self.only(&["length"])?;
-                let length = NonZeroUsize::new(self.required("length")?);
-                Scanner::Fixed(
-                    length.ok_or_else(|| invalid("a length of 0 splits nothing".into()))?,
-                )
-            }
+            "digit-groups" => Scanner::DigitGroups(self.length()?),
+            "fixed" => Scanner::Fixed(self.length()?),
             "delimiter" => {
                 self.only(&["text"])?;
                 let text: String = self.required("text")?;
@@ -105,6 +100,13 @@ impl Options<'_> {
             }
         };
         Ok(scanner.into())
+    }
+
+    /// The one option of those that have a length and nothing else.
+    fn length(&self) -> PyResult<NonZeroUsize> {
+        self.only(&["length"])?;
+        NonZeroUsize::new(self.required("length")?)
+            .ok_or_else(|| invalid("a length of 0 splits nothing".into()))
     }
 
     fn split(&self, py: Python<'_>) -> PyResult<Split> {

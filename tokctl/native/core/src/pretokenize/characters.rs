@@ -35,6 +35,49 @@ pub fn digits(individual: bool, classes: Classes, text: &[u8], emit: impl FnMut(
     split_at_characters(behaviour, text, is_match, emit);
 }
 
+/// `\p{N}` in groups of so many, counted from the end of each number, and what stands between
+/// numbers: `1234567` is `1`, `234`, `567`.
+pub fn digit_groups(
+    most: NonZeroUsize,
+    classes: Classes,
+    text: &[u8],
+    mut emit: impl FnMut(usize, usize),
+) {
+    // The length of the character at a place, where it is a number.
+    let number_at = |at: usize| {
+        let (class, length) = classes.at(text, at);
+        (class & NUMBER != 0).then_some(length)
+    };
+    let (mut at, mut start) = (0, 0);
+    while at < text.len() {
+        let Some(first) = number_at(at) else {
+            at += classes.at(text, at).1;
+            continue;
+        };
+        if start < at {
+            emit(start, at);
+        }
+        let (mut end, mut left) = (at + first, 1usize);
+        while end < text.len() {
+            let Some(length) = number_at(end) else { break };
+            end += length;
+            left += 1;
+        }
+        start = at;
+        while at < end {
+            at += classes.at(text, at).1;
+            left -= 1;
+            if left % most == 0 {
+                emit(start, at);
+                start = at;
+            }
+        }
+    }
+    if start < at {
+        emit(start, at);
+    }
+}
+
 /// Hugging Face's `FixedLength`: so many characters each, the last piece what is left.
 pub fn fixed(most: NonZeroUsize, text: &[u8], mut emit: impl FnMut(usize, usize)) {
     let (mut at, mut start, mut count) = (0, 0, 0);

@@ -61,7 +61,9 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             let ends_here = before & PUNCTUATION != 0 && *behaviour != Behaviour::MergedWithNext;
             CutEffect::same_if(ends_here, CutEffect::Parts)
         }
-        Scanner::Digits { .. } => CutEffect::same_if(before & NUMBER != 0, CutEffect::Parts),
+        Scanner::Digits { .. } | Scanner::DigitGroups(_) => {
+            CutEffect::same_if(before & NUMBER != 0, CutEffect::Parts)
+        }
         Scanner::Split(split) => match split.plain_literal() {
             Some(b" ") => {
                 let starts = byte == b' ' && text[at - 1] != b' ';

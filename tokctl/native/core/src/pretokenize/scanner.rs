@@ -62,6 +62,8 @@ pub enum Scanner {
     Digits {
         individual: bool,
     },
+    /// Numbers in groups of so many digits, counted from their ends.
+    DigitGroups(NonZeroUsize),
     Split(Split),
     Scripts,
     /// Pieces of so many characters.
@@ -136,6 +138,9 @@ impl Scanner {
                 characters::digits(*individual, classes, text, |start, end| {
                     sink.take(start, end)
                 })
+            }
+            Scanner::DigitGroups(most) => {
+                characters::digit_groups(*most, classes, text, |start, end| sink.take(start, end))
             }
             Scanner::Split(split) => return split.split(text, |start, end| sink.take(start, end)),
             Scanner::Scripts => characters::split_scripts(text, |start, end| sink.take(start, end)),
