@@ -316,3 +316,19 @@ def test_an_added_token_that_is_normalized_to_spaces() -> None:
     for text, here, there in (("low", [(0, 3)], [(0, 3)]), (" " * 5, [(0, 5)], [(5, 5)])):
         assert ours.encode(text).ids == theirs.encode(text).ids
         assert (ours.encode(text).offsets, theirs.encode(text).offsets) == (here, there)
+
+
+def test_a_second_decoder_of_bytes_reads_the_text_of_the_first() -> None:
+    """What is spelled with stand-ins for bytes alone becomes bytes once more."""
+    made = document(
+        byte_bpe(),
+        pre_tokenizer=BYTE_LEVEL,
+        decoder={"type": "Sequence", "decoders": [BYTE_LEVEL, BYTE_LEVEL]},
+    )
+    ours, theirs = loaded(made)
+    assert isinstance(ours, Tokenizer) and theirs is not None
+    for text in ("À", "é", "Ã©", "日", "a", "a é", "ÀĠ"):
+        ids = theirs.encode(text).ids
+        assert ours.encode_ids(text) == ids
+        decoded = theirs.decode(ids, skip_special_tokens=False)
+        assert ours.decode(ids, errors="replace") == decoded, text

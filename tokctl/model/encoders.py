@@ -106,8 +106,9 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     """The native decoder. Without decoders in the recipe, the marker says how words join."""
     recipe = model.recipe
     steps: list[dict[str, Any]] = native_parts(recipe.decoders)
-    if not recipe.is_byte_level:
-        steps = [one | {"kind": _SPELLED.get(one["kind"], one["kind"])} for one in steps]
+    # What a model of bytes hands to the first decoder are bytes already, and text to the others.
+    for step in steps[recipe.is_byte_level :]:
+        step["kind"] = _SPELLED.get(step["kind"], step["kind"])
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
@@ -124,7 +125,7 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     return _native.Decoder(steps, tokens, flags)
 
 
-#: The tokens of a model of bytes are bytes; where they are characters, they have to become bytes.
+#: Where tokens are text, the characters that spell bytes have to become these bytes.
 _SPELLED = {"byte-level": "byte-characters"}
 
 
