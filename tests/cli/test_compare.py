@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -170,6 +171,8 @@ def test_the_bundled_sample() -> None:
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
+        # Not what readline, which pytest imports, puts into the process's own: COLUMNS.
+        env=dict(os.environ),
     )
     assert done.returncode == 0
     size, text, trained = done.stdout.splitlines()[:3]
