@@ -311,7 +311,7 @@ def test_indicators_equal_the_twins(
     from contextlib import ExitStack
 
     with ExitStack() as stack:
-        read = module._Weights(path, stack).choose(40, None)
+        read, _ = module._Weights(path, stack).choose(40, None, None)
         assert list(read.norms()) == pytest.approx(twin.norms(matrix.tolist()))
         for component in (False, True)[: min(dimensions, 2)]:
             found = list(read.distances([3, 5, 8], component=component))

@@ -39,7 +39,8 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokctl.analysis.health.subject import Subject
+from tokctl.analysis.health.results import Answer
+from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import Absent
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import filler
@@ -51,6 +52,8 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     import numpy
 
+    from tokctl.tokenizer import Tokenizer
+
     Matrix = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
 
 #: Of the tokens that are looked at, the share of those that are candidates: the paper's.
@@ -59,6 +62,8 @@ SHARE = 0.02
 DEVIATIONS = 5
 #: From the median of the absolute deviations to a standard deviation, of a normal distribution.
 _NORMAL = 1.4826
+#: The name of the check.
+CHECK = "under-trained"
 INDICATORS = ("norm", "cosine", "cosine-without-component")
 
 #: How names of the matrices end, in models that people publish.
@@ -166,14 +171,11 @@ def embedding_facts(
     groups = _groups(subject)
     with ExitStack() as stack:
         weights = _Weights(Path(path), stack)
-        chosen = weights.choose(size, tensor)
-        if chosen.tied is None and indicator is None:
-            raise TokctlError(
-                f"{path} is one of several files: whether {chosen.name!r} is the output, too, "
-                "can't be told",
-                f"name the model's {_INDEX}",
-            )
-        kind = indicator or ("cosine" if chosen.tied or chosen.is_output else "norm")
+        chosen, others = weights.choose(size, tensor, indicator)
+        tied = None
+        if others or weights.whole:
+            tied = all(weights.same(chosen.name, other) for other in others)
+        kind = indicator or ("cosine" if tied or weights.is_output(chosen.name) else "norm")
         reference: list[int] = []
         if kind != "norm":
             reference = _known_unused(subject, chosen.rows)
@@ -200,7 +202,7 @@ def embedding_facts(
         dtype=chosen.tensor.dtype,
         rows=chosen.rows,
         dimensions=chosen.dimensions,
-        tied=chosen.tied,
+        tied=tied,
         reference=len(reference),
         of=len(ids),
         left_out={
@@ -216,6 +218,36 @@ def embedding_facts(
         ),
         bound=bound,
         apart=sum(values[id_] < bound for id_ in order),
+    )
+
+
+def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> None:
+    """TokctlError where a file has no embeddings of this model, as `embedding_facts` takes them;
+    none of their numbers is read."""
+    _numpy()
+    with ExitStack() as stack:
+        _Weights(Path(path), stack).choose(tokenizer.vocab_size, tensor, None)
+
+
+def check_embeddings(subject: Subject) -> Iterator[Answer]:
+    """The tokens that stand apart. The candidates are a share whatever the model, so that they
+    are no finding."""
+    if subject.embeddings is None:
+        yield from not_made([CHECK], "it needs the embeddings of a language model (--embeddings)")
+        return
+    facts = embedding_facts(subject, subject.embeddings, subject.tensor)
+    if isinstance(facts, Absent):
+        yield from not_made([CHECK], facts.reason)
+        return
+    values = {one.id: one.value for one in facts.candidates[: facts.apart]}
+    what = "L2 norm" if facts.indicator == "norm" else "cosine distance to unused rows"
+    yield subject.found(
+        CHECK,
+        list(values),
+        facts.of,
+        notes=lambda id_: f"{values[id_]:.4g}",
+        detail=f"{what[0].upper()}{what[1:]} in {facts.tensor} below {facts.bound:.4g}; the median "
+        f"is {facts.median:.4g}.",
     )
 
 
@@ -295,8 +327,11 @@ class _Weights:
             self._opened[path] = file, stored_tensors(file, _HINT)
         return self._opened[path][1]
 
-    def choose(self, size: int, name: str | None) -> _Embeddings:
-        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids."""
+    def choose(
+        self, size: int, name: str | None, indicator: str | None
+    ) -> tuple[_Embeddings, list[str]]:
+        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids; and
+        what may be the same: the outputs for an input, the inputs for an output."""
         outputs = self._called(_OUTPUTS)
         if name is None:
             inputs = self._called(_INPUTS) or outputs
@@ -310,14 +345,22 @@ class _Weights:
         elif name not in self.files:
             raise TokctlError(f"{self.path} has no tensor {name!r}", f"it has: {self._names(None)}")
         chosen = self._embeddings(name, size)
-        chosen.is_output = name in outputs
-        counterparts = self._called(_INPUTS) if chosen.is_output else outputs
-        counterparts = [other for other in counterparts if other != name]
-        if counterparts or self.whole:
-            chosen.tied = all(self._same(name, other) for other in counterparts)
-        return chosen
+        others = [other for other in outputs if other != name]
+        if self.is_output(name):
+            others = self._called(_INPUTS)
+        if not (others or self.whole or indicator):
+            raise TokctlError(
+                f"{self.path} is one of several files: whether {name!r} is input and output can't "
+                "be told",
+                f"name the model's {_INDEX}",
+            )
+        return chosen, others
 
-    def _same(self, name: str, other: str) -> bool:
+    def is_output(self, name: str) -> bool:
+        """Is a matrix called as output embeddings are?"""
+        return name in self._called(_OUTPUTS)
+
+    def same(self, name: str, other: str) -> bool:
         """Do two tensors hold the same? Some files hold a tied matrix twice."""
         (file, tensor), (other_file, other_tensor) = map(self._place, (name, other))
         if (tensor.dtype, tensor.shape) != (other_tensor.dtype, other_tensor.shape):
@@ -392,20 +435,13 @@ def _index(path: Path) -> dict[str, Path]:
 
 
 class _Embeddings:
-    """A matrix with a row for each id, read some rows at a time.
-
-    Attributes:
-        is_output: it makes the logits.
-        tied: it is input and output at the same time; None where that can't be told.
-    """
+    """A matrix with a row for each id, read some rows at a time."""
 
     def __init__(self, name: str, file: RandomAccessFile, tensor: StoredTensor) -> None:
         self.name = name
         self.file = file
         self.tensor = tensor
         self.rows, self.dimensions = tensor.shape
-        self.is_output = False
-        self.tied: bool | None = None
 
     def pieces(self) -> Iterator[tuple[int, Matrix]]:
         """Rows, some at a time, with the number of the first; TokctlError where one holds what is
