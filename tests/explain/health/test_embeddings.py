@@ -266,7 +266,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "text.safetensors").write_text("no header fits in here: it is text")
     for path, message in (
         (tmp_path / "none.safetensors", "can't read"),
-        (tmp_path, "can't read"),
+        (tmp_path, "has no model.safetensors"),
         (tmp_path / "none.json", "can't read"),
         (tmp_path / "text.safetensors", "is no safetensors file"),
     ):

@@ -313,7 +313,10 @@ class _Weights:
         self._opened: dict[Path, tuple[RandomAccessFile, dict[str, StoredTensor]]] = {}
         if path.is_dir():
             names = ("model.safetensors", _INDEX)
-            path = next((path / name for name in names if (path / name).exists()), path)
+            found = [path / name for name in names if (path / name).exists()]
+            if not found:
+                raise TokctlError(f"{path} has no model.safetensors", _HINT)
+            path = found[0]
         self.whole = True
         if path.suffix == ".json":
             self.files = _index(path)
