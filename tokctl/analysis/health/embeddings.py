@@ -8,10 +8,11 @@ a low value is a sign of little training. They are read off a matrix with a row 
 - `cosine`, where they are one matrix, or of an output matrix: the cosine distance of a token's row
   to the mean row of ids that are known to be unused, after the mean of all rows was taken off.
   Training moves the rows of all unused ids in the same direction.
-- `cosine-without-component`, if it is asked for: the same, where not the mean but the first
-  principal component of the rows is taken off. That is the formula of the paper; the mean, which
-  its authors' program offers as well, takes less time, and still serves where unused rows are so
-  many that they are the first component themselves.
+- `cosine-plain` and `cosine-without-component`, if they are asked for: the same, where nothing is
+  taken off the rows, or their first principal component. The authors' program gives all three.
+  With the mean taken off, trained tokens lie around 1, and others stand apart from them. That takes
+  less time than the component, and still serves where unused rows are so many that they are the
+  first component themselves.
 
 **Known to be unused** are rows behind the last id (padding of the matrix), fillers of holes, bytes
 that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
@@ -64,7 +65,7 @@ DEVIATIONS = 5
 _NORMAL = 1.4826
 #: The name of the check.
 CHECK = "under-trained"
-INDICATORS = ("norm", "cosine", "cosine-without-component")
+INDICATORS = ("norm", "cosine", "cosine-plain", "cosine-without-component")
 
 #: How names of the matrices end, in models that people publish.
 _INPUTS = (
@@ -181,7 +182,7 @@ def embedding_facts(
             reference = _known_unused(subject, chosen.rows)
             if not reference:
                 return Absent("no id is known to be unused, which the cosine distance starts from")
-            values = chosen.distances(reference, component=kind != "cosine")[:size]
+            values = chosen.distances(reference, kind)[:size]
             if not values:
                 return Absent("the rows of the ids that are known to be unused are zeros")
         else:
@@ -476,15 +477,17 @@ class _Embeddings:
             found.frombytes(numpy.sqrt((rows * rows).sum(axis=1)).tobytes())
         return found
 
-    def distances(self, reference: Sequence[int], *, component: bool) -> array[float]:
-        """The cosine distance of each row to the mean of the rows of `reference`, all without
-        their first principal component, or without the mean of all rows; none where the rows of
-        `reference` are zeros, or have no direction. Those that are zeros are left out of it."""
+    def distances(self, reference: Sequence[int], indicator: str) -> array[float]:
+        """The cosine distance of each row to the mean of the rows of `reference`, of which zeros
+        are left out; none where nothing is left, or that mean has no direction."""
         numpy = _numpy()
-        mean, unused, products = self._sums(reference, products=component)
-        first = numpy.linalg.eigh(products)[1][:, -1] if component else None
+        by_component = indicator == "cosine-without-component"
+        mean, unused, products = self._sums(reference, products=by_component)
+        first = numpy.linalg.eigh(products)[1][:, -1] if by_component else None
 
         def without(rows: Matrix) -> Matrix:
+            if indicator == "cosine-plain":
+                return rows
             return rows - mean if first is None else rows - numpy.outer(rows @ first, first)
 
         centre = without(unused[None, :])[0]
