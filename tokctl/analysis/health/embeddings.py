@@ -76,7 +76,7 @@ _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weigh
 #: Types that are read, with NumPy's name of what lies in the file.
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 #: Bytes of rows that are read at a time.
-_PIECE = 1 << 23
+_PIECE = 1 << 21
 #: Numbers of a row: more than any model has.
 _MOST_DIMENSIONS = 1 << 16
 _LONGEST_INDEX = 100_000_000
