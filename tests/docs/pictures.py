@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from string import Template
 from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
@@ -43,37 +44,41 @@ _SIZES = {12: "small ", 14: "", 16: "big "}
 #: Left and right of a token's text, inside its box.
 _PADDING = 5
 
-#: Fills of neighbouring tokens: tints of the colours of Okabe and Ito, which people see as
-#: different whatever their colour vision.
-_STYLE = """
-svg { --card: #fcfcfd; --edge: #d5d5dc; --ink: #1b1b20; --quiet: #565661; --grid: #e6e6ec;
- --f0: #d3e8f8; --f1: #fbe6bd; --f2: #cfeddf; --f3: #f3dbe8; --s0: #0066a4; --s1: #a06400;
- --s2: #007a59; --s3: #a0467a; --new: #ffd34d; --strong: #b34700; }
-@media (prefers-color-scheme: dark) { svg { --card: #16171b; --edge: #5a5b66; --ink: #ececf0;
- --quiet: #a9aab5; --grid: #2c2d34; --f0: #173d59; --f1: #574006; --f2: #0e4938; --f3: #532f47;
- --s0: #5db8ee; --s1: #e8a628; --s2: #35c79c; --s3: #dc92bd; --new: #7a5b00; --strong: #ff9d5c; } }
-text { font: 14px system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif;
- fill: var(--ink); }
-.m, .b text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
- "Noto Sans Mono CJK JP", monospace; }
-.h { font-size: 17px; font-weight: 600; }
-.q { fill: var(--quiet); font-size: 13px; }
-.e { text-anchor: end; } .c, .b text { text-anchor: middle; }
-.w { font-weight: 700; } .small text { font-size: 12px; } .big text { font-size: 16px; }
-.card { fill: var(--card); stroke: var(--edge); }
-.b rect { fill: var(--card); stroke: var(--edge); }
-.t0 rect { fill: var(--f0); stroke: var(--s0); } .t1 rect { fill: var(--f1); stroke: var(--s1); }
-.t2 rect { fill: var(--f2); stroke: var(--s2); } .t3 rect { fill: var(--f3); stroke: var(--s3); }
-.new rect { fill: var(--new); stroke: var(--ink); stroke-width: 2.5; }
-.new text { font-weight: 700; } .b .q { fill: var(--ink); }
-.l { fill: none; stroke: var(--quiet); } .g { fill: none; stroke: var(--grid); }
-.l0 { fill: none; stroke: var(--s0); stroke-width: 2.5; }
-.l1 { fill: none; stroke: var(--s1); stroke-width: 2.5; stroke-dasharray: 7 4; }
-.bar { fill: var(--f0); stroke: var(--s0); } .best { fill: var(--new); stroke: var(--ink);
- stroke-width: 2.5; }
-.wrong { fill: none; stroke: var(--strong); stroke-width: 2; stroke-dasharray: 5 3; }
-.no { fill: var(--strong); }
-.mark { fill: var(--grid); } .count { fill: var(--quiet); }
+#: What a theme decides. No variables of CSS: some programs that show SVG don't know them.
+_THEMED = Template("""
+text { fill: $ink; } .q { fill: $quiet; } .b .q { fill: $ink; } .no { fill: $strong; }
+.card, .b rect { fill: $card; stroke: $edge; } .mark { fill: $grid; } .count { fill: $quiet; }
+.t0 rect, .bar { fill: $f0; stroke: $s0; } .t1 rect { fill: $f1; stroke: $s1; }
+.t2 rect { fill: $f2; stroke: $s2; } .t3 rect { fill: $f3; stroke: $s3; }
+.new rect, .best { fill: $new; stroke: $ink; }
+.l { stroke: $quiet; } .g { stroke: $grid; } .l0 { stroke: $s0; } .l1 { stroke: $s1; }
+.wrong { stroke: $strong; }
+""")
+#: Fills (`f`) and edges (`s`) of neighbouring tokens are shades of the colours of Okabe and Ito,
+#: which differ for every kind of colour vision.
+_LIGHT = {
+    "card": "#fcfcfd", "edge": "#c9c9d2", "ink": "#1b1b20", "quiet": "#565661",
+    "grid": "#e6e6ec", "new": "#ffd34d", "strong": "#b34700",
+    "f0": "#d3e8f8", "f1": "#fbe6bd", "f2": "#cfeddf", "f3": "#f3dbe8",
+    "s0": "#0066a4", "s1": "#a06400", "s2": "#007a59", "s3": "#a0467a",
+}  # fmt: skip
+_DARK = {
+    "card": "#16171b", "edge": "#5a5b66", "ink": "#ececf0", "quiet": "#a9aab5",
+    "grid": "#2c2d34", "new": "#7a5b00", "strong": "#ff9d5c",
+    "f0": "#173d59", "f1": "#574006", "f2": "#0e4938", "f3": "#532f47",
+    "s0": "#5db8ee", "s1": "#e8a628", "s2": "#35c79c", "s3": "#dc92bd",
+}  # fmt: skip
+_STYLE = f"""
+text {{ font: 14px system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }}
+.m, .b text {{ font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
+ "Noto Sans Mono CJK JP", monospace; }}
+.h {{ font-size: 17px; font-weight: 600; }} .w, .new text {{ font-weight: 700; }}
+.q {{ font-size: 13px; }} .small text {{ font-size: 12px; }} .big text {{ font-size: 16px; }}
+.e {{ text-anchor: end; }} .c, .b text {{ text-anchor: middle; }}
+.l, .g, .l0, .l1, .wrong {{ fill: none; }} .l0, .l1, .best, .new rect {{ stroke-width: 2.5; }}
+.l1 {{ stroke-dasharray: 7 4; }} .wrong {{ stroke-width: 2; stroke-dasharray: 5 3; }}
+{_THEMED.substitute(_LIGHT)}
+@media (prefers-color-scheme: dark) {{ {_THEMED.substitute(_DARK)} }}
 """
 
 
@@ -483,8 +488,8 @@ def treasure_island() -> str:
     y = bottom + 76
     for number, (name, told_stages) in enumerate(zip(names, stages, strict=True)):
         x = MARGIN + 310 * number
-        picture.text(x, y, f"treasure, {name}", "w")
-        picture.line(f"l{number}", (x + 190, y - 5), (x + 240, y - 5))
+        picture.line(f"l{number}", (x, y - 5), (x + 44, y - 5))
+        picture.text(x + 58, y, f"treasure by {name}, after step", "w")
         for line, stage in enumerate(told_stages, 1):
             picture.text(x + 48, y + 30 * line, f"{stage.step:,}", "q e")
             picture.row(x + 58, y + 30 * line, stage.tokens, stage.made, size=12)
