@@ -11,7 +11,12 @@ from tests.explain import models
 from tests.metrics.models import document
 from tests.watch.screens import app_of, screen, seen
 from tokctl import Tokenizer
+from tokctl.render.visible import BACKGROUNDS
 from tokctl.watch.app import Words
+from tokctl.watch.drawing import named
+
+#: The background colours of tokens: those of their places, and that of a new one.
+TOKEN_COLOURS = {*BACKGROUNDS, "#f2c14e"}
 
 
 def toy_bpe(size: int = 21) -> Tokenizer:
@@ -24,25 +29,25 @@ def test_the_first_screen_and_the_first_step() -> None:
         " BPE model.json on text.txt",
         " step 0 of 9 ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ vocabulary 12",
         " Before the first merge: words are initial symbols.",
-        " 5 words, 102 tokens in all",
-        " Words after step 0  scan order, 1-5 of 5",
-        "   5 l│o│w│_",
-        "   2 l│o│w│e│r│_",
+        " 5 words, 102 tokens",
+        " Words after step 0  changed first, by count, 1-5 of 5",
         "   6 n│e│w│e│s│t│_",
+        "   5 l│o│w│_",
         "   3 w│i│d│e│s│t│_",
+        "   2 l│o│w│e│r│_",
         "   1 l│o│n│g│e│r│_",
     ]
     assert after.splitlines()[:10] == [
         " BPE model.json on text.txt",
         " step 1 of 9 ████░░░░░░░░░░░░░░░░░░░░░░░░░░░░ vocabulary 13",
         " e + s → ┃es┃  count 9",
-        " changes 2 of 5 words, 9 times; 93 tokens in all",
-        " Words after step 1  scan order, 1-5 of 5",
+        " changes 2 of 5 words, 9 times; 93 tokens",
+        " Words after step 1  changed first, by count, 1-5 of 5",
+        " * 6 n│e│w┃es┃t│_",
+        " * 3 w│i│d┃es┃t│_",
         "   5 l│o│w│_",
         "   2 l│o│w│e│r│_",
         "   1 l│o│n│g│e│r│_",
-        " * 6 n│e│w┃es┃t│_",
-        " * 3 w│i│d┃es┃t│_",
     ]
     for shown in (before, after):
         assert " Pairs before step 1  best of 17 pairs\n" in shown
@@ -139,7 +144,7 @@ def test_a_click_follows_a_word_and_the_bar_leads_to_a_step() -> None:
 
     async def go() -> None:
         async with app.run_test(size=(60, 24)) as pilot:
-            await pilot.click(Words, offset=(8, 2))
+            await pilot.click(Words, offset=(8, 4))
             await pilot.pause()
             assert app.followed == 1
             assert "Following lower (2)" in screen(app)
@@ -171,8 +176,8 @@ def test_words_scroll_and_are_arranged() -> None:
         {"wa": 1}, vocab_size=4, recipe=replace(models.CHARACTERS)
     )
     app = app_of(tokenizer, text)
-    first, down, up, page, back, changed, orders, end = seen(
-        app, "down j", "k", "J", "K K", "end c", "o", "J J J J"
+    _, first, down, up, page, back, changed, orders, end = seen(
+        app, "o", "down j", "k", "J", "K K", "end c", "o", "J J J J"
     )
     assert words(first)[:3] == ["wa", "wbwb", "wcwcwc"]
     assert words(down) == [*words(first)[2:], *words(down)[-2:]]
@@ -182,6 +187,50 @@ def test_words_scroll_and_are_arranged() -> None:
     assert words(changed)[0] == "wa" and "changed first" in changed
     assert "scan order" in orders
     assert words(end)[-1] == "wp"  # not further than the last
+
+
+def test_changed_words_come_by_count() -> None:
+    text = "aab ab " + "xab " * 9 + "yab " * 40 + "zz " * 50 + "zy " * 3
+    app = app_of(Tokenizer.train([document("ab")], vocab_size=9, recipe=models.CHARACTERS), text)
+    _, after, scan, by_count = seen(app, "right", "c", "c o o")
+    assert "ab  count" in after.replace("┃", "")
+    assert words(after) == ["yab", "xab", "aab", "ab", "zz", "zy"]
+    assert words(scan) == ["aab", "ab", "xab", "yab", "zz", "zy"]
+    assert words(by_count) == ["zz", "yab", "xab", "zy", "aab", "ab"]
+
+
+@pytest.mark.parametrize("size", [(60, 24), (140, 24), (60, 15), (20, 6)])
+def test_the_followed_word_is_always_in_view(size: tuple[int, int]) -> None:
+    """Whatever is scrolled, in every order, after every step, and without hiding another."""
+    text = " ".join(f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(200))
+    tokenizer = Tokenizer.train([document(text)], vocab_size=60, recipe=models.CHARACTERS)
+    app = app_of(tokenizer, text)
+
+    async def go() -> set[str]:
+        listed = set()
+        async with app.run_test(size=size) as pilot:
+            await pilot.press("f", *"wdx", "enter")
+            assert app.followed == 3 * 26 + 23
+            for key in ("right", "J", "o", "J", "K", "o", "end", "c", "+", "home"):
+                if key == "+":
+                    app.action_scroll_words(len(app.replay.counts))
+                else:
+                    await pilot.press(key)
+                await pilot.pause()
+                lines = screen(app).splitlines()
+                rows = lines[lines.index(next(n for n in lines if " Words after" in n)) + 1 :]
+                room = app.query_one(Words).room
+                rows = [line[: size[0] // 2 if size[0] >= 90 else None] for line in rows[:room]]
+                marked = [line for line in rows if line[1:3] in (" ▸", "*▸")]
+                assert len(marked) == 1, (key, rows)
+                tokens = [row.replace("┃", "").replace("│", "").split() for row in rows]
+                assert marked[0].replace("┃", "").replace("│", "").split()[-1] == "wdx"
+                listed |= {words[-1] for words in tokens if words}
+        return listed
+
+    listed = asyncio.run(go())
+    assert "wdx" in listed
+    assert text.split()[-1] in listed  # the end is reached
 
 
 def test_the_room_is_used_after_a_resize() -> None:
@@ -211,7 +260,7 @@ def test_the_room_is_used_after_a_resize() -> None:
 def fits(shown: str, size: tuple[int, int]) -> bool:
     """Is all of the room used, and no more? The pairs stand beside the words where there is most,
     below them where there is some."""
-    lines = shown.splitlines()
+    lines = shown.split("\n")
     titles = [line for line in lines if "Words after step 2" in line]
     titles += [line for line in lines if "Pairs before step 2" in line]
     return (
@@ -263,6 +312,66 @@ def test_help_theme_and_leaving() -> None:
 
     asyncio.run(go())
     assert not app_of(toy_bpe(), models.TOY, light=True).current_theme.dark
+
+
+def test_escape_goes_back_one_level_and_asks_before_it_leaves() -> None:
+    app = app_of(toy_bpe(), models.TOY)
+
+    async def go() -> None:
+        async with app.run_test(size=(60, 24)) as pilot:
+
+            async def escape() -> str:
+                await pilot.press("escape")
+                await pilot.pause()
+                return screen(app)
+
+            await pilot.press("f", *"lower", "enter", "a", "slash")
+            assert "Enter answers" in screen(app)
+            assert "Leave?" not in await escape()  # the prompt is closed
+            assert app.followed == 1
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert "Keys" in screen(app)
+            assert "Keys" not in await escape()
+            await pilot.press("a")
+            assert app._playing
+            assert "stopped" in await escape()
+            assert app._playing is None and app.followed == 1
+            assert "Following" not in await escape()
+            assert "Leave? y or Enter leaves, Esc stays." in await escape()
+            assert "Leave?" not in await escape()
+            await escape()
+            await pilot.press("right")  # any other key stays, and does nothing else
+            await pilot.pause()
+            assert "Leave?" not in screen(app) and app.frame.step == 0
+            assert not app._exit
+            await escape()
+            await pilot.press("y")
+            await pilot.pause()
+            assert app._exit
+
+    asyncio.run(go())
+
+
+def test_colour_covers_tokens_and_nothing_else() -> None:
+    """No space and no bar in it: those would look like characters of the token."""
+    app = app_of(models.model("end"), models.TEXT + " a│b┃c")
+
+    async def go() -> int:
+        coloured = 0
+        async with app.run_test(size=(140, 40)) as pilot:
+            await pilot.press("f", *"newest", "enter", "right", "right")
+            await pilot.pause()
+            for strip in app.screen._compositor.render_strips():
+                for segment in strip:
+                    background = segment.style and segment.style.bgcolor
+                    if background and background.get_truecolor().hex in TOKEN_COLOURS:
+                        assert not set(segment.text) & set(" │┃"), segment
+                        coloured += 1
+        return coloured
+
+    assert asyncio.run(go()) > 50
+    assert named("a│b┃") == "a\\u2502b\\u2503"
 
 
 @pytest.mark.parametrize("color", [True, False])

@@ -503,8 +503,8 @@ class Stage:
     made: tuple[int, ...]
 
 
-#: How words can be arranged: as the recipe's tie rule scans them, the most frequent first,
-#: or those that the step has changed first.
+#: How words can be arranged: as the recipe's tie rule scans them, the most frequent first, or
+#: those that the step has changed first, these and the others by count.
 ARRANGEMENTS = ("scan", "count", "changed")
 #: Bytes of all distinct pre-tokens together: what is kept of a text grows with them. (8 MB of
 #: books have 0.5 MB of them.)
@@ -700,7 +700,7 @@ class MergeReplay(Replay):
             return self._arranged[1]
         order: list[int] | range = range(len(self.counts))
         changed = set(self._timeline.rewritten(step - 1))
-        if arrange == "count":
+        if arrange != "scan":
             order = self.by_count
         elif self._scan:
             before = self._scan.order(max(step - 1, 0))
@@ -859,7 +859,7 @@ class RoundReplay(Replay):
     ) -> RoundFrame:
         self.check(step)
         found = self.rounds[step - 1]
-        order = self.by_count if arrange == "count" else range(len(self.counts))
+        order = range(len(self.counts)) if arrange == "scan" else self.by_count
         return RoundFrame(
             step=step,
             total=self.total,

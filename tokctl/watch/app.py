@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import cast
 
@@ -19,6 +20,7 @@ from textual.widgets import Footer, Input, Static
 from tokctl.analysis.replay import (
     ARRANGEMENTS,
     Frame,
+    FrameWord,
     LeadingPair,
     Replay,
     RoundFrame,
@@ -42,7 +44,11 @@ from tokctl.watch.keys import KEYS
 from tokctl.wording import plural
 
 #: The orders of the words, by name.
-_ARRANGED = {"scan": "scan order", "count": "most frequent first", "changed": "changed first"}
+_ARRANGED = {
+    "scan": "scan order",
+    "count": "most frequent first",
+    "changed": "changed first, by count",
+}
 
 #: Of the bars of a curve, from empty to full.
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -134,12 +140,12 @@ def _merge(frame: Frame) -> Content:
 def _effect(frame: Frame) -> Content:
     tokens = plural(frame.tokens, "token")
     if not frame.step:
-        return row(f"{plural(frame.distinct, 'word')}, {tokens} in all")
+        return row(f"{plural(frame.distinct, 'word')}, {tokens}")
     if not frame.changed:
-        return row(f"changes none of {plural(frame.distinct, 'word')}; {tokens} in all")
+        return row(f"changes none of {plural(frame.distinct, 'word')}; {tokens}")
     times = plural(frame.changed_occurrences, "time")
     words = f"changes {frame.changed:,} of {plural(frame.distinct, 'word')}"
-    return row(f"{words}, {times}; {tokens} in all")
+    return row(f"{words}, {times}; {tokens}")
 
 
 def _of_round(frame: RoundFrame) -> Iterator[Content]:
@@ -153,7 +159,8 @@ def _of_round(frame: RoundFrame) -> Iterator[Content]:
 
 
 class Words(Panel):
-    """A title, and as many words as fit. A click on a word follows it."""
+    """A title, and as many words as fit; a followed word that is not among these takes the last
+    line. A click on a word follows it."""
 
     @property
     def room(self) -> int:
@@ -171,8 +178,9 @@ class Words(Panel):
         place = f"{shown}{frame.distinct:,}"
         arranged = _ARRANGED[app.arrange]
         yield row((title, "bold"), (f"  {arranged}, {place}", "dim"))
-        digits = max((len(f"{word.count:,}") for word in frame.words), default=1)
-        for word in frame.words:
+        shown_words = (*frame.words, *app.pinned)
+        digits = max((len(f"{word.count:,}") for word in shown_words), default=1)
+        for word in shown_words:
             mark = ("*", "bold") if word.changed else " "
             followed = word.number == app.followed
             pointer = ("▸", "bold") if followed else " "
@@ -347,8 +355,6 @@ class Follow(Panel):
 
 #: Steps per second of going on by itself.
 SPEEDS = (0.5, 1, 2, 4, 8, 16)
-#: With more words than this, those that a step changes are shown first from the start.
-_MANY = 30
 
 
 class WatchApp(App[None]):
@@ -360,13 +366,14 @@ class WatchApp(App[None]):
         first_word: the place of the first word shown.
         arrange: how the words are arranged, one of `ARRANGEMENTS`.
         followed: the number of the followed word, and `stages` how it evolves; None: none.
+        pinned: the followed word where it is not among the frame's words; else nothing.
     """
 
     CSS_PATH = "watch.tcss"
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None  # the prompt gets the keys when something is asked, not before
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (32, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-low"), (32, "-tall")]  # noqa: RUF012
     BINDINGS = [  # noqa: RUF012
         Binding(key.keys, key.action, key.short or key.what, bool(key.short), key.shown.split()[0])
         for key in KEYS
@@ -393,12 +400,11 @@ class WatchApp(App[None]):
         self.replay = replay
         self.model_name = model_name
         self.text_name = text_name
-        self.arrange = "changed" if len(replay.counts) > _MANY else "scan"
-        if isinstance(replay, RoundReplay):
-            self.arrange = "scan"
+        self.arrange = "count" if isinstance(replay, RoundReplay) else "changed"
         self.first_word = 0
         self.followed: int | None = None
         self.stages: Sequence[Stage] = ()
+        self.pinned: tuple[FrameWord, ...] = ()
         self.message = ""
         self.frame: Frame | RoundFrame = replay.goto(replay.first, limit=0)
         self._speed = 1
@@ -430,15 +436,17 @@ class WatchApp(App[None]):
 
     def refresh_frame(self, step: int | None = None) -> None:
         """Asks for the frame anew: of another step, or of as many words as now fit."""
-        words = self.query_one(Words)
-        last = max(0, len(self.replay.counts) - max(1, words.room))
+        room = self.query_one(Words).room
+        step = self.frame.step if step is None else step
+        followed = self.followed if room else None
+        last = max(0, len(self.replay.counts) - max(1, room) + (followed is not None))
         self.first_word = min(max(0, self.first_word), last)
-        self.frame = self.replay.goto(
-            self.frame.step if step is None else step,
-            first=self.first_word,
-            limit=words.room,
-            arrange=self.arrange,
-        )
+        frame = self.replay.goto(step, first=self.first_word, limit=room, arrange=self.arrange)
+        self.pinned = ()
+        if followed is not None and followed not in [word.number for word in frame.words]:
+            frame = replace(frame, words=frame.words[: room - 1])
+            self.pinned = (self.replay.word(followed, step),)
+        self.frame = frame
         for panel in self.query(Panel):
             panel.refresh()
 
@@ -598,6 +606,16 @@ class WatchApp(App[None]):
     def action_toggle_light(self) -> None:
         self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
 
+    def action_back_out(self) -> None:
+        """One level back: stops what goes on by itself, follows no word any more, else asks."""
+        if self._playing:
+            self._stop()
+            self.say("stopped")
+        elif self.followed is not None:
+            self.follow(None)
+        else:
+            self.push_screen(Leave())
+
     def action_show_help(self) -> None:
         self._stop()
         self.say("")
@@ -621,7 +639,7 @@ class Prompt(Input):
         self.placeholder = question
         self.border_title = None
         self.display = True
-        self.focus()
+        self.screen.set_focus(self)  # at once: the next key is a letter of the answer
 
     def action_close(self) -> None:
         self.display = False
@@ -653,6 +671,23 @@ class Help(ModalScreen[None]):
         self.dismiss()
 
 
+class Leave(ModalScreen[None]):
+    """Asks whether to leave; only these keys do, any other stays."""
+
+    def compose(self) -> ComposeResult:
+        yield Static("Leave? y or Enter leaves, Esc stays.", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        if event.key in ("y", "Y", "enter", "q", "ctrl+c"):
+            self.app.exit()
+        else:
+            self.dismiss()
+
+    def on_click(self) -> None:
+        self.dismiss()
+
+
 def _help_text() -> Content:
     width = max(len(key.shown) for key in KEYS)
     rows = [row(("Keys", "bold"))]
@@ -660,7 +695,7 @@ def _help_text() -> Content:
     rows += [
         row(""),
         row(("How to read it", "bold")),
-        row("* marks words that the step changes; heavy bars stand"),
+        row("* marks words that the step changes; heavy bars are"),
         row("around the token it made: ", boxes(["n", "ew", "est"], [1])),
         row("▸ marks the pair it took, ! pairs that training may"),
         row("not merge. Spaces show as ␣, what a terminal would"),

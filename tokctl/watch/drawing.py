@@ -14,6 +14,8 @@ from tokctl.render.visible import BACKGROUNDS, visible
 _NEW = "bold black on #f2c14e"
 #: Characters of a token that are shown.
 LONGEST = 32
+#: The bars between tokens, where a token holds them itself.
+_BARS = str.maketrans({"│": "\\u2502", "┃": "\\u2503"})
 
 Part = str | Content | tuple[str, str]
 
@@ -39,17 +41,18 @@ def plain(text: str) -> str:
 
 
 def named(token: str) -> str:
-    """A token by name: nothing in it that a terminal obeys, and no longer than is readable.
-    One that starts with a combining mark gets a circle to carry it."""
-    text = visible(token if len(token) <= LONGEST else token[: LONGEST - 1])
+    """A token by name: nothing in it that a terminal obeys or that looks like the bar between
+    tokens, and no longer than is readable. One that starts with a combining mark gets a circle
+    to carry it."""
+    text = visible(token if len(token) <= LONGEST else token[: LONGEST - 1]).translate(_BARS)
     if text and combining(text[0]):
         text = f"◌{text}"
     return text if len(token) <= LONGEST else f"{text}…"
 
 
 def boxes(tokens: Sequence[str], made: Sequence[int] = (), more: int = 0) -> Content:
-    """A word's tokens side by side, coloured, with bars between them; heavy bars stand
-    around those that a step has made."""
+    """A word's tokens side by side, with bars between them; heavy bars are around those that a
+    step has made. A token's colour covers its characters alone: what is coloured is the token."""
     new = set(made)
     parts: list[Part] = []
     for place, token in enumerate(tokens):
@@ -67,9 +70,8 @@ def boxes(tokens: Sequence[str], made: Sequence[int] = (), more: int = 0) -> Con
 
 def equation(left: str, right: str, token: str) -> Content:
     """`left + right → token`."""
-    return row(
-        *boxes_alone(left, 0), " + ", *boxes_alone(right, 1), " → ", (f"┃{named(token)}┃", _NEW)
-    )
+    made = boxes([token], [0])
+    return row(*boxes_alone(left, 0), " + ", *boxes_alone(right, 1), " → ", made)
 
 
 def boxes_alone(token: str, place: int) -> tuple[tuple[str, str]]:

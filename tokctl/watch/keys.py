@@ -41,7 +41,7 @@ KEYS = (
     Key("a", "a", "play", "go on by itself, and stop again", "play"),
     Key("plus,equals_sign", "+", "faster(1)", "faster"),
     Key("minus", "-", "faster(-1)", "slower"),
-    Key("c", "c", "changed_first", "changed words first, or not"),
+    Key("c", "c", "changed_first", "changed words first, or scan order"),
     Key("o", "o", "next_order", "another order of the words"),
     Key("down,j", "↓ j", "scroll_words(1)", "words: a line down; the wheel, too"),
     Key("up,k", "↑ k", "scroll_words(-1)", "words: a line up"),
@@ -49,5 +49,6 @@ KEYS = (
     Key("K,shift+up", "K", "page_words(-1)", "words: a page up"),
     Key("t", "t", "toggle_light", "light or dark"),
     Key("question_mark", "?", "show_help", "this help", "help"),
-    Key("q,escape,ctrl+c", "q Esc", "quit", "leave", "quit"),
+    Key("escape", "Esc", "back_out", "close what is open, else ask whether to leave"),
+    Key("q,ctrl+c", "q", "quit", "leave at once", "quit"),
 )
