@@ -705,7 +705,7 @@ def _joined(tokens: Sequence[str]) -> str:
 
 # -- 4. Unigram ----------------------------------------------------------------------------------
 
-_SCORES = {"h": -6.0, "u": -5.0, "g": -5.5, "s": -4.0, "hu": -7.0, "ug": -6.5, "hug": -9.0}
+_SCORES = {"h": -6.0, "u": -5.0, "g": -5.5, "s": -4.0, "hu": -7.0, "ug": -6.25, "hug": -9.0}
 
 
 def _random_scores(random: Random, letters: str = "abc") -> dict[str, float]:
