@@ -175,6 +175,8 @@ def built(text: str, before: str = "", *, commands: bool = True) -> str:
     with tempfile.TemporaryDirectory() as folder:
         reader = _Reader(Path(folder))
         reader.adds(before)
+        if not commands and needs_the_book(text):
+            shutil.copy(BOOK, reader.folder)  # as a command of the page would
         for part in parts(text):
             if isinstance(part, str):
                 lines.append(part)
