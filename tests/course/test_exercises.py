@@ -159,6 +159,8 @@ def stub(body: str) -> str:
         ("return input()", "EOFError", [(2, "plain")]),
         ("return (letter for letter in text)", "an object of the type generator", []),
         ("return float('nan')", "nan", []),
+        ("v = []\n    for _ in range(500): v = [v]\n    return v", "too large", []),
+        ("return 10 ** 5000", "too large", []),
     ],
 )  # fmt: skip
 def test_code_that_stops_is_told_by_its_own_lines(

@@ -318,8 +318,11 @@ for number, written in enumerate(asked["cases"]):
             written = repr(plain(value))
             if len(written) > 5_000_000:
                 raise TypeError("a value of over 5,000,000 characters")
-        except (TypeError, RecursionError) as odd:
+            ast.literal_eval(written)
+        except TypeError as odd:
             error = {"what": "the function returned " + str(odd), "places": []}
+        except (RecursionError, MemoryError, SyntaxError, ValueError):
+            error = {"what": "the function returned a value that is too large", "places": []}
     report(case=number, value=None if error else written, trouble=error, printed=printed)
 os._exit(0)
 """
