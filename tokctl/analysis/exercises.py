@@ -2,8 +2,8 @@
 
 The reader's file runs in a Python process of its own, with a limit of time and, where the system
 has one, of memory. It is called with the cases of an exercise, and what it returns is compared with
-what tokctl's own trainers, encoders and decoders give for the same arguments: no result stands
-here. Cases are the same in every run: those that are made at random have a seed.
+what tokctl's own trainers, encoders and decoders give for the same arguments: no result is
+written down here. Cases are the same in every run: those that are made at random have a seed.
 """
 
 from __future__ import annotations
