@@ -7,13 +7,17 @@ import ast
 import json
 import re
 import sys
+from dataclasses import replace
 from functools import cache
+from math import exp
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.conftest import shared_file
+from tests.conftest import part_of_examples, shared_file
 from tests.docs.tutorial import (
     FOLDER,
     PAGES,
@@ -24,9 +28,14 @@ from tests.docs.tutorial import (
     needs_the_book,
 )
 from tokctl import Tokenizer, preset
+from tokctl.analysis import exercises
 from tokctl.analysis.exercises import EXERCISES, Exercise, written_call
 from tokctl.analysis.exercises import PAGES as NAMES
+from tokctl.model import FilledRecipe
 from tokctl.sources.corpora import corpus_path
+
+if not FOLDER.is_dir():
+    pytest.skip("the documentation is not in an installed wheel", allow_module_level=True)
 
 COURSE = [FOLDER / f"{name}.md" for name in NAMES]
 
@@ -183,19 +192,43 @@ def test_the_whole_book(documents: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("scores", [{"a": -1.5, "b": -2.5, "ab": -3.0, "ba": -2.0, "aba": -3.25}])
 def test_expected_counts_are_those_of_all_ways(scores: dict[str, float]) -> None:
-    from math import exp
-
-    from tokctl.analysis.exercises import _n_best
-
     counts = {"abab": 3, "a": 2, "babba": 1}
     expected = dict.fromkeys(scores, 0.0)
     for word, count in counts.items():
-        ways = _n_best(word, scores, 500)
+        ways = exercises._n_best(word, scores, 500)
         total = sum(exp(score) for _, score in ways)
         for pieces, score in ways:
             for piece in pieces:
                 expected[piece] += count * exp(score) / total
     assert mytok()["expected_counts"](counts, scores) == pytest.approx(expected)
+
+
+WORDS = st.dictionaries(
+    st.text("abcé東", min_size=1, max_size=8), st.integers(1, 5), min_size=1, max_size=8
+)
+
+
+@part_of_examples(4)
+@given(WORDS, st.integers(0, 30), st.text("abcé東", max_size=12))
+def test_any_corpus_gives_the_merges_and_tokens_of_tokctl(
+    counts: dict[str, int], more: int, word: str
+) -> None:
+    my = mytok()
+    size = len(set("".join(counts))) + more
+    _, merges, _ = my["train"](counts, size, my["letters"])
+    assert merges == exercises._learned(counts, size, exercises._PLAIN)
+    assert my["train_fast"](counts, size, my["letters"])[1] == merges
+    tokens = my["encode_word"](word, merges, my["letters"])
+    assert tokens == exercises._with_merges(merges, word).encode(word).tokens
+
+    size = len(my["alphabet"](my["first_state"](counts, my["with_hashes"]))) + more
+    likelihood = my["with_hashes"], my["likeliest"], my["joined_inside"]
+    vocabulary, merges, _ = my["train"](counts, size, *likelihood)
+    assert merges == exercises._learned(counts, size, exercises._HASHES)
+    recipe = replace(preset("wordpiece-likelihood"), pre_tokenizers="whitespace")
+    names = [token.encode() for token in ("[UNK]", *vocabulary)]
+    model = Tokenizer(FilledRecipe(recipe, names))
+    assert my["longest_match"](word, set(vocabulary)) == model.encode(word).tokens
 
 
 # -- GPT-2 and GPT-4, id for id --------------------------------------------------------------------
@@ -249,11 +282,9 @@ def test_ids_of_gpt2() -> None:
     ("name", "pattern"), [("GPT2", "gpt2"), ("CL100K", "cl100k"), ("O200K", "o200k")]
 )
 def test_patterns(name: str, pattern: str) -> None:
-    from tokctl.analysis.exercises import _pieces
-
     my = mytok()
     for text in [*ODD, "getName(HTTPServer) WE'LL don't costs/us/\n\n end"]:
-        assert my["split"](text, my[name]) == _pieces(pattern, text)
+        assert my["split"](text, my[name]) == exercises._pieces(pattern, text)
 
 
 def test_byte_level_training_equals_the_trainer() -> None:

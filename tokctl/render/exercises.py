@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from tokctl.analysis.exercises import (
     CaseResult,
@@ -42,12 +43,10 @@ def verdict_answer(verdict: ExerciseVerdict) -> Answer:
 def exercises_answer(exercises: Iterable[Exercise]) -> Answer:
     """All exercises, by page."""
     found = list(exercises)
-    columns = (Column("number"), Column("function"), Column("page"), Column("returns", fold=True))
-    rows = [[one.number, one.signature, one.page, one.task] for one in found]
     return Answer(
         "check-exercise",
         "Exercises",
-        lambda: [Table(columns, rows, has_head=True)],
+        lambda: _list_blocks(found),
         data=lambda: [
             {
                 "number": one.number,
@@ -59,6 +58,15 @@ def exercises_answer(exercises: Iterable[Exercise]) -> Answer:
             for one in found
         ],
     )
+
+
+def _list_blocks(found: Iterable[Exercise]) -> Iterator[Block]:
+    for page, exercises in groupby(found, key=lambda one: one.page):
+        yield Heading(page)
+        rows: list[list[Content]] = [
+            [one.number, [Span(one.signature, "bold"), f": {one.task}"]] for one in exercises
+        ]
+        yield Table((Column(), Column(fold=True)), rows)
 
 
 def _verdict_blocks(verdict: ExerciseVerdict) -> Iterator[Block]:
