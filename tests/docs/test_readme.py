@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import shared_file
 from tokctl import Tokenizer
+from tokctl.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -100,7 +101,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_option_in_the_docs_exists() -> None:
     """A page that names an option which is gone is stale."""
     helps = ""
-    for command in ("", "train", "encode", "decode", "inspect", "compare", "convert", "corpora"):
+    for command in ("", *COMMANDS):
         arguments = [sys.executable, "-m", "tokctl", *([command] if command else []), "--help"]
         shown = subprocess.run(
             arguments, capture_output=True, text=True, check=True, env={"COLUMNS": "200"}

@@ -27,7 +27,7 @@ def test_a_page_shows_what_its_commands_print(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if needs_the_book(text):
         shared_file("corpora/treasure-island.txt")
-    told = difference(page.name, text, built(text))
+    told = difference(page.name, text, built(text, tutorial.code_before(page)))
     if told:
         pytest.fail(f"{told}\n\nif that is right: python -m tests.docs.tutorial --write", False)
 
@@ -100,7 +100,7 @@ def test_a_command_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_console_block_is_named() -> None:
-    with pytest.raises(BuildError, match="line 3: a console block starts"):
+    with pytest.raises(BuildError, match="line 3: a block starts"):
         built(page_of("one"))
     with pytest.raises(BuildError, match="no end"):
         built("```console\n$ echo one\n")

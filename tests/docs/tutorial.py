@@ -5,6 +5,10 @@ it) and below each what it prints. The commands of a page run in order, in one n
 terminal of 80 columns without colour, because that is what a reader has before them: tables
 where a pipe would get lines with tabs.
 
+A ```python block is what the reader adds to `mytok.py`. The file grows from page to page: at the
+start of a page it holds the blocks of the pages before. A ```pycon block is one session of `python`
+in the same folder: statements (`>>> ` and `... `), and below each what it prints.
+
     python -m tests.docs.tutorial            # says which pages are stale, and how
     python -m tests.docs.tutorial --write    # writes into the pages what the commands print
 """
@@ -12,6 +16,7 @@ where a pipe would get lines with tabs.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shlex
@@ -21,13 +26,21 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "tutorial"
-PAGES = sorted(FOLDER.glob("*.md"))
+
+
+def _number(page: Path) -> int:
+    """The number that a page's name starts with; 0 without one."""
+    number = page.stem.partition("-")[0]
+    return int(number) if number.isdigit() else 0
+
+
+PAGES = sorted(FOLDER.glob("*.md"), key=_number)
 BOOK = ROOT.parent / "shared" / "corpora" / "treasure-island.txt"
 
 #: A command of the tutorial takes a second or two; one that waits for a key waits for ever.
@@ -59,34 +72,84 @@ class Step:
         return "\n".join(self.command).removeprefix("$ ")
 
 
-def parts(text: str) -> Iterator[str | Step]:
-    """The lines of a page, one by one, and the steps of its console blocks."""
+@dataclass(frozen=True)
+class Session:
+    """A block of Python that is run, statement by statement.
+
+    Attributes:
+        statements: the lines of each, with `>>> ` or `... ` before them, and of what it prints.
+        line: the number of the block's first line in the page, from 1.
+    """
+
+    statements: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    line: int
+
+    @property
+    def sources(self) -> list[str]:
+        return ["\n".join(line[4:] for line in lines) for lines, _ in self.statements]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What the reader adds to `mytok.py`."""
+
+    code: str
+
+
+def parts(text: str) -> Iterator[str | Step | Session | Added]:
+    """The lines of a page, one by one, with the steps, the sessions and the code of its blocks."""
     lines = iter(enumerate(text.splitlines(), start=1))
     for number, line in lines:
         yield line
-        if line != "```console":
+        if line not in ("```console", "```python", "```pycon"):
             continue
-        command: list[str] = []
-        output: list[str] = []
-        start = number
-        for number, line in lines:
-            if command and command[-1].endswith("\\") and not output:
-                command.append(line)
-                continue
-            if command and (line.startswith("$ ") or line == "```"):
-                yield Step(tuple(command), tuple(output), start)
-                command, output = [], []
-            if line == "```":
-                yield line
+        block: list[str] = []
+        for _, inside in lines:
+            if inside == "```":
                 break
-            if line.startswith("$ "):
-                command, start = [line], number
-            elif command:
-                output.append(line)
-            else:
-                raise BuildError(f"line {number}: a console block starts with `$ command`")
+            block.append(inside)
         else:
-            raise BuildError(f"line {start}: the console block has no end")
+            raise BuildError(f"line {number}: the {line[3:]} block has no end")
+        if line == "```python":
+            yield Added("\n".join(block) + "\n")
+            yield from block
+        elif line == "```pycon":
+            grouped = _grouped(block, ">>> ", lambda _, next_: next_.startswith("..."), number)
+            yield Session(tuple((command, output) for command, output, _ in grouped), number)
+        else:
+            grouped = _grouped(block, "$ ", lambda last, _: last.endswith("\\"), number)
+            for command, output, start in grouped:
+                yield Step(command, output, start)
+        yield "```"
+
+
+def _grouped(
+    block: Sequence[str], prompt: str, goes_on: Callable[[str, str], bool], number: int
+) -> list[tuple[tuple[str, ...], tuple[str, ...], int]]:
+    """The commands of a block, what stands below each, and the number of its first line."""
+    found: list[tuple[list[str], list[str], int]] = []
+    for place, line in enumerate(block, start=number + 1):
+        if found and not found[-1][1] and goes_on(found[-1][0][-1], line):
+            found[-1][0].append(line)
+        elif line.startswith(prompt):
+            found.append(([line], [], place))
+        elif found:
+            found[-1][1].append(line)
+        else:
+            raise BuildError(f"line {place}: a block starts with `{prompt}…`")
+    return [(tuple(command), tuple(output), start) for command, output, start in found]
+
+
+def code_before(page: Path) -> str:
+    """What `mytok.py` holds at the start of a page."""
+    pages = PAGES[: PAGES.index(page)] if page in PAGES else []
+    texts = [one.read_text(encoding="utf-8") for one in pages]
+    return "\n\n".join(code for text in texts if (code := code_of(text)))
+
+
+def code_of(text: str) -> str:
+    """What a page adds to `mytok.py`."""
+    return "\n\n".join(part.code for part in parts(text) if isinstance(part, Added))
 
 
 def steps(text: str) -> list[Step]:
@@ -98,8 +161,12 @@ def needs_the_book(text: str) -> bool:
     return any("treasure-island" in step.shell for step in steps(text))
 
 
-def built(text: str) -> str:
-    """The page with the output that its commands have here.
+def built(text: str, before: str = "", *, commands: bool = True) -> str:
+    """The page with the output that its commands and its Python have here.
+
+    Args:
+        before: what `mytok.py` holds already.
+        commands: whether the console blocks run; what Python prints needs none of them.
 
     Raises a BuildError for a command that fails (one that is meant to fail is followed by
     `|| …`), or whose output names a folder of this machine.
@@ -107,12 +174,35 @@ def built(text: str) -> str:
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         reader = _Reader(Path(folder))
+        reader.adds(before)
+        if not commands and needs_the_book(text):
+            shutil.copy(BOOK, reader.folder)  # as a command of the page would
         for part in parts(text):
             if isinstance(part, str):
                 lines.append(part)
+            elif isinstance(part, Added):
+                reader.adds(part.code)
+            elif isinstance(part, Session):
+                printed = reader.tries(part)
+                for (statement, _), output in zip(part.statements, printed, strict=True):
+                    lines += [*statement, *output]
             else:
-                lines += [*part.command, *reader.runs(part)]
+                lines += [*part.command, *(reader.runs(part) if commands else part.output)]
     return "\n".join(lines) + "\n"
+
+
+#: Runs statements as `python` does for someone who types them; what each prints goes out as JSON.
+_TYPED = """
+import code, contextlib, io, json, os, sys
+sys.path.insert(0, os.getcwd())
+shell = code.InteractiveInterpreter({"__name__": "__main__"})
+for source in json.load(sys.stdin):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        if shell.runsource(source + chr(10)):
+            print("Traceback: the statement has no end")
+    print(json.dumps(printed.getvalue()))
+"""
 
 
 class _Reader:
@@ -157,12 +247,43 @@ class _Reader:
                 raise BuildError(f"line {step.line}: {private} is in the output of {step.shell}")
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text) or "```" in text:
             raise BuildError(f"line {step.line}: no page can hold the output of {step.shell}")
-        lines = [line.rstrip() for line in text.split("\n")]
-        while lines and not lines[0]:
-            lines.pop(0)
-        while lines and not lines[-1]:
-            lines.pop()
-        return lines
+        return _page_lines(text)
+
+    def adds(self, code: str) -> None:
+        """Code at the end of `mytok.py`, two empty lines before it."""
+        mine = self.folder / "mytok.py"
+        old = mine.read_text(encoding="utf-8") if mine.exists() else ""
+        if code:
+            mine.write_text(f"{old}\n\n{code}" if old else code, encoding="utf-8")
+
+    def tries(self, session: Session) -> list[list[str]]:
+        """What each statement of a session prints."""
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", _TYPED],
+            input=json.dumps(session.sources).encode(),
+            capture_output=True,
+            cwd=self.folder,
+            env=self.environ | {"PYTHONHASHSEED": "0"},
+            timeout=TIMEOUT_SECONDS,
+            check=True,
+        )
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        for source, text in zip(session.sources, printed, strict=True):
+            if "Traceback" in text or "SyntaxError" in text:
+                raise BuildError(f"line {session.line}: {source}\n{text}")
+            if "```" in text:
+                raise BuildError(f"line {session.line}: no page can hold what {source} prints")
+        return [_page_lines(text) for text in printed]
+
+
+def _page_lines(text: str) -> list[str]:
+    """The lines of an output, without blank ones around and blanks at their ends."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def _on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
@@ -221,7 +342,7 @@ def main(arguments: list[str]) -> int:
             print(f"{page.name}: not built, because the book is not here")
             continue
         try:
-            now = built(text)
+            now = built(text, code_before(page))
         except BuildError as error:
             print(f"{page.name}: {error}")
             stale += 1

@@ -16,10 +16,10 @@ from tokctl.cli.world import World
 from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
 from tokctl.files import prepare_last_words
 
-#: Command names in the order of the help; each lives in the module of its name.
+#: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
     *("train", "encode", "decode", "inspect", "compare", "convert", "corpora"),
-    *("completion", "man"),
+    *("check-exercise", "completion", "man"),
 )
 
 #: Those of them that work on texts.
@@ -88,7 +88,7 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_callback)
     for name in names:
-        module = import_module(f"tokctl.cli.{name}")
+        module = import_module(f"tokctl.cli.{name.replace('-', '_')}")
         module.register(app)
     return app
 

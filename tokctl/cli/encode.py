@@ -84,7 +84,7 @@ stop, the same command with --resume goes on.
 With --verbose, a line on stderr ends the work: tokens,
 bytes, MB/s, threads, pre-tokens in the cache."""
 
-SHORT = "Turn text into ids, line by line; or into tokens, pieces, counts."
+SHORT = "Turn text into ids, line by line; or tokens, pieces, counts."
 
 
 def register(app: typer.Typer) -> None:

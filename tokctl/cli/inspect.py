@@ -49,7 +49,7 @@ and control characters in tokens are shown as ␣ and in Python's escapes;
 --json has them as they are."""
 
 
-SHORT = "Open a model up: its tokens, its merges, why a word is split so."
+SHORT = "Open a model up: its tokens, merges, why a word is split so."
 
 
 def register(app: typer.Typer) -> None:

@@ -461,6 +461,12 @@ def _model_charts() -> Iterable[str]:
     return ("list", *INSPECT)
 
 
+def _exercises() -> Iterable[str]:
+    from tokctl.analysis.exercises import EXERCISES
+
+    return EXERCISES
+
+
 def _corpora() -> Iterable[str]:
     from tokctl.sources.corpora import list_corpora
 
@@ -1602,11 +1608,23 @@ ListFormats = Annotated[
 ]
 ConvertJson = Annotated[bool, CliOption("--json", "On stdout, facts as JSON instead of the path.")]
 
-# -- corpora, completion, man -----------------------------------------------------------------
+# -- corpora, check-exercise, completion, man -------------------------------------------------
 
 
 CorpusName = Annotated[str, CliArgument("NAME", "As the list has it.", values=_corpora)]
 FactsJson = Annotated[bool, CliOption("--json", "Facts as JSON.")]
+ExerciseNumber = Annotated[
+    str | None, CliArgument("[N]", "Number of the exercise: 2.1.", values=_exercises)
+]
+ExerciseFile = Annotated[
+    str | None, CliArgument("[FILE]", "Python file with the function. Its code is run.")
+]
+ListExercises = Annotated[bool, CliOption("--list", "Show every exercise with its page.")]
+ExerciseTimeout = Annotated[
+    float | None,
+    CliOption("--timeout SECONDS", "How long all cases may take together; 10 by default."),
+]
+ExerciseJson = Annotated[bool, CliOption("--json", "The cases, or the list, as JSON.")]
 Shell = Annotated[str, CliArgument("bash|zsh|fish", "The shell.", closed=True)]
 CommandWords = Annotated[
     list[str] | None,

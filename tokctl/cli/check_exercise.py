@@ -1,0 +1,69 @@
+"""`tokctl check-exercise`: the tutorial's exercises."""
+
+import typer
+
+from tokctl.cli import options, paging
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError
+
+EXAMPLES = """Examples:
+
+  tokctl check-exercise --list
+  tokctl check-exercise 2.1 mytok.py
+  tokctl check-exercise 2.1 mytok.py --json
+
+The tutorial's pages ask for functions. This calls the one
+in FILE with the page's example, with the documents' words,
+and with small random texts, and compares what it returns
+with what tokctl's own trainers and encoders give.
+
+It RUNS THE CODE in FILE, in another Python process, with
+a limit of time and, where the system has one, of memory.
+That is no sandbox: check only files that you trust.
+
+Exit codes: 0 all cases pass, 1 one does not, 2 there is
+no such exercise, no such file or no such function."""
+
+SHORT = "Check your solution of an exercise of the tutorial."
+
+
+def register(app: typer.Typer) -> None:
+    declare = app.command("check-exercise", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)
+    declare(check_exercise)
+
+
+def check_exercise(
+    context: typer.Context,
+    number: options.ExerciseNumber = None,
+    file: options.ExerciseFile = None,
+    list_: options.ListExercises = False,
+    timeout: options.ExerciseTimeout = None,
+    json: options.ExerciseJson = False,
+) -> int:
+    """Check your solution of an exercise of the tutorial: run the code of a Python file, and
+    compare what its function returns with what tokctl itself gives.
+    """
+    world: World = context.obj
+    from tokctl.analysis import exercises
+    from tokctl.render.exercises import exercises_answer, verdict_answer
+
+    form = "json" if json else "text"
+    if list_:
+        paging.write(world, exercises_answer(exercises.EXERCISES.values()), form, pages=False)
+        return ExitCode.DONE
+    if number is None:
+        raise TokctlError(
+            "no exercise is named", "tokctl check-exercise 1.1 mytok.py; --list shows all"
+        )
+    asked = exercises.exercise(number)
+    if file is None:
+        raise TokctlError(
+            "no file is named",
+            f"tokctl check-exercise {number} FILE checks the function {asked.signature} in it: "
+            f"{asked.task}",
+        )
+    if timeout is not None and not timeout > 0:
+        raise TokctlError(f"--timeout can't be {timeout:g}", "give seconds: 10")
+    verdict = exercises.judge(asked, file, timeout or exercises.SECONDS)
+    paging.write(world, verdict_answer(verdict), form, pages=False)
+    return ExitCode.DONE if verdict.passed else ExitCode.CONDITION_FAILED
