@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tokctl.analysis.comparison.measuring import (
     Measurement,
     intervals,
     languages_of,
+    measure,
     measure_all,
     measured_of,
 )
@@ -23,9 +24,12 @@ from tokctl.analysis.comparison.results import (
     figures_document,
     languages_document,
 )
+from tokctl.analysis.health.embeddings import EmbeddingFacts
 from tokctl.analysis.metrics import Absent, Counts, Figure, Range, range_of
-from tokctl.analysis.suite import splits
+from tokctl.analysis.suite import morphology, splits, stability, undertrained
+from tokctl.analysis.suite.morphology import GoldWord, MorphologyReport, boundary_agreement
 from tokctl.analysis.suite.splits import CharacterCuts, CodeSplits, NumberSplits, sum_of_cuts
+from tokctl.analysis.suite.stability import StabilityReport
 from tokctl.analysis.suite.texts import (
     REFERENCE,
     Domain,
@@ -34,6 +38,7 @@ from tokctl.analysis.suite.texts import (
     parallel_texts,
     user_domains,
 )
+from tokctl.analysis.suite.undertrained import UndertrainedReport
 from tokctl.analysis.texts import Text, read_texts
 from tokctl.errors import TokctlError
 from tokctl.sources import Source
@@ -43,7 +48,11 @@ from tokctl.values import available_threads
 from tokctl.wording import listed, percent, plural
 
 #: What the suite adds to the metrics of a comparison, by name.
-DEFINITIONS = {definition.name: definition for definition in splits.DEFINITIONS}
+DEFINITIONS = {
+    definition.name: definition
+    for module in (splits, stability, undertrained, morphology)
+    for definition in module.DEFINITIONS
+}
 
 # -- Results -----------------------------------------------------------------------------------
 
@@ -89,6 +98,10 @@ class SuiteModel:
 
     Attributes:
         characters: by script: the characters of its sentences that the model cuts.
+        stability: under typos, case and spaces, of the words of the suite's `text`.
+        undertrained: tokens that are hardly trained; by use on all texts of the suite, and those
+            that the models were trained on for it.
+        morphology: by the name of the gold list.
     """
 
     name: str
@@ -96,6 +109,9 @@ class SuiteModel:
     numbers: NumberSplits
     code: CodeSplits
     characters: Mapping[str, CharacterCuts]
+    stability: StabilityReport
+    undertrained: UndertrainedReport
+    morphology: Mapping[str, MorphologyReport]
 
     @property
     def all_characters(self) -> CharacterCuts:
@@ -111,6 +127,8 @@ class Suite:
         baseline: the name of the model that NSL is relative to.
         languages: the same sentences in each language.
         scripts: by the name of the language.
+        text: the name of the text whose words are changed for `SuiteModel.stability`.
+        counted: bytes of the texts that ids were counted on.
         published: names of the models that were found on this machine and added.
         findings: sentences that say what the figures say.
     """
@@ -120,6 +138,8 @@ class Suite:
     languages: Languages
     scripts: Mapping[str, str]
     models: tuple[SuiteModel, ...]
+    text: str
+    counted: int
     published: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
 
@@ -139,6 +159,11 @@ def run_suite(
     texts: Sequence[str | Path | Source | Text] = (),
     *,
     baseline: str | None = None,
+    trained_on: Sequence[Text] = (),
+    gold: Mapping[str, Sequence[GoldWord]] | None = None,
+    embeddings: Mapping[str, str | Path] | None = None,
+    tensor: str | None = None,
+    seed: int = 0,
     published: Sequence[str] = (),
     threads: int | None = None,
     errors: str = "strict",
@@ -150,12 +175,18 @@ def run_suite(
         texts: the user's; none of them needed. Each is a domain, or all are one where they are
             many.
         baseline: the name of the model that NSL is relative to; by default the first.
+        trained_on: texts that models were trained on for the suite: ids are counted there, too.
+        gold: lists of words with their morphemes, by a name each; see `morphology.read_gold`.
+        embeddings: by the name of a model the safetensors file with its embeddings.
+        tensor: the matrix of embeddings in these files, where its name does not say it.
+        seed: of the typos, and of the words that get them.
         published: which of the models were added because they were at hand.
         threads: None takes the processors that this process may use. No result depends on it.
         errors: `strict` or `replace`, for text that is not UTF-8, where a model reads characters.
 
     Raises:
-        TokctlError: no model, an unknown baseline, unreadable text.
+        TokctlError: no model, an unknown baseline, unreadable text or embeddings, embeddings of a
+            model that is not there.
     """
     named = named_models(models)
     if not named:
@@ -164,6 +195,11 @@ def run_suite(
     if baseline not in named:
         raise TokctlError(
             f"no model of the suite is called {baseline!r}", f"its models are: {', '.join(named)}"
+        )
+    gold, embeddings = dict(gold or {}), dict(embeddings or {})
+    if unknown := [name for name in embeddings if name not in named]:
+        raise TokctlError(
+            f"no model of the suite is called {unknown[0]!r}", f"its models are: {', '.join(named)}"
         )
     threads = threads or available_threads()
     characters = any(not model.recipe.is_byte_level for model in named.values())
@@ -186,12 +222,35 @@ def run_suite(
     by_language = {
         name: dict(zip(parallel, found[-1], strict=True)) for name, found in measured.items()
     }
+    words = (own or [domain.texts[0] for domain in domains])[0]
+
+    def model(name: str, tokenizer: Tokenizer) -> SuiteModel:
+        counted = [one.counts for texts in measured[name] for one in texts]
+        counted += [measure(tokenizer, text, threads) for text in trained_on]
+        return SuiteModel(
+            name,
+            tokenizer.vocab_size,
+            splits.number_splits(tokenizer),
+            splits.code_splits(tokenizer),
+            _characters(tokenizer, parallel),
+            stability.stability(tokenizer, words, seed=seed),
+            undertrained.undertrained(
+                tokenizer,
+                Counts.total(counted).id_counts,
+                embeddings=embeddings.get(name),
+                tensor=tensor if name in embeddings else None,
+            ),
+            {path: boundary_agreement(tokenizer, entries) for path, entries in gold.items()},
+        )
+
     suite = Suite(
         baseline,
         reports,
         _languages(by_language, ranges, baseline),
         {one.language: one.script for one in parallel},
-        tuple(_model(name, model, parallel) for name, model in named.items()),
+        tuple(model(name, tokenizer) for name, tokenizer in named.items()),
+        words.name,
+        sum(domain.bytes for domain in reports) + sum(text.size for text in trained_on),
         tuple(published),
     )
     return replace(suite, findings=_findings(suite))
@@ -255,18 +314,13 @@ def _languages(
     return languages_of([one.language for one in first], REFERENCE, models)
 
 
-def _model(name: str, tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> SuiteModel:
-    by_script: dict[str, list[CharacterCuts]] = {}
+def _characters(tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> dict[str, CharacterCuts]:
+    """The characters that a model cuts, by script."""
+    found: dict[str, CharacterCuts] = {}
     for one in parallel:
         cuts = splits.character_cuts(tokenizer, one.text.data)
-        by_script.setdefault(one.script, []).append(cuts)
-    return SuiteModel(
-        name,
-        tokenizer.vocab_size,
-        splits.number_splits(tokenizer),
-        splits.code_splits(tokenizer),
-        {script: sum_of_cuts(cuts) for script, cuts in by_script.items()},
-    )
+        found[one.script] = found.get(one.script, CharacterCuts()) + cuts
+    return found
 
 
 # -- What follows from the figures -------------------------------------------------------------
@@ -277,7 +331,7 @@ MOST_FINDINGS = 6
 
 def _findings(suite: Suite) -> tuple[str, ...]:
     """What the figures say. Morphology is not among it: nothing follows from it."""
-    parts = (_fewest, _unread, _dearest, _numbers, _cut_characters, _code)
+    parts = (_fewest, _unread, _dearest, _numbers, _cut_characters, _hardly_trained, _code)
     return tuple(sentence for part in parts if (sentence := part(suite)))[:MOST_FINDINGS]
 
 
@@ -362,7 +416,7 @@ _WAYS = {
     "whole": "one token",
     "right": "groups from the right",
     "left": "groups from the left",
-    "digits": "a token for each digit",
+    "single": "a token for each digit",
     "other": "irregular",
 }
 
@@ -391,6 +445,25 @@ def _cut_characters(suite: Suite) -> str:
     return f"Characters beyond ASCII, of {scripts} scripts, that are cut into bytes: {said}."
 
 
+def _hardly_trained(suite: Suite) -> str:
+    """What no text gives, and what the texts did not use."""
+    phrases = []
+    for model in suite.models:
+        never = model.undertrained.figures["never_used"]
+        if isinstance(never, Absent):
+            continue
+        more = ""
+        if model.undertrained.unreachable:
+            more = f", {len(model.undertrained.unreachable):,} tokens unreachable"
+        facts = model.undertrained.embeddings
+        if isinstance(facts, EmbeddingFacts):
+            more += f", {facts.apart:,} apart by their embeddings"
+        phrases.append(f"{model.name} {percent(never)}{more}")
+    if not phrases:
+        return ""
+    return f"Vocabulary that {suite.counted:,} bytes of text never used: {'; '.join(phrases)}."
+
+
 def _code(suite: Suite) -> str:
     """What names in code take."""
     said = ", ".join(
@@ -412,6 +485,8 @@ def _document(suite: Suite) -> dict[str, Any]:
     return {
         "baseline": suite.baseline,
         "published": list(suite.published),
+        "words_of": suite.text,
+        "counted_bytes": suite.counted,
         "findings": list(suite.findings),
         "domains": [_domain_document(domain) for domain in suite.domains],
         "languages": languages,
@@ -476,7 +551,63 @@ def _model_document(model: SuiteModel) -> dict[str, Any]:
             {"script": script, **asdict(cuts), "share": _number(cuts.of_non_ascii)}
             for script, cuts in model.characters.items()
         ],
+        "stability": {
+            "words": len(model.stability.words),
+            "distinct": model.stability.distinct,
+            "seed": model.stability.seed,
+            "variations": [
+                {
+                    "name": one.name,
+                    "group": one.group,
+                    "words": one.words,
+                    **figures_document(one.figures),
+                }
+                for one in model.stability.variations
+            ],
+        },
+        "undertrained": _undertrained_document(model.undertrained),
+        "morphology": [
+            {
+                "gold": name,
+                **{key: value for key, value in vars(report).items() if key != "figures"},
+                **figures_document(report.figures),
+            }
+            for name, report in model.morphology.items()
+        ],
     }
+
+
+#: Ids of one kind that are listed.
+_MOST_IDS = 100
+
+
+def _undertrained_document(report: UndertrainedReport) -> dict[str, Any]:
+    facts = report.embeddings
+    return {
+        "of": report.of,
+        "undecided": report.undecided,
+        "rare": report.rare,
+        "unreachable": _ids(report.unreachable),
+        "never_used": _ids(report.never_used),
+        "rarely_used": _ids(report.rarely_used),
+        "embeddings": None
+        if not isinstance(facts, EmbeddingFacts)
+        else {
+            "indicator": facts.indicator,
+            "tensor": facts.tensor,
+            "of": facts.of,
+            "median": facts.median,
+            "threshold": facts.threshold,
+            "bound": facts.bound,
+            "apart": facts.apart,
+            "candidates": [asdict(one) for one in facts.candidates[:_MOST_IDS]],
+        },
+        **figures_document(report.figures),
+    }
+
+
+def _ids(ids: Sequence[int]) -> dict[str, Any]:
+    return {"count": len(ids), "first": list(ids[:_MOST_IDS])}
 
 
 def _number(figure: Figure) -> float | None:

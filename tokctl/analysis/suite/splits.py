@@ -59,7 +59,7 @@ def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> Split:
 #: The numbers 1 to 9,999, by how many digits they have.
 DIGITS = (1, 2, 3, 4)
 #: How a number can be cut; what fits several is the first of them.
-WAYS = ("unknown", "whole", "right", "left", "digits", "other")
+WAYS = ("unknown", "whole", "right", "left", "single", "other")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class NumberSplits:
             an unknown token; are one token; are groups of three counted from the right, or from
             the left; are a token for each digit; are cut in any other way.
         places: by the place p, from 1: the share of the numbers with more than p digits that are
-            cut between the last p digits and those before.
+            cut between the last p digits and those before them.
     """
 
     tokens: Mapping[int, Mapping[int, float]]
@@ -108,37 +108,35 @@ def number_way(split: Split, digits: int) -> str:
         "whole": (),
         "right": range(digits % 3 or 3, digits, 3),
         "left": range(3, digits, 3),
-        "digits": range(1, digits),
+        "single": range(1, digits),
     }
     return next((way for way, cuts in patterns.items() if split.cuts == set(cuts)), "other")
 
 
 # -- Code --------------------------------------------------------------------------------------
 
-#: Names as programs have them, of two and three words: each is looked at in both spellings.
-NAMES = tuple(
-    tuple(name.split())
-    for name in (
-        "file name, line number, max value, is empty, user id, read line, next token, error code, "
-        "get item, set value, start time, buffer size, parse header, write file, key count, "
-        "new node, load config, open window, last index, test case, print result, data type, "
-        "send message, base path, total price, to string, from bytes, has children, image width, "
-        "sort order, get user name, max line length, read next block, default time zone, "
-        "is valid key, write log file, parse date string, number of rows, first free slot, "
-        "on mouse move"
-    ).split(", ")
+_NAMES = (
+    "file name, line number, max value, is empty, user id, read line, next token, error code, "
+    "get item, set value, start time, buffer size, parse header, write file, key count, new node, "
+    "load config, open window, last index, test case, print result, data type, send message, "
+    "base path, total price, to string, from bytes, has children, image width, sort order, "
+    "get user name, max line length, read next block, default time zone, is valid key, "
+    "write log file, parse date string, number of rows, first free slot, on mouse move"
 )
+#: Names as programs have them, of two and three words: each is looked at in both spellings.
+NAMES = tuple(tuple(name.split()) for name in _NAMES.split(", "))
 STYLES = ("snake_case", "camelCase")
 #: Runs of white space at the start of a line: spaces, and tabs.
 INDENTATIONS = (
     *(("space", n) for n in (1, 2, 4, 8, 12, 16)),
     *(("tab", n) for n in (1, 2, 3, 4)),
 )
-#: Operators of several characters that stand between two operands, of usual languages.
-OPERATORS = tuple(
+_OPERATORS = (
     "== != <= >= && || += -= *= /= %= &= |= ^= << >> <<= >>= ** **= // //= -> => := :: === !== ?? "
-    "?. .. ... <- |> ++ =~".split()
+    "?. .. ... <- |> ++ =~"
 )
+#: Operators of several characters, of usual languages.
+OPERATORS = tuple(_OPERATORS.split())
 
 
 @dataclass(frozen=True)
@@ -307,7 +305,7 @@ DEFINITIONS = (
         "neither",
         _SINGH,
         "Few tokens are no merit by themselves: a token for each number leaves nothing to see of "
-        "its digits. Numbers in a text are not spread evenly, and years and round ones are frequent.",
+        "its digits. Numbers in a text are not spread evenly: years and round ones are frequent.",
     ),
     Definition(
         "number_groups",
@@ -377,8 +375,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "higher",
         "",
-        "Each counts once, however rare it is. An operator that is known as a whole here can be cut "
-        "where no spaces stand around it.",
+        "Each counts once, however rare it is. An operator that is one token here can be cut where "
+        "no spaces stand around it.",
     ),
     Definition(
         "characters_cut",

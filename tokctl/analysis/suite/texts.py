@@ -110,10 +110,11 @@ def numbers(lines: int = 10) -> str:
         found += [
             f"{year}-{month + 1:02}-{day:02} {clock}.{draw(1000):03}",
             f"{day} {_MONTHS[month]} {year}, {day:02}/{month + 1:02}/{year % 100:02}",
-            f"{draw(10)}.{draw(10**6):06} {draw(1000)}.{draw(100):02} -{draw(100)}.{draw(10)}e-{draw(9)}",
+            f"{draw(10)}.{draw(10**6):06} {draw(1000)}.{draw(100):02} -{draw(100)}.5e-{draw(9)}",
             f"{draw(10**4)} {draw(10**6)} {draw(10**6) * 10**3 + draw(10**3)} {draw(10**9):,}",
-            f"0x{draw(2**16):04X} 0x{draw(2**24):08x} {draw(2**24):06x}{draw(2**24):06x} #{draw(2**24):06x}",
-            f"{draw(256)}.{draw(256)}.{draw(256)}.{draw(256)} 0b{draw(256):08b} {draw(101)}% {draw(90)}°",
+            f"0x{draw(2**16):04X} 0x{draw(2**24):08x} {draw(2**24):06x}{draw(2**24):06x}",
+            f"#{draw(2**24):06x} 0b{draw(256):08b} {draw(101)}% {draw(90)}° +{draw(10**9)}",
+            f"{draw(256)}.{draw(256)}.{draw(256)}.{draw(256)}:{draw(2**16)}",
             f"{draw(10**3):>6}{draw(10**4):>8}{draw(10**3) / 100:>8.2f}{-draw(100):>6}",
             f"{draw(500)},{draw(10**4)},{draw(10**4) / 1000:.3f},{draw(2)},{draw(10**5)}",
         ]
