@@ -11,7 +11,7 @@ import math
 import shutil
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from tokctl.errors import TokctlError
@@ -93,7 +93,14 @@ def _described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Tensor:
+class StoredTensor:
+    """What the header says of a tensor.
+
+    Attributes:
+        dtype: the format's name of the type, such as `BF16`.
+        begin, end: bytes of the file, not of what is behind the header.
+    """
+
     dtype: str
     shape: tuple[int, ...]
     begin: int
@@ -112,11 +119,11 @@ def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPar
         TokctlError: the file is damaged, or has no such ids.
     """
     with input_file.opened() as file:
-        start, tensors = _header(file)
+        tensors = stored_tensors(file, _HINT)
         name = field or IDS
         ids = _row(file, tensors, name)
         assert ids.numbers is not None
-        window = Window(file, start + ids.begin, math.prod(ids.shape), ids.numbers)
+        window = Window(file, ids.begin, math.prod(ids.shape), ids.numbers)
         if len(ids.shape) == 2:
             rows, size = ids.shape
             offsets: Any = range(0, rows * size + 1, size) if size else [0] * (rows + 1)
@@ -124,14 +131,14 @@ def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPar
             found = _row(file, tensors, OFFSETS)
             assert found.numbers is not None
             count = math.prod(found.shape)
-            offsets = file.numbers(start + found.begin, count, found.numbers)
+            offsets = file.numbers(found.begin, count, found.numbers)
         else:
             yield from window.parts(0, window.count, "row", 1, ends=False)
             return
         yield from window.documents(offsets)
 
 
-def _row(file: RandomAccessFile, tensors: dict[str, _Tensor], name: str) -> _Tensor:
+def _row(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) -> StoredTensor:
     """The tensor of this name, if it holds whole numbers."""
     if name not in tensors:
         known = ", ".join(sorted(tensors)[:20]) or "none"
@@ -147,11 +154,18 @@ def _row(file: RandomAccessFile, tensors: dict[str, _Tensor], name: str) -> _Ten
     return tensor
 
 
-def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
-    """At which byte the tensors begin, and what each is."""
+def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]:
+    """The tensors of a file by name, as its header has them; every byte of the file is in one.
+
+    Args:
+        hint: of the error where the header can't be read.
+
+    Raises:
+        TokctlError: the file is no safetensors file, is damaged, or was cut off.
+    """
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
-        raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", _HINT)
+        raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
     import orjson
 
     try:
@@ -160,7 +174,7 @@ def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
             name: _tensor(tensor) for name, tensor in header.items() if name != "__metadata__"
         }
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise TokctlError(f"{file.name}: its header can't be read", _HINT) from None
+        raise TokctlError(f"{file.name}: its header can't be read", hint) from None
     place = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         bits = math.prod(tensor.shape) * _BITS[tensor.dtype]
@@ -168,7 +182,7 @@ def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
             raise TokctlError(
                 f"{file.name}: the tensor {name!r}, {tensor.dtype} of shape "
                 f"{list(tensor.shape)}, can't lie at bytes {tensor.begin} to {tensor.end}",
-                _HINT,
+                hint,
             )
         place = tensor.end
     if 8 + size + place != file.size:
@@ -177,13 +191,16 @@ def _header(file: RandomAccessFile) -> tuple[int, dict[str, _Tensor]]:
             f"{8 + size + place:,}",
             "is it cut off, or still being written?",
         )
-    return 8 + size, tensors
+    return {
+        name: replace(tensor, begin=8 + size + tensor.begin, end=8 + size + tensor.end)
+        for name, tensor in tensors.items()
+    }
 
 
-def _tensor(described: dict[str, Any]) -> _Tensor:
+def _tensor(described: dict[str, Any]) -> StoredTensor:
     """ValueError, TypeError or KeyError where it is no description of one."""
     begin, end = described["data_offsets"]
-    tensor = _Tensor(described["dtype"], tuple(described["shape"]), begin, end)
+    tensor = StoredTensor(described["dtype"], tuple(described["shape"]), begin, end)
     sizes = (*tensor.shape, begin, end)
     if any(type(size) is not int or not 0 <= size < 2**63 for size in sizes):
         raise ValueError

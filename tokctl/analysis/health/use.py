@@ -166,8 +166,7 @@ def check_use(subject: Subject) -> Iterator[Answer]:
     unknown = sum(used[id_] for id_ in _unknown_ids(subject))
     examples = islice(_unknown(subject), subject.limit) if unknown else ()
     yield subject.finding("unknown-in-text", unknown, total, examples=examples)
-    ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
-    ids += [token.id for token in subject.model.added if not (token.special or token.ordinary)]
+    ids = usable_ids(subject)
     never = [id_ for id_ in ids if not used[id_]]
     yield subject.found("never-used", never, len(ids))
     rare = sorted((id_ for id_ in ids if 0 < used[id_] < subject.rare), key=used.__getitem__)
@@ -175,6 +174,13 @@ def check_use(subject: Subject) -> Iterator[Answer]:
     yield subject.found(
         "rarely-used", rare, len(ids), notes=lambda id_: times(used[id_]), detail=detail
     )
+
+
+def usable_ids(subject: Subject) -> list[int]:
+    """The ids that a text may be expected to use."""
+    ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
+    ids += [token.id for token in subject.model.added if not (token.special or token.ordinary)]
+    return ids
 
 
 def _unknown_ids(subject: Subject) -> set[int]:
