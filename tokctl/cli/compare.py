@@ -134,6 +134,8 @@ def compare(
             )
         inputs.append(held_out)
     inputs += sources.lists
+    if suite and plot is not None and html is None:
+        raise TokctlError("--plot draws the comparison, not the suite", "leave --suite out")
     gold_lists = _gold(gold or [])
     others = [f"--{form}"] if form else []
     report = reports.requested_report(
@@ -186,13 +188,11 @@ def compare(
         threads=threads,
         errors=errors,
     )
-    if report:
-        reports.write_comparison(world, report, result, named)
-    elif suite:
+    of_suite = None
+    if suite:
         from tokctl.analysis.suite import run_suite
-        from tokctl.render.suite import suite_answer
 
-        found = run_suite(
+        of_suite = run_suite(
             list(named.items()),
             read,
             baseline=result.baseline,
@@ -204,11 +204,14 @@ def compare(
             threads=threads,
             errors=errors,
         )
-        paging.write(world, suite_answer(found, result), form or "text", pages=not no_pager)
+    if report:
+        reports.write_comparison(world, report, result, named, of_suite)
     else:
         from tokctl.render.compare import comparison_answer
+        from tokctl.render.suite import suite_answer
 
-        paging.write(world, comparison_answer(result), form or "text", pages=not no_pager)
+        answer = suite_answer(of_suite, result) if of_suite else comparison_answer(result)
+        paging.write(world, answer, form or "text", pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")

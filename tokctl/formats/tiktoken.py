@@ -18,7 +18,6 @@ import re
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from tempfile import gettempdir
 from typing import NamedTuple
 
 import orjson
@@ -118,6 +117,8 @@ def cached() -> dict[str, Path]:
     """The published files in tiktoken's cache, by the names of their encodings, in alphabetical
     order: of the folder that `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR` names, else of the
     system's folder for temporary files. It looks at this machine alone."""
+    from tempfile import gettempdir
+
     folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     found = {}
     for path in Path(folder or Path(gettempdir(), "data-gym-cache")).glob("[0-9a-f]" * 40):

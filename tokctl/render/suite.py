@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokctl.analysis.comparison.results import Comparison, Interval
+from tokctl.analysis.health.embeddings import EmbeddingFacts
 from tokctl.analysis.metrics import Absent, Figure, written
-from tokctl.analysis.suite import MOST_UNKNOWN, DomainFigures, DomainReport, Suite, SuiteModel
+from tokctl.analysis.suite import (
+    DEFINITIONS,
+    MOST_UNKNOWN,
+    DomainFigures,
+    DomainReport,
+    Suite,
+    SuiteModel,
+    domain_names,
+)
 from tokctl.analysis.suite.splits import DIGITS, INDENTATIONS, STYLES, WAYS
 from tokctl.render.compare import body, opening
 from tokctl.render.document import (
@@ -22,8 +31,8 @@ from tokctl.render.document import (
     Record,
     Span,
 )
-from tokctl.render.visible import safe
-from tokctl.wording import file_names, listed, plural
+from tokctl.render.visible import brief, safe
+from tokctl.wording import file_names, listed, plural, times
 
 #: A label, and one cell for each model; the best of a row ends with a star.
 Row = tuple[str, list[str]]
@@ -103,17 +112,14 @@ def _records(suite: Suite) -> Iterator[Record]:
 
 def sections(suite: Suite) -> Iterator[Section]:
     """The tables with rows, in their order."""
-    parts = (_domains, _languages, _characters, _numbers, _code)
+    parts = (
+        *(_domains, _languages, _characters, _numbers, _code),
+        *(_stability, _undertrained, _candidates, _morphology),
+    )
     return (section for part in parts for section in part(suite) if section.rows)
 
 
 # -- By domain and language --------------------------------------------------------------------
-
-
-def domain_names(suite: Suite) -> list[str]:
-    """What domains are called; the user's by the names of their files."""
-    own = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
-    return [*own, *(domain.name for domain in suite.domains if domain.is_bundled)]
 
 
 def _domains(suite: Suite) -> Iterator[Section]:
@@ -135,7 +141,10 @@ def _domains(suite: Suite) -> Iterator[Section]:
         notes.append(
             f"? over {MOST_UNKNOWN:.0%} of the tokens are unknown: text is lost, not compressed"
         )
-    notes.append("domains differ in their scripts: compare along a row, not down a column")
+    notes.append(
+        "compare along a row, not down a column; who drops white space has less to write: see which "
+        "lines come back"
+    )
     yield Section(
         "bytes_per_token", "Bytes per token ↑, by domain", "domain", rows(_size), tuple(notes)
     )
@@ -317,6 +326,106 @@ def _code(suite: Suite) -> Iterator[Section]:
         "",
         [("one token ↑", [_share(model.code.operators) for model in suite.models])],
     )
+
+
+# -- Stability, training, morphology -----------------------------------------------------------
+
+#: The figures of a variation, and how each is written.
+_OF_VARIATIONS = {"changed": "share", "token_ratio": "ratio", "kept": "share"}
+
+
+def _stability(suite: Suite) -> Iterator[Section]:
+    reports = [model.stability for model in suite.models]
+    words = plural(len(reports[0].words), "word")
+    (text,) = file_names([suite.text])
+    for metric, kind in _OF_VARIATIONS.items():
+        rows = [
+            (
+                f"{one.group}: {one.name}",
+                [written(report.variations[place].figures[metric], kind) for report in reports],
+            )
+            for place, one in enumerate(reports[0].variations)
+        ]
+        yield Section(
+            metric,
+            f"Under typos, case and spaces: {DEFINITIONS[metric].label}",
+            "",
+            rows,
+            (f"{words} of {text}, each with one change",),
+        )
+
+
+def _undertrained(suite: Suite) -> Iterator[Section]:
+    reports = [model.undertrained for model in suite.models]
+    given = any(report.embeddings is not None for report in reports)
+    names = ["unreachable", "never_used", "rarely_used", *(("candidates", "apart") * given)]
+    yield Section(
+        "never_used",
+        "Tokens that are hardly trained",
+        "",
+        [
+            (DEFINITIONS[name].label, [_share(report.figures[name]) for report in reports])
+            for name in names
+        ],
+        (
+            f"counted on {suite.counted:,} bytes of text; rarely: fewer than "
+            f"{times(reports[0].rare)}. A language model was trained on other text",
+            *_reasons(report.figures[name] for name in names for report in reports),
+        ),
+    )
+
+
+#: Candidates that are shown.
+_CANDIDATES = 10
+
+
+def _candidates(suite: Suite) -> Iterator[Section]:
+    """The tokens with the least trained embeddings, a table for each model that has some."""
+    for place, model in enumerate(suite.models):
+        facts = model.undertrained.embeddings
+        if not isinstance(facts, EmbeddingFacts):
+            continue
+        yield Section(
+            "candidates",
+            f"{model.name}: lowest {facts.indicator} of its embeddings",
+            "token",
+            [
+                (
+                    f"{one.id} {brief(one.token)}",
+                    [f"{one.value:.4f}" if n == place else "" for n in range(len(suite.models))],
+                )
+                for one in facts.candidates[:_CANDIDATES]
+            ],
+            (
+                f"{facts.tensor}: median {facts.median:.4f}; "
+                f"{facts.apart:,} of {facts.of:,} tokens stand apart, below {facts.bound:.4f}",
+            ),
+        )
+
+
+def _morphology(suite: Suite) -> Iterator[Section]:
+    for name in suite.models[0].morphology:
+        reports = [model.morphology[name] for model in suite.models]
+        first = reports[0]
+        (shown,) = file_names([name])
+        yield Section(
+            "morphscore_recall",
+            f"Boundaries of morphemes, of {shown}",
+            "",
+            [
+                (
+                    DEFINITIONS[metric].label,
+                    [_share(report.figures[metric]) for report in reports],
+                )
+                for metric in first.figures
+            ],
+            (
+                f"{plural(first.words, 'word')}, {first.one_morpheme:,} of one morpheme, "
+                f"{first.not_surface:,} left out, whose morphemes do not add up to them",
+                "reported, and no model is ranked by it: such agreement says little of how good a "
+                "language model gets",
+            ),
+        )
 
 
 def _share(figure: Figure) -> str:

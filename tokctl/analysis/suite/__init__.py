@@ -45,7 +45,7 @@ from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.model_names import Model, named_models
 from tokctl.values import available_threads
-from tokctl.wording import listed, percent, plural
+from tokctl.wording import file_names, listed, percent, plural
 
 #: What the suite adds to the metrics of a comparison, by name.
 DEFINITIONS = {
@@ -335,13 +335,19 @@ def _findings(suite: Suite) -> tuple[str, ...]:
     return tuple(sentence for part in parts if (sentence := part(suite)))[:MOST_FINDINGS]
 
 
+def domain_names(suite: Suite) -> list[str]:
+    """What domains are called where people read of them; the user's by the names of their files."""
+    own = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
+    return [*own, *(domain.name for domain in suite.domains if domain.is_bundled)]
+
+
 def _fewest(suite: Suite) -> str:
     """Which model has the fewest tokens on which domain; of one model, where its tokens carry
     most and least."""
     if len(suite.models) == 1:
         sizes = {
-            domain.name: figure
-            for domain in suite.domains
+            name: figure
+            for name, domain in zip(domain_names(suite), suite.domains, strict=True)
             if not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
         }
         if len(sizes) < 2:
@@ -353,12 +359,12 @@ def _fewest(suite: Suite) -> str:
         )
     by_model: dict[str, list[str]] = {}
     close: dict[str, list[str]] = {}
-    for domain in suite.domains:
+    for name, domain in zip(domain_names(suite), suite.domains, strict=True):
         if domain.fewest:
-            by_model.setdefault(domain.fewest, []).append(domain.name)
+            by_model.setdefault(domain.fewest, []).append(name)
         for model in domain.models:
             if model.within_noise:
-                close.setdefault(model.model, []).append(domain.name)
+                close.setdefault(model.model, []).append(name)
     if not by_model:
         return ""
     said = "; ".join(f"{name} on {listed(domains)}" for name, domains in by_model.items())
@@ -371,17 +377,20 @@ def _unread(suite: Suite) -> str:
     phrases = []
     for place, model in enumerate(suite.models):
         shares = {
-            domain.name: figure
-            for domain in suite.domains
+            name: figure
+            for name, domain in zip(domain_names(suite), suite.domains, strict=True)
             if not isinstance(figure := domain.models[place].figures["unk_rate"], Absent)
             and figure > MOST_UNKNOWN
         }
         if shares:
-            where = listed([f"{name} ({percent(share)})" for name, share in shares.items()])
-            phrases.append(f"{model.name} on {where}")
+            worst = max(shares, key=lambda name: shares[name])
+            phrases.append(
+                f"{model.name} in {len(shares)} of {len(suite.domains)} domains, most in {worst} "
+                f"({percent(shares[worst])})"
+            )
     if not phrases:
         return ""
-    return f"Tokens that are unknown, so that few of them are no merit: {'; '.join(phrases)}."
+    return f"Over {MOST_UNKNOWN:.0%} of the tokens are unknown: {'; '.join(phrases)}."
 
 
 def _dearest(suite: Suite) -> str:
