@@ -142,8 +142,8 @@ def _domains(suite: Suite) -> Iterator[Section]:
             f"? over {MOST_UNKNOWN:.0%} of the tokens are unknown: text is lost, not compressed"
         )
     notes.append(
-        "compare along a row, not down a column; who drops white space has less to write: see which "
-        "lines come back"
+        "compare along a row, not down a column. A model that drops white space writes less: see "
+        "which lines come back"
     )
     yield Section(
         "bytes_per_token", "Bytes per token ↑, by domain", "domain", rows(_size), tuple(notes)

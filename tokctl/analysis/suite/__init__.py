@@ -577,7 +577,7 @@ def _model_document(model: SuiteModel) -> dict[str, Any]:
         "undertrained": _undertrained_document(model.undertrained),
         "morphology": [
             {
-                "gold": name,
+                "list": name,
                 **{key: value for key, value in vars(report).items() if key != "figures"},
                 **figures_document(report.figures),
             }

@@ -210,8 +210,8 @@ def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> Figure:
     """How many tokens more a line has with so many spaces or tabs before it."""
     run = {"space": " ", "tab": "\t"}[kind] * length
     plain, indented = "if a:\nb = c\n", f"if a:\n{run}b = c\n"
-    ids = tokenizer.encode_ids(indented)
     try:
+        ids = tokenizer.encode_ids(indented)
         kept = tokenizer.decode_bytes(ids) == indented.encode()
     except TokctlError:  # a character without an id
         kept = False
@@ -314,8 +314,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _SINGH,
-        "Which way is best depends on the task: groups from the right helped addition there, one "
-        "digit a token is as regular. Up to three digits both directions are one token; longer "
+        "Which way is best depends on the task: groups from the right helped addition there, and a "
+        "token for each digit is as regular. Up to three digits both directions are one token; longer "
         "numbers, and those with commas, can be cut otherwise.",
     ),
     Definition(
@@ -325,8 +325,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _SINGH,
-        "Nine numbers of ten have four digits, and decide. A share of one half is the worst for "
-        "who wants regularity, not 0 or 1.",
+        "Nine numbers of ten have four digits, and decide. Regular cuts have shares near 0 or 1; a "
+        "share of one half is the least regular, and neither end is better than the other.",
     ),
     Definition(
         "identifier_tokens",
