@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 import regex
 
@@ -29,7 +30,7 @@ def pieces(tokenizer: Tokenizer, word: str, after: str = "") -> tuple[list[str],
             cut_before |= {start, end} & set(range(first, last))
     places = sorted(cut_before)
     data = ("a " + word).encode()
-    cut = [data[a:b].decode() for a, b in zip(places, places[1:], strict=False)]
+    cut = [data[a:b].decode() for a, b in pairwise(places)]
     return cut, tokens, known
 
 

@@ -315,8 +315,8 @@ DEFINITIONS = (
         "neither",
         _SINGH,
         "Which way is best depends on the task: groups from the right helped addition there, and a "
-        "token for each digit is as regular. Up to three digits both directions are one token; longer "
-        "numbers, and those with commas, can be cut otherwise.",
+        "token for each digit is as regular. Up to three digits both directions are one token. "
+        "Longer numbers, and those with commas, can be cut otherwise.",
     ),
     Definition(
         "number_places",
