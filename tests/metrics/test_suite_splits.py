@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.models import document, model
-from tests.twins import suite as twin
+from tests.twins import suite_splits as twin
 from tokctl._native import NO_ID
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.suite.splits import (

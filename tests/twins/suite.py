@@ -1,97 +1,142 @@
-"""The suite's figures the obvious way: from the tokens of each word, as text.
-
-A word stands behind `a ` in its own text; what `Tokenizer.encode` says of places is believed.
-"""
+"""The figures of morphology, stability and embeddings, one word and one row after the other."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+import math
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 
-import regex
+from tokctl import Tokenizer
 
-from tokctl._native import NO_ID
-from tokctl.tokenizer import Tokenizer
+Cuts = tuple[int, set[int]]
 
 
-def pieces(tokenizer: Tokenizer, word: str, after: str = "") -> tuple[list[str], int, bool]:
-    """The word cut wherever a token starts or ends; its tokens; whether all are known."""
-    encoding = tokenizer.encode(("a " + word + after).encode())
-    first, last = 2, 2 + len(word.encode())
-    tokens, known = 0, True
-    cut_before = {first, last}
-    for (start, end), id_ in zip(encoding.offsets, encoding.raw_ids, strict=True):
-        touched = set(range(start, end)) & set(range(first, last))
-        if touched:
-            tokens += 1
-            known &= id_ != NO_ID and id_ != tokenizer.unk_id
-            cut_before |= {start, end} & set(range(first, last))
-    places = sorted(cut_before)
-    data = ("a " + word).encode()
-    cut = [data[a:b].decode() for a, b in pairwise(places)]
-    return cut, tokens, known
+def cuts(tokenizer: Tokenizer, before: str, word: str) -> Cuts:
+    """The number of tokens of a word behind something, and where they start or end inside it, in
+    bytes of the word."""
+    encoding = tokenizer.encode((before + word).encode())
+    start, end = len(before.encode()), len((before + word).encode())
+    places = {place for span in encoding.offsets for place in span}
+    return len(encoding), {place - start for place in places if start < place < end}
 
 
-def numbers(tokenizer: Tokenizer) -> tuple[dict[tuple[int, int], Fraction], ...]:
-    """By digits and tokens, by digits and way, and by place: shares as fractions."""
-    tokens: Counter[tuple[int, int]] = Counter()
-    ways: Counter[tuple[int, str]] = Counter()
-    places: Counter[int] = Counter()
-    sizes: Counter[int] = Counter()
-    for number in range(1, 10_000):
-        word = f"{number}"
-        cut, count, known = pieces(tokenizer, word)
-        sizes[len(word)] += 1
-        tokens[len(word), count] += 1
-        ways[len(word), way(number, cut, known)] += 1
-        for place in range(1, len(word)):
-            head = word[: len(word) - place]
-            # Some of the first pieces together are all that stands before the last digits.
-            places[place] += any("".join(cut[:n]) == head for n in range(len(cut)))
-    longer = {place: sum(sizes[n] for n in sizes if n > place) for place in (1, 2, 3)}
-    return (
-        {key: Fraction(n, sizes[key[0]]) for key, n in tokens.items()},
-        {key: Fraction(n, sizes[key[0]]) for key, n in ways.items()},  # type: ignore[dict-item,misc]
-        {(p, 0): Fraction(places[p], longer[p]) for p in longer},
-    )
+# -- Morphology --------------------------------------------------------------------------------
 
 
-def way(number: int, cut: list[str], known: bool) -> str:
-    """The name of how a number is cut."""
-    if not known:
-        return "unknown"
-    if len(cut) == 1:
-        return "whole"
-    if cut == f"{number:,}".split(","):
-        return "right"
-    if cut == re.findall(r"\d{1,3}", f"{number}"):
-        return "left"
-    return "single" if all(len(part) == 1 for part in cut) else "other"
+def morphology(
+    tokenizer: Tokenizer, gold: Sequence[tuple[str, Sequence[str]]]
+) -> dict[str, Fraction | None]:
+    """Every figure, from the sets of each word; None where it is absent."""
+    words = []
+    for word, morphemes in gold:
+        if "".join(morphemes) != word:
+            continue
+        ends = {len("".join(morphemes[:n]).encode()) for n in range(1, len(morphemes))}
+        words.append((ends, cuts(tokenizer, " ", word)[1]))
+    pairs = [(gold, cut) for gold, cut in words if gold]
+    several = [(gold, cut) for gold, cut in pairs if cut]
 
+    def recall(gold: set[int], cut: set[int]) -> Fraction:
+        return Fraction(len(gold & cut), len(gold))
 
-def cut_at_words(cut: list[str], known: bool) -> bool:
-    """Is each piece one word of the name, with an underscore at an edge or alone?"""
-    words = [part.strip("_") for part in cut if part != "_"]
-    joined = "".join(cut)
-    wanted = regex.findall(r"[A-Z]?[a-z]+", joined)
-    return known and words == wanted
+    def precision(gold: set[int], cut: set[int]) -> Fraction:
+        return Fraction(len(gold & cut), len(cut)) if cut else Fraction(0)
 
+    def f1(gold: set[int], cut: set[int]) -> Fraction:
+        p, r = precision(gold, cut), recall(gold, cut) if gold else Fraction(0)
+        return 2 * p * r / (p + r) if p + r else Fraction(0)
 
-def characters_cut(tokenizer: Tokenizer, text: str) -> tuple[int, int, int]:
-    """Characters, those that are not ASCII, those that are cut."""
-    encoding = tokenizer.encode(text.encode())
-    ends = {place for span in encoding.offsets for place in span}
-    fallen = {
-        start
-        for (start, _), token in zip(encoding.offsets, encoding.tokens, strict=True)
-        if tokenizer.recipe.byte_fallback and re.fullmatch(r"<0x[0-9A-F]{2}>", token)
+    # All words in a row are one word, with boundaries of its own.
+    all_gold = {(n, place) for n, (gold, _) in enumerate(words) for place in gold}
+    all_cut = {(n, place) for n, (_, cut) in enumerate(words) for place in cut}
+    return {
+        "precision": Fraction(len(all_gold & all_cut), len(all_cut)) if all_cut else None,
+        "recall": Fraction(len(all_gold & all_cut), len(all_gold)) if all_gold else None,
+        "f1": f1(all_gold, all_cut) if all_gold or all_cut else None,  # type: ignore[arg-type]
+        "macro_precision": _mean([precision(*pair) for pair in words if pair[1]]),
+        "macro_recall": _mean([recall(*pair) for pair in pairs]),
+        "macro_f1": _mean([f1(*pair) for pair in words if pair[0] or pair[1]]),
+        "all_cut": _mean([Fraction(gold <= cut) for gold, cut in pairs]),
+        "morphscore_recall": _mean([recall(*pair) for pair in several]),
+        "morphscore_precision": _mean([precision(*pair) for pair in several]),
+        "morphscore_recall_all": _mean(
+            [recall(*pair) if pair[1] else Fraction(0) for pair in pairs]
+        ),
+        "morphscore_precision_all": _mean([precision(*pair) for pair in pairs]),
     }
-    at = cut = 0
-    for character in text:
-        size = len(character.encode())
-        inside = set(range(at + 1, at + size))
-        cut += bool(inside & ends) or (size > 1 and at in fallen)
-        at += size
-    return len(text), sum(not character.isascii() for character in text), cut
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction | None:
+    return sum(values, Fraction(0)) / len(values) if values else None
+
+
+# -- Stability ---------------------------------------------------------------------------------
+
+
+def kept(old: str, new: str, pairs: Sequence[tuple[str, str]], before: Cuts, after: Cuts) -> Cuts:
+    """How many boundaries of two words are counted, and those that both have.
+
+    Each byte of the old word is followed to the new one: a boundary has a counterpart where the
+    byte on one side of it has one that lies on the same side there.
+    """
+    at, new_at = 0, 0
+    links: set[tuple[int, int]] = {(0, 0)}
+    for text, variant in pairs:
+        if text == variant:
+            links |= {(at + n, new_at + n) for n in range(len(text.encode()) + 1)}
+        at, new_at = at + len(text.encode()), new_at + len(variant.encode())
+        links.add((at, new_at))
+    inner = {
+        (old_place, new_place)
+        for old_place, new_place in links
+        if 0 < old_place < len(old.encode()) and 0 < new_place < len(new.encode())
+    }
+    own = {new_place for old_place, new_place in inner if old_place in before[1]}
+    others = {new_place for _, new_place in inner if new_place in after[1]}
+    return len(own) + len(others), own & others
+
+
+# -- Embeddings --------------------------------------------------------------------------------
+
+
+def norms(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [math.hypot(*row) for row in rows]
+
+
+def distances(
+    rows: Sequence[Sequence[float]], reference: Sequence[int], *, component: bool
+) -> list[float]:
+    """Cosine distances to the mean of some rows, without the first principal component of all,
+    which power iteration finds, or without their mean."""
+    size = len(rows[0])
+    mean = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
+    without = centred = [[x - m for x, m in zip(row, mean, strict=True)] for row in rows]
+    if component:
+        first = _first_component(centred)
+        without = []
+        for row in rows:
+            along = _dot(row, first)
+            without.append([x - along * c for x, c in zip(row, first, strict=True)])
+    unused = [math.fsum(without[n][k] for n in reference) / len(reference) for k in range(size)]
+    found = []
+    for row in without:
+        lengths = math.hypot(*row) * math.hypot(*unused)
+        found.append(1 - _dot(row, unused) / lengths if lengths else 1.0)
+    return found
+
+
+def _first_component(centred: Sequence[Sequence[float]]) -> list[float]:
+    size = len(centred[0])
+    covariance = [
+        [_dot(a, b) for b in zip(*centred, strict=True)] for a in zip(*centred, strict=True)
+    ]
+    component = [1.0 + place / 7 for place in range(size)]
+    for _ in range(2000):
+        component = [_dot(row, component) for row in covariance]
+        length = math.hypot(*component)
+        component = [x / length for x in component]
+    return component
+
+
+def _dot(first: Sequence[float], second: Sequence[float]) -> float:
+    return math.fsum(a * b for a, b in zip(first, second, strict=True))

@@ -1,15 +1,17 @@
 """Tokens that the embeddings of a language model show to be under-trained.
 
-Land and Bartolo 2024, "Fishing for Magikarp" (arXiv 2405.05417), find them by two indicators. A
-low value is a sign of little training, and both are given of the same rows that their programs
-read, one row for each id:
+Land and Bartolo 2024, "Fishing for Magikarp" (arXiv 2405.05417), find them by indicators, of which
+a low value is a sign of little training. They are read off a matrix with a row for each id:
 
-- **norm**, where input and output embeddings are two matrices: the L2 norm of a token's row of the
+- `norm`, where input and output embeddings are two matrices: the L2 norm of a token's row of the
   input embeddings. What is never read keeps its first value, or decays.
-- **cosine**, where they are one matrix, or of an output matrix: the cosine distance of a token's
-  row to the mean row of ids that are known to be unused, with the first principal component of all
-  rows (of the centred rows) taken off both. Training moves the rows of all unused ids in the same
-  direction. A row of zeros has distance 1.
+- `cosine`, where they are one matrix, or of an output matrix: the cosine distance of a token's row
+  to the mean row of ids that are known to be unused, after the mean of all rows was taken off.
+  Training moves the rows of all unused ids in the same direction.
+- `cosine-without-component`, if it is asked for: the same, where not the mean but the first
+  principal component of the rows is taken off. That is the formula of the paper; the mean, which
+  its authors' program offers as well, takes less time, and still serves where unused rows are so
+  many that they are the first component themselves.
 
 **Known to be unused** are rows behind the last id (padding of the matrix), fillers of holes, bytes
 that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
@@ -57,7 +59,7 @@ SHARE = 0.02
 DEVIATIONS = 5
 #: From the median of the absolute deviations to a standard deviation, of a normal distribution.
 _NORMAL = 1.4826
-INDICATORS = ("norm", "cosine")
+INDICATORS = ("norm", "cosine", "cosine-without-component")
 
 #: How names of the matrices end, in models that people publish.
 _INPUTS = (
@@ -102,10 +104,10 @@ class EmbeddingFacts:
     """What the embeddings say.
 
     Attributes:
-        indicator: `norm` or `cosine`.
+        indicator: of `INDICATORS`.
         tensor, dtype, rows, dimensions: what was read, as the file has it.
         tied: input and output embeddings are one matrix; None where that can't be told.
-        reference: rows known to be unused, which `cosine` is measured from; 0 for `norm`.
+        reference: rows known to be unused, which distances are measured from; 0 for `norm`.
         of: tokens that were looked at.
         left_out: tokens that were not, by what they are: `special`, `bytes`, `partial-utf8`,
             `unreachable`. How many there are, and how many of them are at the threshold or below.
@@ -139,8 +141,8 @@ def embedding_facts(
 ) -> EmbeddingFacts | Absent:
     """The tokens of a model whose embeddings are the least trained.
 
-    Takes the time to read the matrix once, for `cosine` twice and to compute d² products of each
-    row of d numbers. Memory: some rows, and for `cosine` d² numbers.
+    Takes the time to read the matrix once, for distances twice. Memory: some rows; for
+    `cosine-without-component` d² numbers, and d² products for each row of d numbers.
 
     Args:
         path: a safetensors file, the index of several, or the folder that has one of these.
@@ -173,11 +175,11 @@ def embedding_facts(
             )
         kind = indicator or ("cosine" if chosen.tied or chosen.is_output else "norm")
         reference: list[int] = []
-        if kind == "cosine":
+        if kind != "norm":
             reference = _known_unused(subject, chosen.rows)
             if not reference:
                 return Absent("no id is known to be unused, which the cosine distance starts from")
-            values = chosen.distances(reference)[:size]
+            values = chosen.distances(reference, component=kind != "cosine")[:size]
             if not values:
                 return Absent("the rows of the ids that are known to be unused are zeros")
         else:
@@ -435,42 +437,52 @@ class _Embeddings:
             found.frombytes(numpy.sqrt((rows * rows).sum(axis=1)).tobytes())
         return found
 
-    def distances(self, reference: Sequence[int]) -> array[float]:
-        """The cosine distance of each row to the mean of the rows of `reference`, all without the
-        first principal component; none where that mean has no direction."""
+    def distances(self, reference: Sequence[int], *, component: bool) -> array[float]:
+        """The cosine distance of each row to the mean of the rows of `reference`, all without
+        their first principal component, or without the mean of all rows; none where the rows of
+        `reference` are zeros, or have no direction. Those that are zeros are left out of it."""
         numpy = _numpy()
-        component, mean = self._component_and_mean(reference)
-        mean = mean - (mean @ component) * component
-        length = numpy.linalg.norm(mean)
+        mean, unused, products = self._sums(reference, products=component)
+        first = numpy.linalg.eigh(products)[1][:, -1] if component else None
+
+        def without(rows: Matrix) -> Matrix:
+            return rows - mean if first is None else rows - numpy.outer(rows @ first, first)
+
+        centre = without(unused[None, :])[0]
+        length = numpy.linalg.norm(centre)
         found = array("d")
-        if not length:
+        if not (unused.any() and length):
             return found
         for _, rows in self.pieces():
-            rows = rows - numpy.outer(rows @ component, component)
+            rows = without(rows)
             lengths = numpy.sqrt((rows * rows).sum(axis=1)) * length
             cosines = numpy.divide(
-                rows @ mean, lengths, out=numpy.zeros(len(rows)), where=lengths > 0
+                rows @ centre, lengths, out=numpy.zeros(len(rows)), where=lengths > 0
             )
             found.frombytes((1 - cosines).tobytes())
         return found
 
-    def _component_and_mean(self, reference: Sequence[int]) -> tuple[Matrix, Matrix]:
-        """The first principal component of the rows; the mean of some of them."""
+    def _sums(
+        self, reference: Sequence[int], *, products: bool
+    ) -> tuple[Matrix, Matrix, Matrix | None]:
+        """The mean of all rows, that of some, and the covariance if it is asked for."""
         numpy = _numpy()
-        products = numpy.zeros((self.dimensions, self.dimensions))
-        total = numpy.zeros(self.dimensions)
-        unused = numpy.zeros(self.dimensions)
         wanted = numpy.zeros(self.rows, bool)
         wanted[list(reference)] = True
-        shift = None
+        total, unused = numpy.zeros((2, self.dimensions))
+        covariance = numpy.zeros((self.dimensions, self.dimensions)) if products else None
+        shift, count = None, 0
         for first, rows in self.pieces():
-            unused += rows[wanted[first : first + len(rows)]].sum(axis=0)
-            # The variance does not depend on what is taken off each row, and rounds the least near
-            # their mean.
+            known = rows[wanted[first : first + len(rows)]]
+            unused += known.sum(axis=0)
+            count += int(known.any(axis=1).sum())
+            # Covariance does not depend on what is taken off all rows, and rounds less near 0.
             shift = rows.mean(axis=0) if shift is None else shift
-            rows = rows - shift
+            rows -= shift
             total += rows.sum(axis=0)
-            products += rows.T @ rows
+            if covariance is not None:
+                covariance += rows.T @ rows
         total /= self.rows
-        covariance = products / self.rows - numpy.outer(total, total)
-        return numpy.linalg.eigh(covariance)[1][:, -1], unused / len(reference)
+        if covariance is not None:
+            covariance = covariance / self.rows - numpy.outer(total, total)
+        return total + shift, unused / max(count, 1), covariance
