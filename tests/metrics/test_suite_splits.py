@@ -20,7 +20,7 @@ from tokctl.analysis.suite.splits import (
     STYLES,
     WAYS,
     CharacterCuts,
-    Split,
+    WordSplit,
     character_cuts,
     code_splits,
     cut_at_borders,
@@ -58,8 +58,8 @@ def test_numbers_are_those_of_the_twin(name: str) -> None:
 def test_numbers_of_a_model_that_learned_some() -> None:
     """Of `10` to `99` it has 12 and 34; of the longer ones those that begin or end with these."""
     tokenizer = trained("12 12 12 12 x34 x34 x34 x34", 300)
-    assert split_word(tokenizer, "12") == Split(1, frozenset(), True, True)
-    assert split_word(tokenizer, "1234") == Split(2, frozenset({2}), True, True)
+    assert split_word(tokenizer, "12") == WordSplit(1, frozenset(), True, True)
+    assert split_word(tokenizer, "1234") == WordSplit(2, frozenset({2}), True, True)
     found = number_splits(tokenizer)
     assert found.tokens[1] == {1: 1.0}
     assert found.tokens[2] == {1: 2 / 90, 2: 88 / 90}
@@ -86,7 +86,7 @@ def test_numbers_of_a_model_that_learned_some() -> None:
     ],
 )
 def test_ways(cuts: set[int], digits: int, way: str) -> None:
-    split = Split(len(cuts) + 1, frozenset(cuts), True, True)
+    split = WordSplit(len(cuts) + 1, frozenset(cuts), True, True)
     assert number_way(split, digits) == way
     assert number_way(split._replace(known=False), digits) == "unknown"
     assert way in WAYS
@@ -144,7 +144,7 @@ def test_names_are_those_of_the_twin(name: str) -> None:
     ],
 )
 def test_borders(name: tuple[str, ...], style: str, cuts: set[int], exact: bool) -> None:
-    split = Split(len(cuts) + 1, frozenset(cuts), True, True)
+    split = WordSplit(len(cuts) + 1, frozenset(cuts), True, True)
     assert cut_at_borders(name, style, split) is exact
     assert not cut_at_borders(name, style, split._replace(known=False))
 

@@ -136,6 +136,10 @@ def compare(
     inputs += sources.lists
     if suite and plot is not None and html is None:
         raise TokctlError("--plot draws the comparison, not the suite", "leave --suite out")
+    if tensor and not embeddings:
+        raise TokctlError(
+            "--tensor goes with --embeddings", "name the file: --embeddings MODEL=FILE"
+        )
     gold_lists = _gold(gold or [])
     others = [f"--{form}"] if form else []
     report = reports.requested_report(

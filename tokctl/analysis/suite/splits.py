@@ -19,7 +19,7 @@ from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.tokenizer import Tokenizer
 
 
-class Split(NamedTuple):
+class WordSplit(NamedTuple):
     """What a model makes of a word.
 
     Attributes:
@@ -35,7 +35,7 @@ class Split(NamedTuple):
     alone: bool
 
 
-def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> Split:
+def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> WordSplit:
     """What a model makes of a word that stands behind another word and a space, and before
     `after`."""
     before = b"a "
@@ -51,7 +51,7 @@ def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> Split:
             known = known and id_ not in unknown
             alone = alone and not (data[start:first].strip() or data[last:end].strip())
             cuts |= {place - first for place in (start, end) if first < place < last}
-    return Split(tokens, frozenset(cuts), known, alone)
+    return WordSplit(tokens, frozenset(cuts), known, alone)
 
 
 # -- Numbers -----------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def number_splits(tokenizer: Tokenizer) -> NumberSplits:
     )
 
 
-def number_way(split: Split, digits: int) -> str:
+def number_way(split: WordSplit, digits: int) -> str:
     """Which of `WAYS` a number of so many digits is cut in."""
     if not split.known:
         return "unknown"
@@ -193,7 +193,7 @@ def spelled(name: Sequence[str], style: str) -> str:
     return name[0] + "".join(word.capitalize() for word in name[1:])
 
 
-def cut_at_borders(name: Sequence[str], style: str, split: Split) -> bool:
+def cut_at_borders(name: Sequence[str], style: str, split: WordSplit) -> bool:
     """Is it cut at each border of its words, and nowhere else? An underscore may go with either
     word, or be a token of its own."""
     width = 1 if style == "snake_case" else 0
