@@ -108,6 +108,36 @@ def test_limit(models: Models) -> None:
     assert all(len(one["examples"]) == one["count"] for one in all_["findings"])
 
 
+def test_embeddings(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    from safetensors.numpy import save_file
+
+    words = [first + second for first in "abcdefghij" for second in "abcdefghij"]
+    tokenizer = byte_level_model(words)
+    tokenizer.save(model := str(tmp_path / "model.json"))
+    lines = printed(model, "--check").splitlines()
+    reason = "it needs the embeddings of a language model (--embeddings)"
+    assert f"not made\tunder-trained\t{reason}" in lines
+    numbers = numpy.random.default_rng(1)
+    rows = numbers.normal(size=(2, tokenizer.vocab_size, 32)).astype("f4")
+    file = str(tmp_path / "model.safetensors")
+    save_file({"wte.weight": rows[0], "lm_head.weight": rows[1]}, file)
+    lines = printed(model, "--check", "--embeddings", file).splitlines()
+    assert "passed\tunder-trained\t0\t100\ttokens\t0" in lines
+    id_ = tokenizer.token_to_id("ef")
+    rows[0, id_] = 0
+    save_file({"in": rows[0], "lm_head.weight": rows[1]}, file)
+    ran = inspect(model, "--check", "--embeddings", file, "--tensor", "in", "--fail-on", "warning")
+    assert (ran.code, ran.err) == (1, "error: --fail-on warning: warning under-trained (1)\n")
+    assert "warning\tunder-trained\t1\t100\ttokens\t0" in ran.out.splitlines()
+    assert f"example\tunder-trained\t{id_}\tef\t6566\t0" in ran.out.splitlines()
+    data = json.loads(printed(model, "--check", "--embeddings", file, "--tensor", "in", "--json"))
+    assert data["findings"][0]["detail"].startswith("L2 norm in in below ")
+    assert "has no tensor 'x'" in refused(model, "--check", "--embeddings", file, "--tensor", "x")
+    # Before a text is read.
+    assert "can't read none" in refused(model, "--check", "none.txt", "--embeddings", "none")
+
+
 def test_errors(models: Models) -> None:
     Path("bad.txt").write_bytes(b"low\xff")
     assert "is not UTF-8" in refused(str(models["characters"]), "--check", "bad.txt")
@@ -118,6 +148,9 @@ def test_errors(models: Models) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--embeddings", "x"], "--embeddings goes with --check"),
+        (["--word", "a", "--tensor", "x"], "--tensor goes with --check"),
+        (["--check", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--fail-on", "error"], "--fail-on goes with --check"),
         (["--check", "--fail-on", "bad"], "--fail-on can't be 'bad'"),
         (["--check", "--rounds"], "can't be asked together"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy
 import pytest
+from safetensors.numpy import save_file
 
 from tests.cli.inspecting import inspect
 from tests.cli.run import process
@@ -26,6 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for algorithm in ("bpe", "unigram"):
         tokenizer = Tokenizer.train([made / "book.txt"], vocab_size=900, algorithm=algorithm)
         tokenizer.save(made / f"book.{algorithm}.json")
+    rows = numpy.random.default_rng(0).normal(size=(900, 4)).astype("f4")
+    save_file({"model.embed_tokens.weight": rows}, made / "model.safetensors")
     return made
 
 

@@ -108,6 +108,7 @@ def test_packages_have_these_licences(name: str) -> None:
         about = importlib.metadata.metadata(name)
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("it is not installed")
+    listed = PACKAGES[name][1]
     said = about.get("License-Expression") or about.get("License") or ""
     if said in IN_WORDS or "\n" in said or not said:
         kinds = [
@@ -116,4 +117,6 @@ def test_packages_have_these_licences(name: str) -> None:
             if kind.startswith("License")
         ]
         said = IN_WORDS.get(said) or " AND ".join(IN_WORDS.get(kind, kind) for kind in kinds)
-    assert said == PACKAGES[name][1]
+        # NumPy before 2.4 names its own licence, and not those of what it carries.
+        listed = "BSD-3-Clause" if name == "numpy" else listed
+    assert said == listed

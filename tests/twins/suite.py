@@ -104,14 +104,16 @@ def norms(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 def distances(
-    rows: Sequence[Sequence[float]], reference: Sequence[int], *, component: bool
+    rows: Sequence[Sequence[float]], reference: Sequence[int], indicator: str
 ) -> list[float]:
     """Cosine distances to the mean of some rows, without the first principal component of all,
-    which power iteration finds, or without their mean."""
+    which power iteration finds, without their mean, or plain."""
     size = len(rows[0])
     mean = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
     without = centred = [[x - m for x, m in zip(row, mean, strict=True)] for row in rows]
-    if component:
+    if indicator == "cosine-plain":
+        without = [list(row) for row in rows]
+    elif indicator == "cosine-without-component":
         first = _first_component(centred)
         without = []
         for row in rows:

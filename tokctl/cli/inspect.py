@@ -33,6 +33,7 @@ EXAMPLES = """Examples:
   tokctl inspect book.unigram.json --word lowest --nbest 10
   tokctl inspect book.unigram.json --rounds
   tokctl inspect book.bpe.json --check book.txt --fail-on warning
+  tokctl inspect book.bpe.json --check --embeddings model.safetensors
   tokctl inspect hf:ORG/NAME --recipe
   tokctl inspect book.bpe.json --html book.html book.txt
   tokctl inspect book.bpe.json --plot kinds.svg --chart kinds
@@ -71,6 +72,8 @@ def inspect(
     recipe: options.RecipeOnly = False,
     check: options.Check = False,
     fail_on: options.FailOn = None,
+    embeddings: options.InspectEmbeddings = None,
+    tensor: options.InspectTensor = None,
     watch: options.Watch = False,
     limit: options.Limit = None,
     nbest: options.NBest = None,
@@ -108,7 +111,7 @@ def inspect(
     pictured = "--html" if html is not None or plot is not None else None
     question = questions[0] if questions else pictured
     _check_companions(question, limit, nbest, errors)
-    check_options(question, fail_on)
+    check_options(question, fail_on, embeddings, tensor)
     arguments = [*([] if first is None else [first]), *(texts or [])]
     inputs = [*arguments, *([model] if model else []), *sources.lists]
     asked_form = paging.form(json=as_json, markdown=markdown, latex=latex)
@@ -146,7 +149,7 @@ def inspect(
         return None
     if check:
         opened = sources.open(world, texts) if texts or listed else None
-        health = health_of(tokenizer, opened, errors, limit)
+        health = health_of(tokenizer, opened, errors, limit, embeddings, tensor)
         from tokctl.render.inspect.model import health as answer_of
 
         answer = answer_of(_name(world, path), health)
@@ -361,21 +364,37 @@ def _use(
     return use_answer(text_use(tokenizer, found, limit), limit)
 
 
-def check_options(question: str | None, fail_on: str | None) -> None:
-    """TokctlError where `--fail-on` stands alone or says what is no severity."""
-    if fail_on is None:
-        return
-    if question != "--check":
-        raise TokctlError("--fail-on goes with --check", "leave it out, or add --check")
+def check_options(
+    question: str | None, fail_on: str | None, embeddings: str | None, tensor: str | None
+) -> None:
+    """TokctlError where what goes with `--check` stands alone."""
+    given = {"--fail-on": fail_on, "--embeddings": embeddings, "--tensor": tensor}
+    name = next((name for name, value in given.items() if value is not None), None)
+    if name and question != "--check":
+        raise TokctlError(f"{name} goes with --check", "leave it out, or add --check")
+    if tensor is not None and embeddings is None:
+        raise TokctlError("--tensor goes with --embeddings", "name the file that it is in")
 
 
 def health_of(
-    tokenizer: "Tokenizer", texts: "Sequence[Source] | None", errors: str, limit: int | None
+    tokenizer: "Tokenizer",
+    texts: "Sequence[Source] | None",
+    errors: str,
+    limit: int | None,
+    embeddings: str | None,
+    tensor: str | None,
 ) -> "Health":
-    """The health of a model, on the texts if any are named."""
+    """The health of a model, on the texts and the embeddings if any are named."""
     from tokctl.analysis.health import EXAMPLES, check_health
 
-    return check_health(tokenizer, texts, limit=EXAMPLES if limit is None else limit, errors=errors)
+    return check_health(
+        tokenizer,
+        texts,
+        limit=EXAMPLES if limit is None else limit,
+        errors=errors,
+        embeddings=embeddings,
+        tensor=tensor,
+    )
 
 
 def fail_if_asked(health: "Health", fail_on: str | None) -> None:

@@ -1314,6 +1314,22 @@ FailOn = Annotated[
     ),
 ]
 
+InspectEmbeddings = Annotated[
+    str | None,
+    _answer(
+        "--embeddings FILE",
+        "With --check: the embeddings of a language model, .safetensors, its .index.json or their "
+        "folder: which tokens are under-trained (needs NumPy: pip install 'tokctl\\[embeddings]').",
+    ),
+]
+InspectTensor = Annotated[
+    str | None,
+    _answer(
+        "--tensor NAME",
+        "With --embeddings: what the embeddings are called, where it is not a usual name.",
+    ),
+]
+
 # -- Pages and charts of inspect and compare --------------------------------------------------
 
 _page = partial(CliOption, panel="Pages and charts (pip install 'tokctl\\[report]')")

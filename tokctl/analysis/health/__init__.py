@@ -1,8 +1,9 @@
 """The health check of a model: what is wrong with it, what is odd, what a text says of it.
 
 `check_health` makes every check of `CHECKS`; those of the vocabulary itself are in
-`vocabulary.py`, those of what it is good for (reach, use, merges) in `use.py`. The table in
-`docs/health.md` says of each what it is worth and what to do.
+`vocabulary.py`, those of what it is good for (reach, use, merges) in `use.py`, and what a language
+model's embeddings say in `embeddings.py`. The table in `docs/health.md` says of each what it is
+worth and what to do.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tokctl.analysis.health import embeddings as matrices
 from tokctl.analysis.health import use, vocabulary
 from tokctl.analysis.health.results import (
     CHECKS,
@@ -48,6 +50,7 @@ RARE = 10
 _CHECKS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
     use.check_reach,
     use.check_use,
+    matrices.check_embeddings,
     use.check_merges,
     vocabulary.check_duplicates,
     vocabulary.check_holes,
@@ -65,6 +68,8 @@ def check_health(
     *,
     limit: int | None = EXAMPLES,
     rare: int = RARE,
+    embeddings: str | Path | None = None,
+    tensor: str | None = None,
     errors: str = "strict",
     threads: int | None = None,
 ) -> Health:
@@ -79,22 +84,32 @@ def check_health(
             checked.
         limit: examples of each finding; None for all.
         rare: a token that the texts use less often is rare.
+        embeddings: of a language model with this vocabulary, a safetensors file; without them
+            `under-trained` is not checked. tensor: their name in it, where that is not a usual one.
+            Reading them needs NumPy; see `tokctl.analysis.health.embeddings`.
         errors: what to do where a text is not UTF-8 and the model reads characters: `strict`
             or `replace`.
         threads: for encoding; by default as many as there are processors. Changes nothing.
 
     Raises:
-        TokctlError: a text can't be read, or is not UTF-8; an argument out of range.
+        TokctlError: a text can't be read, or is not UTF-8; an argument out of range; embeddings
+            can't be read, or are those of another model.
     """
     check_errors(errors)
+    if embeddings is None and tensor is not None:
+        raise TokctlError("a tensor goes with embeddings", "name the file that it is in")
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
             raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
     sources = None if texts is None else _sources(texts)
+    if embeddings is not None:
+        matrices.check_matrix(tokenizer, embeddings, tensor)  # before texts are encoded
     encoded = None
     if sources is not None:
         encoded = encode_texts(tokenizer, sources, errors, threads or available_threads())
-    subject = Subject(tokenizer, encoded, limit=limit, rare=rare)
+    subject = Subject(
+        tokenizer, encoded, limit=limit, rare=rare, embeddings=embeddings, tensor=tensor
+    )
     answers = [answer for check in _CHECKS for answer in check(subject)]
     found = [answer for answer in answers if isinstance(answer, Finding)]
     order = list(CHECKS)

@@ -8,10 +8,11 @@ a low value is a sign of little training. They are read off a matrix with a row 
 - `cosine`, where they are one matrix, or of an output matrix: the cosine distance of a token's row
   to the mean row of ids that are known to be unused, after the mean of all rows was taken off.
   Training moves the rows of all unused ids in the same direction.
-- `cosine-without-component`, if it is asked for: the same, where not the mean but the first
-  principal component of the rows is taken off. That is the formula of the paper; the mean, which
-  its authors' program offers as well, takes less time, and still serves where unused rows are so
-  many that they are the first component themselves.
+- `cosine-plain` and `cosine-without-component`, if they are asked for: the same, where nothing is
+  taken off the rows, or their first principal component. The authors' program gives all three.
+  With the mean taken off, trained tokens lie around 1, and others stand apart from them. That takes
+  less time than the component, and still serves where unused rows are so many that they are the
+  first component themselves.
 
 **Known to be unused** are rows behind the last id (padding of the matrix), fillers of holes, bytes
 that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
@@ -39,7 +40,8 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokctl.analysis.health.subject import Subject
+from tokctl.analysis.health.results import Answer
+from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import Absent
 from tokctl.errors import TokctlError
 from tokctl.formats.holes import filler
@@ -51,6 +53,8 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     import numpy
 
+    from tokctl.tokenizer import Tokenizer
+
     Matrix = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
 
 #: Of the tokens that are looked at, the share of those that are candidates: the paper's.
@@ -59,7 +63,9 @@ SHARE = 0.02
 DEVIATIONS = 5
 #: From the median of the absolute deviations to a standard deviation, of a normal distribution.
 _NORMAL = 1.4826
-INDICATORS = ("norm", "cosine", "cosine-without-component")
+#: The name of the check.
+CHECK = "under-trained"
+INDICATORS = ("norm", "cosine", "cosine-plain", "cosine-without-component")
 
 #: How names of the matrices end, in models that people publish.
 _INPUTS = (
@@ -166,20 +172,17 @@ def embedding_facts(
     groups = _groups(subject)
     with ExitStack() as stack:
         weights = _Weights(Path(path), stack)
-        chosen = weights.choose(size, tensor)
-        if chosen.tied is None and indicator is None:
-            raise TokctlError(
-                f"{path} is one of several files: whether {chosen.name!r} is the output, too, "
-                "can't be told",
-                f"name the model's {_INDEX}",
-            )
-        kind = indicator or ("cosine" if chosen.tied or chosen.is_output else "norm")
+        chosen, others = weights.choose(size, tensor, indicator)
+        tied = None
+        if others or weights.whole:
+            tied = all(weights.same(chosen.name, other) for other in others)
+        kind = indicator or ("cosine" if tied or weights.is_output(chosen.name) else "norm")
         reference: list[int] = []
         if kind != "norm":
             reference = _known_unused(subject, chosen.rows)
             if not reference:
                 return Absent("no id is known to be unused, which the cosine distance starts from")
-            values = chosen.distances(reference, component=kind != "cosine")[:size]
+            values = chosen.distances(reference, kind)[:size]
             if not values:
                 return Absent("the rows of the ids that are known to be unused are zeros")
         else:
@@ -200,7 +203,7 @@ def embedding_facts(
         dtype=chosen.tensor.dtype,
         rows=chosen.rows,
         dimensions=chosen.dimensions,
-        tied=chosen.tied,
+        tied=tied,
         reference=len(reference),
         of=len(ids),
         left_out={
@@ -216,6 +219,36 @@ def embedding_facts(
         ),
         bound=bound,
         apart=sum(values[id_] < bound for id_ in order),
+    )
+
+
+def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> None:
+    """TokctlError where a file has no embeddings of this model, as `embedding_facts` takes them;
+    none of their numbers is read."""
+    _numpy()
+    with ExitStack() as stack:
+        _Weights(Path(path), stack).choose(tokenizer.vocab_size, tensor, None)
+
+
+def check_embeddings(subject: Subject) -> Iterator[Answer]:
+    """The tokens that stand apart. The candidates are a share whatever the model, so that they
+    are no finding."""
+    if subject.embeddings is None:
+        yield from not_made([CHECK], "it needs the embeddings of a language model (--embeddings)")
+        return
+    facts = embedding_facts(subject, subject.embeddings, subject.tensor)
+    if isinstance(facts, Absent):
+        yield from not_made([CHECK], facts.reason)
+        return
+    values = {one.id: one.value for one in facts.candidates[: facts.apart]}
+    what = "L2 norm" if facts.indicator == "norm" else "cosine distance to unused rows"
+    yield subject.found(
+        CHECK,
+        list(values),
+        facts.of,
+        notes=lambda id_: f"{values[id_]:.4g}",
+        detail=f"{what[0].upper()}{what[1:]} in {facts.tensor} below {facts.bound:.4g}; the median "
+        f"is {facts.median:.4g}.",
     )
 
 
@@ -281,7 +314,10 @@ class _Weights:
         self._opened: dict[Path, tuple[RandomAccessFile, dict[str, StoredTensor]]] = {}
         if path.is_dir():
             names = ("model.safetensors", _INDEX)
-            path = next((path / name for name in names if (path / name).exists()), path)
+            found = [path / name for name in names if (path / name).exists()]
+            if not found:
+                raise TokctlError(f"{path} has no model.safetensors", _HINT)
+            path = found[0]
         self.whole = True
         if path.suffix == ".json":
             self.files = _index(path)
@@ -295,8 +331,11 @@ class _Weights:
             self._opened[path] = file, stored_tensors(file, _HINT)
         return self._opened[path][1]
 
-    def choose(self, size: int, name: str | None) -> _Embeddings:
-        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids."""
+    def choose(
+        self, size: int, name: str | None, indicator: str | None
+    ) -> tuple[_Embeddings, list[str]]:
+        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids; and
+        what may be the same: the outputs for an input, the inputs for an output."""
         outputs = self._called(_OUTPUTS)
         if name is None:
             inputs = self._called(_INPUTS) or outputs
@@ -310,14 +349,22 @@ class _Weights:
         elif name not in self.files:
             raise TokctlError(f"{self.path} has no tensor {name!r}", f"it has: {self._names(None)}")
         chosen = self._embeddings(name, size)
-        chosen.is_output = name in outputs
-        counterparts = self._called(_INPUTS) if chosen.is_output else outputs
-        counterparts = [other for other in counterparts if other != name]
-        if counterparts or self.whole:
-            chosen.tied = all(self._same(name, other) for other in counterparts)
-        return chosen
+        others = [other for other in outputs if other != name]
+        if self.is_output(name):
+            others = self._called(_INPUTS)
+        if not (others or self.whole or indicator):
+            raise TokctlError(
+                f"{self.path} is one of several files: whether {name!r} is input and output can't "
+                "be told",
+                f"name the model's {_INDEX}",
+            )
+        return chosen, others
 
-    def _same(self, name: str, other: str) -> bool:
+    def is_output(self, name: str) -> bool:
+        """Is a matrix called as output embeddings are?"""
+        return name in self._called(_OUTPUTS)
+
+    def same(self, name: str, other: str) -> bool:
         """Do two tensors hold the same? Some files hold a tied matrix twice."""
         (file, tensor), (other_file, other_tensor) = map(self._place, (name, other))
         if (tensor.dtype, tensor.shape) != (other_tensor.dtype, other_tensor.shape):
@@ -392,20 +439,13 @@ def _index(path: Path) -> dict[str, Path]:
 
 
 class _Embeddings:
-    """A matrix with a row for each id, read some rows at a time.
-
-    Attributes:
-        is_output: it makes the logits.
-        tied: it is input and output at the same time; None where that can't be told.
-    """
+    """A matrix with a row for each id, read some rows at a time."""
 
     def __init__(self, name: str, file: RandomAccessFile, tensor: StoredTensor) -> None:
         self.name = name
         self.file = file
         self.tensor = tensor
         self.rows, self.dimensions = tensor.shape
-        self.is_output = False
-        self.tied: bool | None = None
 
     def pieces(self) -> Iterator[tuple[int, Matrix]]:
         """Rows, some at a time, with the number of the first; TokctlError where one holds what is
@@ -437,15 +477,17 @@ class _Embeddings:
             found.frombytes(numpy.sqrt((rows * rows).sum(axis=1)).tobytes())
         return found
 
-    def distances(self, reference: Sequence[int], *, component: bool) -> array[float]:
-        """The cosine distance of each row to the mean of the rows of `reference`, all without
-        their first principal component, or without the mean of all rows; none where the rows of
-        `reference` are zeros, or have no direction. Those that are zeros are left out of it."""
+    def distances(self, reference: Sequence[int], indicator: str) -> array[float]:
+        """The cosine distance of each row to the mean of the rows of `reference`, of which zeros
+        are left out; none where nothing is left, or that mean has no direction."""
         numpy = _numpy()
-        mean, unused, products = self._sums(reference, products=component)
-        first = numpy.linalg.eigh(products)[1][:, -1] if component else None
+        by_component = indicator == "cosine-without-component"
+        mean, unused, products = self._sums(reference, products=by_component)
+        first = numpy.linalg.eigh(products)[1][:, -1] if by_component else None
 
         def without(rows: Matrix) -> Matrix:
+            if indicator == "cosine-plain":
+                return rows
             return rows - mean if first is None else rows - numpy.outer(rows @ first, first)
 
         centre = without(unused[None, :])[0]

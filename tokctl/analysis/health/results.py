@@ -206,6 +206,15 @@ CHECKS: dict[str, Check] = {
         "The text never uses them, and tokens that it uses are merged from them.",
         "They are scaffolding: merging needs them, and their embeddings stay untrained.",
     ),
+    # -- the embeddings of a language model
+    "under-trained": Check(
+        "warning",
+        "tokens",
+        "Their rows of the embeddings stand apart from those of other tokens: short, or like "
+        "those of ids that are known to be unused.",
+        "A language model that has hardly met a token answers it with nonsense; try each in a "
+        "prompt, train on text that has them, or prune them.",
+    ),
     # -- merges
     "merges-without-effect": Check(
         "warning",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from tokctl import _native
 from tokctl.analysis.explain.vocabulary import (
@@ -104,6 +105,7 @@ class Subject:
     Attributes:
         limit: examples of each finding; None for all.
         rare: a token that is used less often is rare.
+        embeddings, tensor: where the embeddings of a language model are; see `embedding_facts`.
     """
 
     def __init__(
@@ -113,11 +115,15 @@ class Subject:
         *,
         limit: int | None,
         rare: int,
+        embeddings: str | Path | None = None,
+        tensor: str | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self.texts = texts
         self.limit = limit
         self.rare = rare
+        self.embeddings = embeddings
+        self.tensor = tensor
         self.model = tokenizer.model
         self.recipe = tokenizer.recipe
 
