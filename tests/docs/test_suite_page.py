@@ -9,6 +9,7 @@ import numpy
 import pytest
 from safetensors.numpy import save_file
 
+from tests.docs import examples
 from tests.docs.test_compare_page import paths
 from tests.metrics.models import TEXT, document, model
 from tests.metrics.test_definitions import plain
@@ -55,3 +56,8 @@ def test_the_page_counts_what_there_is() -> None:
     assert "Forty names" in PAGE and len(splits.NAMES) == 40
     said = [f"{n}" for kind, n in splits.INDENTATIONS if kind == "space"]
     assert f"{', '.join(said[:-1])} and {said[-1]} spaces" in PAGE
+
+
+def test_the_example() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert examples.run(example, {"__name__": "example"}) == 3

@@ -27,6 +27,7 @@ from tokctl.render.document import (
     Bullets,
     Figures,
     Heading,
+    Legend,
     Paragraph,
     Record,
     Span,
@@ -53,6 +54,11 @@ class Section:
     label: str
     rows: list[Row]
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_best(self) -> bool:
+        """Does a figure have a star?"""
+        return any(cell.endswith("*") for _, cells in self.rows for cell in cells)
 
 
 def suite_answer(suite: Suite, comparison: Comparison) -> Answer:
@@ -94,6 +100,8 @@ def suite_blocks(suite: Suite) -> Iterator[Block]:
             for label, cells in section.rows
         )
         yield Figures(section.label, models, lines)
+        if section.has_best:
+            yield Legend()
         for note in section.notes:
             yield Paragraph(safe(note), "dim")
 
@@ -136,7 +144,9 @@ def _domains(suite: Suite) -> Iterator[Section]:
         for domain in suite.domains
         for model in domain.models
     )
-    notes = ["* fewest tokens; ~ more, but the 95% interval of the difference holds 0"]
+    notes = []
+    if any(model.within_noise for domain in suite.domains for model in domain.models):
+        notes.append("~ more tokens than the best, but the 95% interval of the difference holds 0")
     if unread:
         notes.append(
             f"? over {MOST_UNKNOWN:.0%} of the tokens are unknown: text is lost, not compressed"
@@ -145,6 +155,9 @@ def _domains(suite: Suite) -> Iterator[Section]:
         "compare along a row, not down a column. A model that drops white space writes less: see "
         "which lines come back"
     )
+    if len({model.vocab_size for model in suite.models}) > 1:
+        sizes = [f"{model.name} {model.vocab_size:,}" for model in suite.models]
+        notes.append(f"a larger vocabulary needs fewer tokens: {listed(sizes)} ids")
     yield Section(
         "bytes_per_token", "Bytes per token ↑, by domain", "domain", rows(_size), tuple(notes)
     )

@@ -348,7 +348,8 @@ def _fewest(suite: Suite) -> str:
         sizes = {
             name: figure
             for name, domain in zip(domain_names(suite), suite.domains, strict=True)
-            if not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
+            if _reads(domain.models[0].figures)
+            and not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
         }
         if len(sizes) < 2:
             return ""
