@@ -22,6 +22,7 @@ HEADINGS = [
     "Bytes per token ↑, by domain",
     "95% intervals of bytes per token",
     "Tokens that are unknown ↓, by domain",
+    "Words that are one token (STRR) ↑, by domain",
     "Lines that come back exactly ↑, by domain",
     "Parity ↓: tokens over those of English",
     "Characters beyond ASCII that are cut into bytes ↓, by script",

@@ -64,6 +64,6 @@ def test_models_of_every_kind(name: str) -> None:
     shown = list(sections(suite))
     assert all(len(cells) == 2 for section in shown for _, cells in section.rows)
     assert {section.metric for section in shown} - set(DEFINITIONS) <= {
-        *("bytes_per_token", "intervals", "unk_rate", "round_trip", "parity")
+        *("bytes_per_token", "intervals", "unk_rate", "strr", "round_trip", "parity")
     }
     assert suite.findings and all(domain.fewest for domain in suite.domains)

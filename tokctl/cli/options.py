@@ -1485,9 +1485,9 @@ Suite = Annotated[
     bool,
     _suite(
         "--suite",
-        "Measure more than the texts that are named: prose, code, numbers, names, mark-up and "
-        "25 languages that tokctl ships; how numbers, code and characters are cut; stability under "
-        "typos, case and spaces; tokens that are hardly trained. docs/suite.md says what each is.",
+        "Measure more: bundled prose, code, numbers, names, mark-up and sentences in 25 languages; "
+        "how numbers, code and characters are cut; stability under typos, case and spaces; tokens "
+        "that are hardly trained. See docs/suite.md.",
         short="Texts by domain, languages, numbers, code, …",
     ),
 ]
@@ -1503,8 +1503,8 @@ Gold = Annotated[
     list[str] | None,
     _suite(
         "--gold FILE",
-        "A list of words with their morphemes, to hold the cuts against; may be repeated. On each "
-        "line: word, tab, morphemes with spaces between. Reported, never ranked by.",
+        "A list of words with their morphemes, to compare the cuts with; may be repeated. A line "
+        "is a word, a tab, and its morphemes separated by spaces. No model is ranked by it.",
     ),
 ]
 SuiteEmbeddings = Annotated[

@@ -176,6 +176,12 @@ def _domains(suite: Suite) -> Iterator[Section]:
             rows(lambda _, model: written(model.figures["unk_rate"], "share")),
         )
     yield Section(
+        "strr",
+        "Words that are one token (STRR) ↑, by domain",
+        "domain",
+        rows(lambda _, model: written(model.figures["strr"], "share")),
+    )
+    yield Section(
         "round_trip",
         "Lines that come back exactly ↑, by domain",
         "domain",

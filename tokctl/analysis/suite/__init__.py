@@ -368,7 +368,13 @@ def _fewest(suite: Suite) -> str:
                 close.setdefault(model.model, []).append(name)
     if not by_model:
         return ""
-    said = "; ".join(f"{name} on {listed(domains)}" for name, domains in by_model.items())
+    sizes = {model.name: model.vocab_size for model in suite.models}
+    differ = len(set(sizes.values())) > 1
+    said = "; ".join(
+        f"{name}{f' (with {sizes[name]:,} ids)' if differ else ''} on "
+        f"{listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
+        for name, domains in by_model.items()
+    )
     noise = "; ".join(f"{name} on {listed(domains)}" for name, domains in close.items())
     return f"Fewest tokens: {said}." + (f" More, but not beyond noise: {noise}." if noise else "")
 
