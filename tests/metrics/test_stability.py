@@ -98,8 +98,9 @@ def test_typos_change_one_place() -> None:
 
 def test_which_words_are_taken() -> None:
     text = "“Boy” isn't it... an old-fashioned x99 boy, naïve naïve, ABC? e\u0301te\u0301 "
+    text += "海海海 ภาษาไทย ひらがな один "
     found = words_of(Text("", (text + "a" * 41).encode() + b" \xffbad"))
-    assert found == ["Boy", "boy", "naïve", "ABC", "e\u0301te\u0301"]
+    assert found == ["Boy", "boy", "naïve", "ABC", "e\u0301te\u0301", "один"]
     many = " ".join(f"word{chr(97 + n // 26 % 26)}{chr(97 + n % 26)}" for n in range(676))
     report = stability(byte_level_model([]), many, seed=7)
     by_hash = sorted(many.split(), key=lambda word: sha256(f"7:word:{word}".encode()).digest()[:8])

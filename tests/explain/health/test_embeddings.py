@@ -220,6 +220,8 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     assert few.message.endswith(
         f"the tensor {INPUT!r} has {SIZE - 1} rows, and the model {SIZE} ids"
     )
+    many = error(tmp_path, {INPUT: numpy.zeros((SIZE + (1 << 16) + 1, 1), numpy.float32)})
+    assert "rows, and the model" in many.message
     none = error(tmp_path, {"x.0.weight": rows(1, 3), "norm": rows(1, 4)})
     assert "has no tensors that are called as embeddings are" in none.message
     assert none.hint == "name one with --tensor: norm"

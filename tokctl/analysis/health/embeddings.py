@@ -44,7 +44,7 @@ from tokctl.analysis.health.results import Answer
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import Absent
 from tokctl.errors import TokctlError
-from tokctl.formats.holes import filler
+from tokctl.formats.holes import MOST_HOLES, filler
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.idfiles.safetensors import StoredTensor, stored_tensors
 from tokctl.model.byte_level import NEVER_IN_UTF8
@@ -76,7 +76,7 @@ _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weigh
 #: Types that are read, with NumPy's name of what lies in the file.
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 #: Bytes of rows that are read at a time.
-_PIECE = 1 << 23
+_PIECE = 1 << 21
 #: Numbers of a row: more than any model has.
 _MOST_DIMENSIONS = 1 << 16
 _LONGEST_INDEX = 100_000_000
@@ -162,7 +162,7 @@ def embedding_facts(
 
     Raises:
         TokctlError: NumPy is not installed; the file can't be read or is damaged; it has no such
-            matrix, or one with fewer rows than the model has ids.
+            matrix, or one with fewer rows than the model has ids, or with more padding than ids.
     """
     if indicator not in (None, *INDICATORS):
         raise TokctlError(
@@ -406,7 +406,7 @@ class _Weights:
                 f"embeddings are a table of {', '.join(_TYPES)}: {self._names(None)}",
             )
         rows, dimensions = tensor.shape
-        if rows < size:
+        if rows < size or rows - size > max(size, MOST_HOLES):
             raise TokctlError(
                 f"{path}: the tensor {name!r} has {plural(rows, 'row')}, and the model "
                 f"{plural(size, 'id')}",

@@ -5,9 +5,10 @@ accuracy where typos and other changes of form change the tokens of a text. What
 is the cause alone: how much the tokens change. The definitions are tokctl's own.
 
 **Words** are the distinct runs of characters that are no white space, without the punctuation at
-their ends, as far as they are `SHORTEST` to `LONGEST` letters and marks and nothing else. Of these
-at most `WORDS` are taken: those whose SHA-256 of seed and word is the least. So every distinct word
-is as likely to be taken, however often it is used, and the same seed takes the same words.
+their ends, as far as they are `SHORTEST` to `LONGEST` letters and marks and nothing else, and of no
+script `WITHOUT_SPACES`. Of these at most `WORDS` are taken: those whose SHA-256 of seed and word is
+the least. So every distinct word is as likely to be taken, however often it is used, and the same
+seed takes the same words.
 
 **A variant** is a word as it stands behind a space, with one change:
 
@@ -40,6 +41,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from tokctl import _native
 from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
@@ -48,6 +50,10 @@ from tokctl.tokenizer import Tokenizer
 WORDS = 2_000
 #: Characters of a word.
 SHORTEST, LONGEST = 3, 40
+#: Scripts that put no spaces between words, so that what lies between two spaces is a phrase.
+WITHOUT_SPACES = frozenset(
+    ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+)
 
 _CHAI = "Chai et al. 2024, arXiv 2406.11687"
 _MISLEADS = (
@@ -169,7 +175,9 @@ def words_of(text: Text) -> list[str]:
         while start < end and not _is_letter(word[end - 1]):
             end -= 1
         word = word[start:end]
-        if SHORTEST <= len(word) <= LONGEST and all(map(_is_letter, word)):
+        if not SHORTEST <= len(word) <= LONGEST or not all(map(_is_letter, word)):
+            continue
+        if word.isascii() or WITHOUT_SPACES.isdisjoint(_native.scripts_of(word)):
             found[word] = None
     return list(found)
 
