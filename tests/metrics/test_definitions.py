@@ -13,7 +13,7 @@ from tokctl.errors import TokctlError
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
-def _plain(markdown: str) -> str:
+def plain(markdown: str) -> str:
     """Without what makes text italic, bold, code or a link."""
     linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
     return re.sub(r"[*`\\]", "", linked)
@@ -22,7 +22,7 @@ def _plain(markdown: str) -> str:
 def _row(name: str) -> list[str]:
     rows = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
     assert len(rows) == 1, name
-    return [_plain(cell).strip() for cell in rows[0].replace("\\|", "¦").split("|")[1:-1]]
+    return [plain(cell).strip() for cell in rows[0].replace("\\|", "¦").split("|")[1:-1]]
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=lambda definition: definition.name)

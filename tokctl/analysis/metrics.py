@@ -748,16 +748,16 @@ def metric_names() -> list[str]:
     return [metric.name for metric in METRICS]
 
 
-def definition_of(name: str) -> Definition:
+def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> Definition:
     """The definition of a figure, by its name or as tables label it; TokctlError where none
     is called so."""
     plain = _plain(name)
-    for definition in DEFINITIONS.values():
+    for definition in among.values():
         if plain in (definition.name, _plain(definition.label)):
             return definition
-    close = difflib.get_close_matches(plain, DEFINITIONS, n=1)
+    close = difflib.get_close_matches(plain, among, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    raise TokctlError(f"no metric is called {name!r}", f"{hint}these are: {', '.join(DEFINITIONS)}")
+    raise TokctlError(f"no metric is called {name!r}", f"{hint}these are: {', '.join(among)}")
 
 
 def _plain(name: str) -> str:

@@ -16,6 +16,7 @@ from tokctl.wording import listed
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Trained, Training
+    from tokctl.analysis.suite.morphology import GoldWord
     from tokctl.analysis.texts import Text
     from tokctl.model import Recipe
     from tokctl.sources import Source
@@ -32,6 +33,9 @@ EXAMPLES = """Examples:
   tokctl compare --algo bpe --sentence "There is still a lot" book.txt
   tokctl compare -m hf:ORG/NAME -m spiece.model book.txt
   tokctl compare -m book.bpe.json --lang en=en.txt --lang fi=fi.txt
+  tokctl compare --suite --published book.txt
+  tokctl compare --suite --gold morphemes.tsv -m a.json -m hf:ORG/NAME
+  tokctl compare --suite --embeddings a=model.safetensors -m a.json book.txt
   tokctl compare -m new.json --baseline old.json --fail-if 'nsl > 1.02' a.txt
   tokctl compare --html book.html book.txt
   tokctl compare --plot book.svg --chart lengths book.txt
@@ -67,6 +71,11 @@ def compare(
     intervals: options.Intervals = False,
     speed: options.Speed = False,
     explain: options.Explain = None,
+    suite: options.Suite = False,
+    published: options.Published = False,
+    gold: options.Gold = None,
+    embeddings: options.SuiteEmbeddings = None,
+    tensor: options.SuiteTensor = None,
     fail_if: options.FailIf = None,
     markdown: options.Markdown = False,
     latex: options.Latex = False,
@@ -89,6 +98,8 @@ def compare(
     With no model, it trains some on nine tenths of the texts first, and
     measures them on the rest; nothing is kept.
     Every metric is explained by --explain METRIC, and in docs/metrics.md.
+    With --suite, texts by domain and language and what happens to numbers,
+    code and characters are measured, too: docs/suite.md.
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
@@ -103,6 +114,7 @@ def compare(
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)
+    _check_suite(suite, published=published, gold=gold, embeddings=embeddings, tensor=tensor)
     model, texts = _told_apart(model or [], texts or [], format)
     if model and (algo or vocab):
         raise TokctlError(
@@ -122,6 +134,13 @@ def compare(
             )
         inputs.append(held_out)
     inputs += sources.lists
+    if suite and plot is not None and html is None:
+        raise TokctlError("--plot draws the comparison, not the suite", "leave --suite out")
+    if tensor and not embeddings:
+        raise TokctlError(
+            "--tensor goes with --embeddings", "name the file: --embeddings MODEL=FILE"
+        )
+    gold_lists = _gold(gold or [])
     others = [f"--{form}"] if form else []
     report = reports.requested_report(
         world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
@@ -130,8 +149,10 @@ def compare(
         return ExitCode.DONE
     recipes = {} if model else _recipes(algo or [options.DEFAULT_ALGORITHMS])
     sizes = _sizes(vocab or [])
-    named, known_as, added = _load(model or [], list(recipes), baseline)
-    characters = any(not one.recipe.is_byte_level for one in named.values())
+    at_hand = _at_hand(world, [*(model or []), *recipes]) if published else {}
+    named, known_as, added = _load(model or [], [*recipes, *at_hand], baseline)
+    vectors = _embeddings(embeddings or [], [*named, *recipes, *at_hand])
+    characters = any(not one.recipe.is_byte_level for one in [*named.values(), *at_hand.values()])
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
     opened = open_texts(world, sources, texts or [], lang or [])
     reports.check_texts(world, report, opened.names)
@@ -151,6 +172,7 @@ def compare(
         named |= {name: here.trained[name, detail] for name in recipes}
         if not vocab:
             here = here._replace(trained=_without_idle_sizes(here.trained, detail))
+    named |= at_hand
     several = here is not None and len({size for _, size in here.trained}) > 1
     result = comparison.compare(
         list(named.items()),
@@ -170,12 +192,30 @@ def compare(
         threads=threads,
         errors=errors,
     )
+    of_suite = None
+    if suite:
+        from tokctl.analysis.suite import run_suite
+
+        of_suite = run_suite(
+            list(named.items()),
+            read,
+            baseline=result.baseline,
+            trained_on=here.texts if here else [],
+            gold=gold_lists,
+            embeddings=vectors,
+            tensor=tensor,
+            published=list(at_hand),
+            threads=threads,
+            errors=errors,
+        )
     if report:
-        reports.write_comparison(world, report, result, named)
+        reports.write_comparison(world, report, result, named, of_suite)
     else:
         from tokctl.render.compare import comparison_answer
+        from tokctl.render.suite import suite_answer
 
-        paging.write(world, comparison_answer(result), form or "text", pages=not no_pager)
+        answer = suite_answer(of_suite, result) if of_suite else comparison_answer(result)
+        paging.write(world, answer, form or "text", pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")
@@ -193,11 +233,87 @@ def _command_line(arguments: Sequence[str]) -> str:
     return shlex.join(["tokctl", *(visible(_FOLDERS.sub("", one)) for one in arguments)])
 
 
+def _check_suite(suite: bool, **others: object) -> None:
+    """TokctlError where an option of the suite is given without it."""
+    given = [f"--{name}" for name, value in others.items() if value]
+    if given and not suite:
+        raise TokctlError(f"{given[0]} goes with --suite", f"write --suite {given[0]}")
+
+
+#: Published vocabularies that are taken of those at hand.
+_MOST_PUBLISHED = 5
+
+
+def _at_hand(world: World, taken: Sequence[str]) -> "dict[str, Tokenizer]":
+    """Published vocabularies in the caches of this machine, by their names; those that are named
+    already are left out.
+
+    Args:
+        taken: models that are compared anyway, and the names of those that are trained.
+    """
+    from tokctl.formats import hub, tiktoken
+    from tokctl.tokenizer import Tokenizer
+
+    there = {name: path for name, path in tiktoken.cached().items() if name not in taken}
+    there |= {
+        name: path for name, path in hub.cached().items() if f"{hub.PREFIX}{name}" not in taken
+    }
+    found: dict[str, Tokenizer] = {}
+    for place, (name, path) in enumerate(there.items()):
+        if len(found) == _MOST_PUBLISHED:
+            rest = listed(list(there)[place : place + 10])
+            world.say(f"note: of the published vocabularies these are left out: {rest}")
+            break
+        try:
+            found[visible(name)] = Tokenizer.load(path)
+        except TokctlError as error:
+            world.say(f"note: {visible(name)} is left out: {error.message}")
+    if found:
+        world.say(f"published vocabularies at hand: {listed(list(found))}")
+    else:
+        world.say(
+            "note: no published vocabulary is in the caches of this machine; "
+            "-m hf:ORG/NAME fetches one (-m hf:gpt2)"
+        )
+    return found
+
+
+def _gold(paths: Sequence[str]) -> "dict[str, Sequence[GoldWord]]":
+    """The lists of morphemes, by their files."""
+    if not paths:
+        return {}
+    from tokctl.analysis.suite.morphology import read_gold
+
+    return {visible(path): read_gold(path) for path in paths}
+
+
+def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
+    """The file of embeddings of each model, by its name."""
+    files: dict[str, str] = {}
+    for entry in values:
+        name, sign, path = entry.partition("=")
+        if not (name and sign and path):
+            raise TokctlError(
+                f"--embeddings can't be {entry!r}", "write MODEL=FILE: --embeddings a=a.safetensors"
+            )
+        if name not in models:
+            raise TokctlError(
+                f"--embeddings: no model of this comparison is called {name!r}",
+                f"its models are: {', '.join(models)}",
+            )
+        if name in files:
+            raise TokctlError(f"--embeddings names {name} twice", "give each model one file")
+        files[name] = path
+    return files
+
+
 def _explain(world: World, name: str, *, as_json: bool) -> int:
     """Writes what a metric is, or what all are."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
+    from tokctl.analysis.suite import DEFINITIONS as OF_SUITE
 
-    found = list(DEFINITIONS.values()) if name == "all" else [definition_of(name)]
+    every = {**DEFINITIONS, **OF_SUITE}
+    found = list(every.values()) if name == "all" else [definition_of(name, every)]
     from tokctl.render.compare import definitions_answer
 
     paging.write(world, definitions_answer(found), "json" if as_json else "text", pages=False)

@@ -445,8 +445,9 @@ def _model_formats() -> Iterable[str]:
 
 def _metrics() -> Iterable[str]:
     from tokctl.analysis.metrics import DEFINITIONS
+    from tokctl.analysis.suite import DEFINITIONS as OF_SUITE
 
-    return ("all", *DEFINITIONS)
+    return ("all", *DEFINITIONS, *OF_SUITE)
 
 
 def _comparison_charts() -> Iterable[str]:
@@ -1363,6 +1364,7 @@ _models = partial(CliOption, panel="Models")
 _look = partial(CliOption, panel="What to look at")
 _comparison = partial(CliOption, panel="Output")
 _reading = partial(CliOption, panel="Reading")
+_suite = partial(CliOption, panel="The suite (with --suite)")
 
 DEFAULT_ALGORITHMS = "bpe,wordpiece-likelihood,wordpiece-count,unigram"
 #: The size that is shown in detail, and the one beside it.
@@ -1483,6 +1485,47 @@ Explain = Annotated[
         "Compares nothing.",
         values=_metrics,
         short="What a metric is, and when it misleads",
+    ),
+]
+Suite = Annotated[
+    bool,
+    _suite(
+        "--suite",
+        "Measure more: bundled prose, code, numbers, names, mark-up and sentences in 25 languages; "
+        "how numbers, code and characters are cut; stability under typos, case and spaces; tokens "
+        "that are hardly trained. See docs/suite.md.",
+        short="Texts by domain, languages, numbers, code, …",
+    ),
+]
+Published = Annotated[
+    bool,
+    _suite(
+        "--published",
+        "Add published vocabularies that are on this machine, in the caches of the Hugging Face "
+        "Hub and of tiktoken. Never uses the network.",
+    ),
+]
+Gold = Annotated[
+    list[str] | None,
+    _suite(
+        "--gold FILE",
+        "A list of words with their morphemes, to compare the cuts with; may be repeated. A line "
+        "is a word, a tab, and its morphemes separated by spaces. No model is ranked by it.",
+    ),
+]
+SuiteEmbeddings = Annotated[
+    list[str] | None,
+    _suite(
+        "--embeddings MODEL=FILE",
+        "The embeddings of a model, a safetensors file: tokens whose vectors are unusual may be "
+        "hardly trained. May be repeated, once for each model.",
+    ),
+]
+SuiteTensor = Annotated[
+    str | None,
+    _suite(
+        "--tensor NAME",
+        "The matrix of embeddings in these files, where a usual name does not say it.",
     ),
 ]
 FailIf = Annotated[

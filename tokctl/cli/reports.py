@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
     from tokctl.analysis.explain.summary import UseCurves
     from tokctl.analysis.explain.tokens import TokenCard
+    from tokctl.analysis.suite import Suite
     from tokctl.render.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -123,9 +124,13 @@ def _named(option: str) -> Iterator[None]:
 
 
 def write_comparison(
-    world: World, report: Report, comparison: Comparison, models: Mapping[str, Tokenizer]
+    world: World,
+    report: Report,
+    comparison: Comparison,
+    models: Mapping[str, Tokenizer],
+    suite: Suite | None = None,
 ) -> None:
-    """The page or the chart of a comparison of these models."""
+    """The page or the chart of a comparison of these models; on a page their suite, too."""
     from tokctl.analysis.explain.summary import use_curves
 
     uses: dict[str, UseCurves] = {}
@@ -138,7 +143,7 @@ def write_comparison(
     if report.html is not None:
         from tokctl.render.page import compare_page
 
-        _write(world, "--html", report.html, compare_page(comparison, cards, uses).encode())
+        _write(world, "--html", report.html, compare_page(comparison, cards, uses, suite).encode())
     if report.plot is not None:
         from tokctl.render.charts.figures import compare_drawings
 

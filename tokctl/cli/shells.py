@@ -570,6 +570,12 @@ VARIABLES = (
         _MODELS,
     ),
     Variable(
+        "TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR",
+        "The folder of tiktoken's cache, in which --published looks; by default data-gym-cache in "
+        "the folder for temporary files.",
+        ("compare",),
+    ),
+    Variable(
         "HTTPS_PROXY, NO_PROXY",
         "For what is fetched: the proxy, and the hosts that need none.",
         ("corpora", *_MODELS),

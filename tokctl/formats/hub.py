@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +39,8 @@ OTHER_FILES = (
     "*.tiktoken",
 )
 
+#: Files without which there is no tokenizer.
+_WHOLE = {*OTHER_FILES} - {*FILES[1:], "merges.txt"}
 #: Files that hold a whole tokenizer.
 ALONE = ("tokenizer.json", "tekken.json", "*.tiktoken")
 
@@ -118,6 +120,23 @@ def fetch(asked: Repository) -> Path:
             # By its commit: the branch could have gone on since.
             folder = _fetch(huggingface_hub, Repository(asked.name, folder.name), OTHER_FILES)
     return folder
+
+
+def cached() -> dict[str, Path]:
+    """The repositories in the cache whose main revision has a file of a tokenizer: the folder of
+    each by its name, in alphabetical order. It looks at this machine alone."""
+    try:
+        from huggingface_hub.constants import HF_HUB_CACHE
+    except ImportError:
+        return {}
+    found = {}
+    for folder in sorted(Path(HF_HUB_CACHE).glob("models--*")):
+        with suppress(OSError):  # without `refs/main`: another revision, or an interrupted fetch
+            revision = (folder / "refs" / "main").read_text().strip()
+            snapshot = folder / "snapshots" / revision
+            if any(any(snapshot.glob(pattern)) for pattern in _WHOLE):
+                found[folder.name.removeprefix("models--").replace("--", "/")] = snapshot
+    return found
 
 
 def _fetch(library: Any, asked: Repository, files: tuple[str, ...]) -> Path:

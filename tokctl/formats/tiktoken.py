@@ -13,8 +13,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import os
 import re
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import orjson
@@ -108,6 +111,21 @@ KNOWN = {
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": ENCODINGS["cl100k_base"],
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": ENCODINGS["o200k_base"],
 }
+
+
+def cached() -> dict[str, Path]:
+    """The published files in tiktoken's cache, by the names of their encodings, in alphabetical
+    order: of the folder that `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR` names, else of the
+    system's folder for temporary files. It looks at this machine alone."""
+    from tempfile import gettempdir
+
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    found = {}
+    for path in Path(folder or Path(gettempdir(), "data-gym-cache")).glob("[0-9a-f]" * 40):
+        with suppress(OSError):
+            if known := KNOWN.get(hashlib.sha256(path.read_bytes()).hexdigest()):
+                found[known.name] = path
+    return dict(sorted(found.items()))
 
 
 #: What is put behind the rank file's name.

@@ -64,9 +64,14 @@ def comparison_answer(comparison: Comparison) -> Answer:
 
 
 def _blocks(comparison: Comparison) -> Iterator[Block]:
-    models = tuple(safe(model.name) for model in comparison.models)
     for line in opening(comparison):
         yield Paragraph(safe(line))
+    yield from body(comparison)
+
+
+def body(comparison: Comparison) -> Iterator[Block]:
+    """All of a comparison behind its opening lines."""
+    models = tuple(safe(model.name) for model in comparison.models)
     if comparison.findings:
         yield _heading("What the figures say")
         yield Bullets(tuple(map(safe, comparison.findings)))

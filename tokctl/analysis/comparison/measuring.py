@@ -133,7 +133,7 @@ def reports_of(
         model, reach = tokenizer.model, ranges[name]
         counts = [one.counts for one in measured[name]]
         own = found.get(name, ModelIntervals({}, {}))
-        total = _measured("", reach, Counts.total(counts), whole)
+        total = measured_of("", reach, Counts.total(counts), whole)
         reports.append(
             ModelReport(
                 name=name,
@@ -144,7 +144,7 @@ def reports_of(
                 exhausted=model.training is not None and model.training.exhausted,
                 total=total,
                 texts=tuple(
-                    _measured(text, reach, one, other)
+                    measured_of(text, reach, one, other)
                     for text, one, other in zip(names, counts, reference, strict=True)
                 ),
                 intervals=own.figures,
@@ -156,7 +156,8 @@ def reports_of(
     return tuple(reports)
 
 
-def _measured(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured:
+def measured_of(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured:
+    """All figures of a model on a text, by its counts and those of the baseline."""
     return Measured(
         text, own, {metric.name: metric.figure(reach, own, baseline) for metric in METRICS}
     )

@@ -423,7 +423,8 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         ],
         "overlap": _matrix(comparison.overlap),
         "agreement": _matrix(comparison.agreement),
-        "languages": languages and _languages(languages, [m.name for m in comparison.models]),
+        "languages": languages
+        and languages_document(languages, [m.name for m in comparison.models]),
         "sweep": [_point(point) for point in comparison.sweep],
         "provenance": comparison.provenance and _provenance(comparison.provenance),
     }
@@ -474,7 +475,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         "emittable_ids": model.emittable_ids,
         "exhausted": model.exhausted,
         "trained_on": list(model.trained_on),
-        **_figures(model.total.figures),
+        **figures_document(model.total.figures),
         "against_baseline": {
             name: None
             if isinstance(found, Absent)
@@ -490,11 +491,12 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         if model.intervals
         else None,
         "speed": _speed(model.speed),
-        "texts": [{"name": text.text, **_figures(text.figures)} for text in model.texts],
+        "texts": [{"name": text.text, **figures_document(text.figures)} for text in model.texts],
     }
 
 
-def _figures(figures: Mapping[str, Figure]) -> dict[str, Any]:
+def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
+    """Figures for JSON: `metrics`, null where one is absent, and `reasons` for those."""
     reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Absent)}
     return {
         "metrics": {name: _number(figure) for name, figure in figures.items()},
@@ -535,7 +537,8 @@ def _matrix(rows: Sequence[Sequence[Figure]]) -> list[list[float | None]]:
     return [[_number(cell) for cell in row] for row in rows]
 
 
-def _languages(found: Languages, models: Sequence[str]) -> dict[str, Any]:
+def languages_document(found: Languages, models: Sequence[str]) -> dict[str, Any]:
+    """Languages for JSON."""
     return {
         "reference": found.reference,
         "gini": dict(zip(models, map(_number, found.gini), strict=True)),
@@ -544,7 +547,7 @@ def _languages(found: Languages, models: Sequence[str]) -> dict[str, Any]:
                 "name": language.name,
                 "lines": language.lines,
                 "models": [
-                    {"name": name, **_figures(figures)}
+                    {"name": name, **figures_document(figures)}
                     for name, figures in zip(models, language.figures, strict=True)
                 ],
             }
@@ -559,5 +562,5 @@ def _point(point: SweepPoint) -> dict[str, Any]:
         "asked": point.asked,
         "vocab_size": point.vocab_size,
         "exhausted": point.exhausted,
-        **_figures(point.figures),
+        **figures_document(point.figures),
     }

@@ -1,1 +1,630 @@
-"""Figures of a model beyond those of `metrics.py`, each reported and never ranked by."""
+"""The suite: what `compare --suite` measures of models, by domain, language and kind of trouble.
+
+`docs/suite.md` says what every figure means, and when it misleads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tokctl.analysis.comparison.measuring import (
+    Measurement,
+    intervals,
+    languages_of,
+    measure,
+    measure_all,
+    measured_of,
+)
+from tokctl.analysis.comparison.results import (
+    Interval,
+    Languages,
+    figures_document,
+    languages_document,
+)
+from tokctl.analysis.health.embeddings import EmbeddingFacts
+from tokctl.analysis.metrics import Absent, Counts, Figure, Range, range_of
+from tokctl.analysis.suite import morphology, splits, stability, undertrained
+from tokctl.analysis.suite.morphology import GoldWord, MorphologyReport, boundary_agreement
+from tokctl.analysis.suite.splits import CharacterCuts, CodeSplits, NumberSplits, sum_of_cuts
+from tokctl.analysis.suite.stability import StabilityReport
+from tokctl.analysis.suite.texts import (
+    REFERENCE,
+    Domain,
+    ParallelText,
+    bundled_domains,
+    parallel_texts,
+    user_domains,
+)
+from tokctl.analysis.suite.undertrained import UndertrainedReport
+from tokctl.analysis.texts import Text, read_texts
+from tokctl.errors import TokctlError
+from tokctl.sources import Source
+from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.model_names import Model, named_models
+from tokctl.values import available_threads
+from tokctl.wording import file_names, listed, percent, plural
+
+#: What the suite adds to the metrics of a comparison, by name.
+DEFINITIONS = {
+    definition.name: definition
+    for module in (splits, stability, undertrained, morphology)
+    for definition in module.DEFINITIONS
+}
+
+# -- Results -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DomainFigures:
+    """One model on the texts of one domain.
+
+    Attributes:
+        figures: by the name of the metric; NSL is relative to the suite's baseline.
+        intervals: 95 % of the resamples of lines, by the name of the metric, without NSL.
+        within_noise: it has more tokens than the model with the fewest, but the interval of the
+            difference holds 0.
+    """
+
+    model: str
+    figures: Mapping[str, Figure]
+    intervals: Mapping[str, Interval | Absent]
+    within_noise: bool
+
+
+@dataclass(frozen=True)
+class DomainReport:
+    """All models on one domain.
+
+    Attributes:
+        fewest: the model with the fewest tokens, of those that read all but a hundredth of their
+            tokens; empty where none does.
+    """
+
+    name: str
+    is_bundled: bool
+    bytes: int
+    characters: int
+    lines: int
+    models: tuple[DomainFigures, ...]
+    fewest: str
+
+
+@dataclass(frozen=True)
+class SuiteModel:
+    """One model, apart from its figures by domain and language.
+
+    Attributes:
+        characters: by script: the characters of its sentences that the model cuts.
+        stability: under typos, case and spaces, of the words of the suite's `text`.
+        undertrained: tokens that are hardly trained; by use on all texts of the suite, and those
+            that the models were trained on for it.
+        morphology: by the name of the gold list.
+    """
+
+    name: str
+    vocab_size: int
+    numbers: NumberSplits
+    code: CodeSplits
+    characters: Mapping[str, CharacterCuts]
+    stability: StabilityReport
+    undertrained: UndertrainedReport
+    morphology: Mapping[str, MorphologyReport]
+
+    @property
+    def all_characters(self) -> CharacterCuts:
+        """Of all scripts together."""
+        return sum_of_cuts(self.characters.values())
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What the suite finds. Models stand in the order given everywhere.
+
+    Attributes:
+        baseline: the name of the model that NSL is relative to.
+        languages: the same sentences in each language.
+        scripts: by the name of the language.
+        text: the name of the text whose words are changed for `SuiteModel.stability`.
+        counted: bytes of the texts that ids were counted on.
+        published: names of the models that were found on this machine and added.
+        findings: sentences that say what the figures say.
+    """
+
+    baseline: str
+    domains: tuple[DomainReport, ...]
+    languages: Languages
+    scripts: Mapping[str, str]
+    models: tuple[SuiteModel, ...]
+    text: str
+    counted: int
+    published: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key `suite` of the JSON document; see `docs/suite.md`."""
+        return _document(self)
+
+
+# -- Running it --------------------------------------------------------------------------------
+
+#: A model that reads more of its tokens as unknown is not compared by their number.
+MOST_UNKNOWN = 0.01
+
+
+def run_suite(
+    models: Sequence[Model],
+    texts: Sequence[str | Path | Source | Text] = (),
+    *,
+    baseline: str | None = None,
+    trained_on: Sequence[Text] = (),
+    gold: Mapping[str, Sequence[GoldWord]] | None = None,
+    embeddings: Mapping[str, str | Path] | None = None,
+    tensor: str | None = None,
+    seed: int = 0,
+    published: Sequence[str] = (),
+    threads: int | None = None,
+    errors: str = "strict",
+) -> Suite:
+    """Measures models on bundled texts by domain, and on the user's texts, which are domains, too.
+
+    Args:
+        models: as of `tokctl.compare`.
+        texts: the user's; none of them needed. Each is a domain, or all are one where they are
+            many.
+        baseline: the name of the model that NSL is relative to; by default the first.
+        trained_on: texts that models were trained on for the suite: ids are counted there, too.
+        gold: lists of words with their morphemes, by a name each; see `morphology.read_gold`.
+        embeddings: by the name of a model the safetensors file with its embeddings.
+        tensor: the matrix of embeddings in these files, where its name does not say it.
+        seed: of the typos, and of the words that get them.
+        published: which of the models were added because they were at hand.
+        threads: None takes the processors that this process may use. No result depends on it.
+        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads characters.
+
+    Raises:
+        TokctlError: no model, an unknown baseline, unreadable text or embeddings, embeddings of a
+            model that is not there.
+    """
+    named = named_models(models)
+    if not named:
+        raise TokctlError("the suite needs a model", "name one, or a text to train some on")
+    baseline = next(iter(named)) if baseline is None else baseline
+    if baseline not in named:
+        raise TokctlError(
+            f"no model of the suite is called {baseline!r}", f"its models are: {', '.join(named)}"
+        )
+    gold, embeddings = dict(gold or {}), dict(embeddings or {})
+    if unknown := [name for name in embeddings if name not in named]:
+        raise TokctlError(
+            f"no model of the suite is called {unknown[0]!r}", f"its models are: {', '.join(named)}"
+        )
+    threads = threads or available_threads()
+    characters = any(not model.recipe.is_byte_level for model in named.values())
+    own = read_texts(list(texts), characters=characters, errors=errors)
+    parallel = parallel_texts()
+    domains = [*user_domains(own), *bundled_domains(parallel)]
+    ranges = {name: range_of(model.model) for name, model in named.items()}
+    measured = {
+        name: [
+            [measure_all(model, text, threads, lines=True) for text in domain.texts]
+            for domain in domains
+        ]
+        for name, model in named.items()
+    }
+    reports = tuple(
+        _domain(domain, {name: measured[name][place] for name in named}, ranges, baseline, threads)
+        for place, domain in enumerate(domains)
+    )
+    # The last domain is that of the languages.
+    by_language = {
+        name: dict(zip(parallel, found[-1], strict=True)) for name, found in measured.items()
+    }
+    words = (own or [domain.texts[0] for domain in domains])[0]
+
+    def model(name: str, tokenizer: Tokenizer) -> SuiteModel:
+        counted = [one.counts for texts in measured[name] for one in texts]
+        counted += [measure(tokenizer, text, threads) for text in trained_on]
+        return SuiteModel(
+            name,
+            tokenizer.vocab_size,
+            splits.number_splits(tokenizer),
+            splits.code_splits(tokenizer),
+            _characters(tokenizer, parallel),
+            stability.stability(tokenizer, words, seed=seed),
+            undertrained.undertrained(
+                tokenizer,
+                Counts.total(counted).id_counts,
+                embeddings=embeddings.get(name),
+                tensor=tensor if name in embeddings else None,
+            ),
+            {path: boundary_agreement(tokenizer, entries) for path, entries in gold.items()},
+        )
+
+    suite = Suite(
+        baseline,
+        reports,
+        _languages(by_language, ranges, baseline),
+        {one.language: one.script for one in parallel},
+        tuple(model(name, tokenizer) for name, tokenizer in named.items()),
+        words.name,
+        sum(domain.bytes for domain in reports) + sum(text.size for text in trained_on),
+        tuple(published),
+    )
+    return replace(suite, findings=_findings(suite))
+
+
+def _domain(
+    domain: Domain,
+    measured: Mapping[str, Sequence[Measurement]],
+    ranges: Mapping[str, Range],
+    baseline: str,
+    threads: int,
+) -> DomainReport:
+    counts = {name: Counts.total(one.counts for one in own) for name, own in measured.items()}
+    figures = {
+        name: measured_of(domain.name, ranges[name], own, counts[baseline]).figures
+        for name, own in counts.items()
+    }
+    reading = [name for name in counts if _reads(figures[name])]
+    fewest = min(reading, key=lambda name: counts[name].tokens, default="")
+    found = intervals(measured, ranges, fewest or baseline, threads)
+    models = []
+    for name in counts:
+        difference = found[name].differences.get("tokens")
+        noise = isinstance(difference, Interval) and not difference.excludes_zero
+        own = {metric: one for metric, one in found[name].figures.items() if metric != "nsl"}
+        models.append(
+            DomainFigures(name, figures[name], own, noise and bool(fewest) and name in reading)
+        )
+    size = counts[baseline]
+    return DomainReport(
+        domain.name,
+        domain.is_bundled,
+        size.bytes,
+        size.characters,
+        size.lines,
+        tuple(models),
+        fewest,
+    )
+
+
+def _reads(figures: Mapping[str, Figure]) -> bool:
+    unknown = figures["unk_rate"]
+    return isinstance(unknown, Absent) or unknown <= MOST_UNKNOWN
+
+
+def _languages(
+    measured: Mapping[str, Mapping[ParallelText, Measurement]],
+    ranges: Mapping[str, Range],
+    baseline: str,
+) -> Languages:
+    first = measured[baseline]
+    models = [
+        {
+            one.language: measured_of(
+                one.language, ranges[name], own[one].counts, first[one].counts
+            )
+            for one in own
+        }
+        for name, own in measured.items()
+    ]
+    return languages_of([one.language for one in first], REFERENCE, models)
+
+
+def _characters(tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> dict[str, CharacterCuts]:
+    """The characters that a model cuts, by script."""
+    found: dict[str, CharacterCuts] = {}
+    for one in parallel:
+        cuts = splits.character_cuts(tokenizer, one.text.data)
+        found[one.script] = found.get(one.script, CharacterCuts()) + cuts
+    return found
+
+
+# -- What follows from the figures -------------------------------------------------------------
+
+#: Sentences that are shown: the first of those that there are.
+MOST_FINDINGS = 6
+
+
+def _findings(suite: Suite) -> tuple[str, ...]:
+    """What the figures say. Morphology is not among it: nothing follows from it."""
+    parts = (_fewest, _unread, _dearest, _numbers, _cut_characters, _hardly_trained, _code)
+    return tuple(sentence for part in parts if (sentence := part(suite)))[:MOST_FINDINGS]
+
+
+def domain_names(suite: Suite) -> list[str]:
+    """What domains are called where people read of them; the user's by the names of their files."""
+    own = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
+    return [*own, *(domain.name for domain in suite.domains if domain.is_bundled)]
+
+
+def _fewest(suite: Suite) -> str:
+    """Which model has the fewest tokens on which domain; of one model, where its tokens carry
+    most and least."""
+    if len(suite.models) == 1:
+        sizes = {
+            name: figure
+            for name, domain in zip(domain_names(suite), suite.domains, strict=True)
+            if _reads(domain.models[0].figures)
+            and not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
+        }
+        if len(sizes) < 2:
+            return ""
+        most, least = max(sizes, key=lambda n: sizes[n]), min(sizes, key=lambda n: sizes[n])
+        return (
+            f"A token of {suite.models[0].name} carries {sizes[most]:.2f} bytes of {most}, and "
+            f"{sizes[least]:.2f} of {least}."
+        )
+    by_model: dict[str, list[str]] = {}
+    close: dict[str, list[str]] = {}
+    for name, domain in zip(domain_names(suite), suite.domains, strict=True):
+        if domain.fewest:
+            by_model.setdefault(domain.fewest, []).append(name)
+        for model in domain.models:
+            if model.within_noise:
+                close.setdefault(model.model, []).append(name)
+    if not by_model:
+        return ""
+    sizes = {model.name: model.vocab_size for model in suite.models}
+    differ = len(set(sizes.values())) > 1
+    said = "; ".join(
+        f"{name}{f' (with {sizes[name]:,} ids)' if differ else ''} on "
+        f"{listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
+        for name, domains in by_model.items()
+    )
+    noise = "; ".join(f"{name} on {listed(domains)}" for name, domains in close.items())
+    return f"Fewest tokens: {said}." + (f" More, but not beyond noise: {noise}." if noise else "")
+
+
+def _unread(suite: Suite) -> str:
+    """Where much is unknown, so that other figures say little."""
+    phrases = []
+    for place, model in enumerate(suite.models):
+        shares = {
+            name: figure
+            for name, domain in zip(domain_names(suite), suite.domains, strict=True)
+            if not isinstance(figure := domain.models[place].figures["unk_rate"], Absent)
+            and figure > MOST_UNKNOWN
+        }
+        if shares:
+            worst = max(shares, key=lambda name: shares[name])
+            phrases.append(
+                f"{model.name} in {len(shares)} of {len(suite.domains)} domains, most in {worst} "
+                f"({percent(shares[worst])})"
+            )
+    if not phrases:
+        return ""
+    return f"Over {MOST_UNKNOWN:.0%} of the tokens are unknown: {'; '.join(phrases)}."
+
+
+def _dearest(suite: Suite) -> str:
+    """The language that costs most, of those that a model reads."""
+    languages = suite.languages.languages
+    phrases = []
+    for place, model in enumerate(suite.models):
+        read = {
+            language.name: parity
+            for language in languages
+            if _reads(language.figures[place])
+            and not isinstance(parity := language.figures[place]["parity"], Absent)
+        }
+        if len(read) < 2:
+            phrases.append(f"{model.name} reads {'English alone' if read else 'none of them'}")
+            continue
+        name = max(read, key=lambda name: read[name])
+        gini = suite.languages.gini[place]
+        unread = len(languages) - len(read)
+        more = f"; {plural(unread, 'language')} unread" if unread else ""
+        more += f"; Gini {gini:.2f}" if not unread and not isinstance(gini, Absent) else ""
+        phrases.append(f"{name} in {model.name} ({read[name]:.1f} times{more})")
+    return (
+        f"Dearest of {len(languages)} languages, against {suite.languages.reference}: "
+        f"{', '.join(phrases)}."
+    )
+
+
+#: One of `splits.WAYS` in a sentence.
+_WAYS = {
+    "unknown": "unknown",
+    "whole": "one token",
+    "right": "groups from the right",
+    "left": "groups from the left",
+    "single": "a token for each digit",
+    "other": "irregular",
+}
+
+
+def _numbers(suite: Suite) -> str:
+    """How most numbers of four digits are cut."""
+    phrases = []
+    for model in suite.models:
+        ways = model.numbers.ways[splits.DIGITS[-1]]
+        way = max(ways, key=lambda way: ways[way])
+        phrases.append(f"{_WAYS[way]} in {model.name} ({percent(ways[way])})")
+    return f"The most frequent cut of a number of four digits: {', '.join(phrases)}."
+
+
+def _cut_characters(suite: Suite) -> str:
+    """How many characters are cut inside their UTF-8 form."""
+    shares = {
+        model.name: share
+        for model in suite.models
+        if not isinstance(share := model.all_characters.of_non_ascii, Absent) and share
+    }
+    if not shares:
+        return ""
+    said = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    scripts = len(set(suite.scripts.values()))
+    return f"Characters beyond ASCII, of {scripts} scripts, that are cut into bytes: {said}."
+
+
+def _hardly_trained(suite: Suite) -> str:
+    """What no text gives, and what the texts did not use."""
+    phrases = []
+    for model in suite.models:
+        never = model.undertrained.figures["never_used"]
+        if isinstance(never, Absent):
+            continue
+        more = ""
+        if model.undertrained.unreachable:
+            more = f", {len(model.undertrained.unreachable):,} tokens unreachable"
+        facts = model.undertrained.embeddings
+        if isinstance(facts, EmbeddingFacts):
+            more += f", {facts.apart:,} apart by their embeddings"
+        phrases.append(f"{model.name} {percent(never)}{more}")
+    if not phrases:
+        return ""
+    return f"Vocabulary that {suite.counted:,} bytes of text never used: {'; '.join(phrases)}."
+
+
+def _code(suite: Suite) -> str:
+    """What names in code take."""
+    said = ", ".join(
+        f"{model.name} {model.code.identifier_tokens['snake_case']:.2f} and "
+        f"{model.code.identifier_tokens['camelCase']:.2f}"
+        for model in suite.models
+    )
+    return f"Tokens of a name in code, with underscores and in camel case: {said}."
+
+
+# -- As JSON -----------------------------------------------------------------------------------
+
+
+def _document(suite: Suite) -> dict[str, Any]:
+    names = [model.name for model in suite.models]
+    languages = languages_document(suite.languages, names)
+    for language in languages["languages"]:
+        language["script"] = suite.scripts[language["name"]]
+    return {
+        "baseline": suite.baseline,
+        "published": list(suite.published),
+        "words_of": suite.text,
+        "counted_bytes": suite.counted,
+        "findings": list(suite.findings),
+        "domains": [_domain_document(domain) for domain in suite.domains],
+        "languages": languages,
+        "models": [_model_document(model) for model in suite.models],
+    }
+
+
+def _domain_document(domain: DomainReport) -> dict[str, Any]:
+    return {
+        "name": domain.name,
+        "bundled": domain.is_bundled,
+        "bytes": domain.bytes,
+        "characters": domain.characters,
+        "lines": domain.lines,
+        "fewest": domain.fewest or None,
+        "models": [
+            {
+                "name": model.model,
+                **figures_document(model.figures),
+                "intervals": {
+                    name: [one.low, one.high] if isinstance(one, Interval) else None
+                    for name, one in model.intervals.items()
+                },
+                "within_noise": model.within_noise,
+            }
+            for model in domain.models
+        ],
+    }
+
+
+def _model_document(model: SuiteModel) -> dict[str, Any]:
+    numbers, code = model.numbers, model.code
+    return {
+        "name": model.name,
+        "vocab_size": model.vocab_size,
+        "numbers": {
+            "tokens": [
+                {"digits": digits, "tokens": tokens, "share": share}
+                for digits, shares in numbers.tokens.items()
+                for tokens, share in shares.items()
+            ],
+            "ways": [{"digits": digits, **ways} for digits, ways in numbers.ways.items()],
+            "places": [{"place": p, "share": share} for p, share in numbers.places.items()],
+        },
+        "code": {
+            "identifiers": [
+                {
+                    "style": style,
+                    "tokens": code.identifier_tokens[style],
+                    "whole": code.identifier_whole[style],
+                    "borders": code.identifier_borders[style],
+                }
+                for style in splits.STYLES
+            ],
+            "indentation": [
+                {"of": kind, "length": length, "tokens": _number(figure)}
+                for (kind, length), figure in code.indentation.items()
+            ],
+            "operators": {"share": code.operators, "cut": list(code.cut_operators)},
+        },
+        "characters": [
+            {"script": script, **asdict(cuts), "share": _number(cuts.of_non_ascii)}
+            for script, cuts in model.characters.items()
+        ],
+        "stability": {
+            "words": len(model.stability.words),
+            "distinct": model.stability.distinct,
+            "seed": model.stability.seed,
+            "variations": [
+                {
+                    "name": one.name,
+                    "group": one.group,
+                    "words": one.words,
+                    **figures_document(one.figures),
+                }
+                for one in model.stability.variations
+            ],
+        },
+        "undertrained": _undertrained_document(model.undertrained),
+        "morphology": [
+            {
+                "list": name,
+                **{key: value for key, value in vars(report).items() if key != "figures"},
+                **figures_document(report.figures),
+            }
+            for name, report in model.morphology.items()
+        ],
+    }
+
+
+#: Ids of one kind that are listed.
+_MOST_IDS = 100
+
+
+def _undertrained_document(report: UndertrainedReport) -> dict[str, Any]:
+    facts = report.embeddings
+    return {
+        "of": report.of,
+        "undecided": report.undecided,
+        "rare": report.rare,
+        "unreachable": _ids(report.unreachable),
+        "never_used": _ids(report.never_used),
+        "rarely_used": _ids(report.rarely_used),
+        "embeddings": None
+        if not isinstance(facts, EmbeddingFacts)
+        else {
+            "indicator": facts.indicator,
+            "tensor": facts.tensor,
+            "of": facts.of,
+            "median": facts.median,
+            "threshold": facts.threshold,
+            "bound": facts.bound,
+            "apart": facts.apart,
+            "candidates": [asdict(one) for one in facts.candidates[:_MOST_IDS]],
+        },
+        **figures_document(report.figures),
+    }
+
+
+def _ids(ids: Sequence[int]) -> dict[str, Any]:
+    return {"count": len(ids), "first": list(ids[:_MOST_IDS])}
+
+
+def _number(figure: Figure) -> float | None:
+    return None if isinstance(figure, Absent) else figure

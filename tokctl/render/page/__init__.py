@@ -24,6 +24,7 @@ from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
 from tokctl.analysis.metrics import HEADLINE, OTHER_WAYS, Absent, Figure, Metric, written
+from tokctl.analysis.suite import Suite
 from tokctl.render.charts import check_extra
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
@@ -36,6 +37,7 @@ from tokctl.render.compare import (
     opening,
 )
 from tokctl.render.inspect.model import check_rows, histories, summary_facts
+from tokctl.render.suite import sections
 from tokctl.render.visible import drawn, visible
 from tokctl.wording import file_names, times
 
@@ -67,6 +69,7 @@ def compare_page(
     comparison: Comparison,
     cards: Mapping[str, Sequence[TokenCard]],
     uses: Mapping[str, UseCurves],
+    suite: Suite | None = None,
 ) -> str:
     """The page of a comparison. The same results give the same bytes.
 
@@ -74,6 +77,7 @@ def compare_page(
         cards: by the model's name, those of the tokens that can be pointed at; a token
             without a card is shown all the same.
         uses: by the model's name, how the texts use its tokens.
+        suite: of the same models, to be shown before the rest.
 
     Raises:
         TokctlError: the extra `report` is not installed.
@@ -88,7 +92,8 @@ def compare_page(
         "compare.html.j2",
         title="Tokenizers compared",
         headline=prose(" ".join(opening(comparison))),
-        findings=comparison.findings,
+        findings=[*(suite.findings if suite else ()), *comparison.findings],
+        suite=list(sections(suite)) if suite else [],
         names=names,
         baseline=comparison.baseline,
         models=comparison.models,

@@ -1,0 +1,69 @@
+"""The suite in its forms: terminals of any width, Markdown, LaTeX, lines, with any names."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.cells import cell_len
+
+from tests.metrics.models import TEXT, document, model
+from tests.render.test_compare_forms import HOSTILE
+from tokctl.analysis.comparison import compare
+from tokctl.analysis.suite import DEFINITIONS, run_suite
+from tokctl.analysis.suite.morphology import GoldWord
+from tokctl.render.document import Answer
+from tokctl.render.latex import latex
+from tokctl.render.markdown import markdown
+from tokctl.render.suite import sections, suite_answer
+from tokctl.render.terminal import console, show
+
+
+@pytest.fixture(scope="module")
+def answer() -> Answer:
+    models = [(f"{name}_{HOSTILE}", model(name)) for name in ("bpe", "end", "char")]
+    texts = [document(b"", "empty"), document(TEXT, HOSTILE), document(b"a\n", "one")]
+    gold = {HOSTILE: [GoldWord("lowest", ("low", "est"))]}
+    return suite_answer(run_suite(models, texts, gold=gold), compare(models, texts))
+
+
+@pytest.mark.parametrize("width", [40, 100, 160])
+def test_terminals_of_any_width(
+    answer: Answer, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    stream = io.StringIO()
+    show(answer, console(stream, color=False, is_terminal=False))
+    text = stream.getvalue()
+    assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "\x1b" not in text and "\u202e" not in text
+
+
+def test_paper(answer: Answer) -> None:
+    for text in (markdown(answer), latex(answer)):
+        assert "\x1b" not in text and "\u202e" not in text and "<script>" not in text
+    assert "\\input" not in latex(answer)
+
+
+def test_lines_and_json(answer: Answer) -> None:
+    rows = [line.split("\t") for line in answer.plain().splitlines()]
+    assert {len(row) for row in rows} == {4}
+    metrics = {row[0] for row in rows}
+    assert metrics >= {"bytes_per_token", "parity", "number_groups", "characters_cut", "kept"}
+    first = next(row for row in rows if row[0] == "number_places")
+    assert first[1] == "before the last digit" and 0 <= float(first[3]) <= 1
+    assert not any(row[3].endswith(("*", " ")) for row in rows)
+    suite = json.loads(answer.json())["suite"]
+    assert suite["domains"][0]["models"][0]["metrics"]["bytes_per_token"] is None
+
+
+@pytest.mark.parametrize("name", ["albert", "notebook-bpe", "word"])
+def test_models_of_every_kind(name: str) -> None:
+    suite = run_suite([(name, model(name)), ("bpe", model("bpe"))])
+    shown = list(sections(suite))
+    assert all(len(cells) == 2 for section in shown for _, cells in section.rows)
+    assert {section.metric for section in shown} - set(DEFINITIONS) <= {
+        *("bytes_per_token", "intervals", "unk_rate", "strr", "round_trip", "parity")
+    }
+    assert suite.findings and all(domain.fewest for domain in suite.domains)
