@@ -99,7 +99,7 @@ def named(name: str) -> Format:
     for one in FORMATS:
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in FORMATS)
+    names = ", ".join(one.name for one in FORMATS if one.writes)
     raise TokctlError(f"no format is called {name!r}", f"choose one of: {names}")
 
 
