@@ -675,13 +675,13 @@ def test_more_special_tokens(both: Both) -> None:
 
 
 def test_special_tokens_of_a_training(tmp_path: Path) -> None:
-    """They get the lowest ids, as those of `tokctl train --special`."""
+    """They get the lowest ids, as those of `tokctl train --special-token`."""
     path = tmp_path / "text.txt"
     path.write_text(TEXT)
     tok = Tokenizer.train(path, vocab_size=300, special_tokens=[END, USER])
     assert list(tok.special_ids.items()) == [(END, 0), (USER, 1)]
     made = tmp_path / "made.json"
-    options = ("-v", "300", "--special", END, "--special", USER, "-o", made)
+    options = ("-v", "300", "--special-token", END, "--special-token", USER, "-o", made)
     assert tokctl("train", *options, path).code == 0
     tok.save(tmp_path / "ours.json")
     assert made.read_bytes() == (tmp_path / "ours.json").read_bytes()

@@ -44,7 +44,7 @@ def test_every_command_has_the_shared_options() -> None:
     [
         (["encode", "--threads", "0"], "'--threads': 0 is not in the range x>=1"),
         (["encode", "--threads", "x"], "'--threads': 'x' is not a valid int range"),
-        (["encode", "--sample", "x"], "'--sample': 'x' is not a valid float"),
+        (["encode", "--alpha", "x"], "'--alpha': 'x' is not a valid float"),
         (["inspect", "m", "--state", "x"], "'--state': 'x' is not a valid int"),
     ],
 )

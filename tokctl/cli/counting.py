@@ -62,9 +62,9 @@ def check(
     if stride is not None and max_length is None:
         raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
     if sample is not None and stride is not None:
-        raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
+        raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
     if seed is not None and sample is None:
-        raise TokctlError("--seed is for --sample", "add --sample ALPHA")
+        raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
 
 
 @dataclass(frozen=True)

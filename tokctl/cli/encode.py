@@ -37,7 +37,7 @@ EXAMPLES = """Examples:
   tokctl encode -m book.json --as bin --shard-size 100M -o ids/ a/
   tokctl encode -m bert.json --add-special --pad 128 a.txt
   tokctl encode -m bert.json --max-length 64 --stride 8 a
-  tokctl encode -m t5.json --sample 0.1 --seed 7 a.txt
+  tokctl encode -m t5.json --alpha 0.1 --seed 7 a.txt
 
 What is written:
 
@@ -250,11 +250,11 @@ def encode(
 def _check_sample(form: str, *, special: bool, column: str | None) -> None:
     if form == "pieces" or column:
         raise TokctlError(
-            f"--sample does not go with {column or '--as pieces'}",
+            f"--alpha does not go with {column or '--as pieces'}",
             "take ids, tokens, jsonl or bin without offsets",
         )
     if special:
-        raise TokctlError("--sample finds no special tokens", "leave --special out")
+        raise TokctlError("--alpha finds no special tokens", "leave --special out")
 
 
 def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:

@@ -81,9 +81,9 @@ class RowOptions:
         if pad_token is not None and pad is None:
             raise TokctlError("--pad-token is for --pad", "add --pad N, or --pad longest")
         if seed is not None and sample is None:
-            raise TokctlError("--seed is for --sample", "add --sample ALPHA")
+            raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
         if sample is not None and stride is not None:
-            raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
+            raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
         truncation = padding = None
         if max_length is not None:
             from tokctl.tokenizer.postprocess import Truncation
@@ -110,7 +110,7 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
             hint = (
                 f"name one of its special tokens with --pad-token: {_listed(special)}"
                 if special
-                else "it has no special token at all: train it with --special '<pad>'"
+                else "it has no special token at all: train it with --special-token '<pad>'"
             )
             raise TokctlError("this model has no padding token ([PAD] or <pad>)", hint)
     elif token not in special:

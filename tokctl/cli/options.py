@@ -34,6 +34,7 @@ class CliOption(OptionInfo):
             others, too.
         closed: other values are an error.
         short: what `-h` says of it, in a few words; None: `-h` leaves it out.
+        former: how it was spelled before; it still works so, and no help says it.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class CliOption(OptionInfo):
         help: str,  # noqa: A002
         *,
         short: str | None = None,
+        former: str | None = None,
         panel: str | None = None,
         values: Values | None = None,
         closed: bool = False,
@@ -62,6 +64,7 @@ class CliOption(OptionInfo):
         self.values = values
         self.closed = closed
         self.short = short
+        self.former = former
 
 
 class CliArgument(ArgumentInfo):
@@ -119,6 +122,17 @@ class Command(TyperCommand):
         """Its parameters, those that every command has, and `--help`."""
         *own, help_option = super().get_params(ctx)
         return [*own, *(p for p in ctx.find_root().command.params if p.name in SHARED), help_option]
+
+    def make_parser(self, ctx: Any) -> Any:
+        """What reads its words, with the former spellings of its options."""
+        parser = super().make_parser(ctx)
+        for parameter in self.params:
+            declared = getattr(parameter, "declared", None)
+            if former := getattr(declared, "former", None):
+                now, parameter.opts = parameter.opts, [former]
+                parameter.add_to_parser(parser, ctx)
+                parameter.opts = now
+        return parser
 
     def invoke(self, ctx: Any) -> Any:
         """Runs it; a Ctrl-C, or an error of the system, leaves it as `PastTyper`."""
@@ -587,9 +601,10 @@ Weight = Annotated[
 TrainCounts = Annotated[
     bool,
     _text(
-        "--counts",
+        "--word-counts",
         r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t, "
         r"\\ and \xff in a word are escapes.",
+        former="--counts",
     ),
 ]
 SaveCounts = Annotated[
@@ -597,7 +612,7 @@ SaveCounts = Annotated[
     _output(
         "--save-counts PATH",
         "Write the pre-tokens with their counts, too, before the training starts: a file for "
-        "--counts. A name that ends in .gz is written compressed.",
+        "--word-counts. A name that ends in .gz is written compressed.",
     ),
 ]
 TrainSample = Annotated[
@@ -732,9 +747,10 @@ Preset = Annotated[
 TrainSpecial = Annotated[
     list[str] | None,
     CliOption(
-        "--special TOKEN",
+        "--special-token TOKEN",
         "A special token; it gets one of the lowest ids. Can be repeated.",
         short="A special token; may be repeated",
+        former="--special",
     ),
 ]
 Normalize = Annotated[
@@ -811,7 +827,7 @@ Template = Annotated[
         "--template 'ONE=>TWO'",
         "What encode --add-special puts around one text ($A) and two ($A, $B): "
         "'[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'; :1 is a type id. Its tokens are special "
-        "tokens (--special). none: nothing.",
+        "tokens (--special-token). none: nothing.",
     ),
 ]
 Decoder = Annotated[
@@ -989,7 +1005,7 @@ PadToken = Annotated[
 EncodeSample = Annotated[
     float | None,
     _text(
-        "--sample ALPHA",
+        "--alpha ALPHA",
         "Unigram: draw a segmentation at random, with a probability in proportion to "
         "exp(ALPHA x score); 0.1, say. For ids, tokens, jsonl and bin.",
     ),
@@ -998,7 +1014,7 @@ EncodeSeed = Annotated[
     int | None,
     _text(
         "--seed N",
-        "Of --sample: the same seed and text give the same tokens; line n takes N + n. 0 "
+        "Of --alpha: the same seed and text give the same tokens; line n takes N + n. 0 "
         "without it.",
         min=0,
     ),
@@ -1264,9 +1280,10 @@ NBest = Annotated[
 InspectCounts = Annotated[
     bool,
     _answer(
-        "--counts",
+        "--word-counts",
         "With --state, --pairs and --watch: the file is no text, but lines of a word, a tab "
-        "and its count, as train --counts reads them.",
+        "and its count, as train --word-counts reads them.",
+        former="--counts",
     ),
 ]
 InspectErrors = Annotated[
@@ -1574,7 +1591,11 @@ Pattern = Annotated[
 ]
 ConvertSpecial = Annotated[
     list[str] | None,
-    _left_open("--special TOKEN=ID", "A special token and its id. Can be repeated."),
+    _left_open(
+        "--special-token TOKEN=ID",
+        "A special token and its id. Can be repeated.",
+        former="--special",
+    ),
 ]
 ListFormats = Annotated[
     bool,

@@ -318,7 +318,7 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
 
         raise TokctlError(
             f"the template {text!r} names {missing[0]}, which is no special token",
-            "make it one: " + " ".join(f"--special {quote(token)}" for token in missing),
+            "make it one: " + " ".join(f"--special-token {quote(token)}" for token in missing),
         )
     return (*others, part)
 
