@@ -25,7 +25,7 @@ _TOKENIZER = {
     "encode_ordinary_batch": "encode_ids(texts, threads=2)",
     "encode_batch_fast": "encode_ids(texts), or encode_array(texts)",
     "encode_to_numpy": "encode_array(text)",
-    "encode_with_unstable": "nothing is its like; encode a text when it is whole",
+    "encode_with_unstable": "no counterpart; encode a text when it is whole",
     "encode_plus": "encode(text)",
     "batch_encode_plus": "encode_batch(texts)",
     "encode_as_ids": "encode_ids(text)",
@@ -33,7 +33,7 @@ _TOKENIZER = {
     "tokenize": "encode(text).tokens",
     "count": "len(tok.encode_ids(text)); tokctl.count_tokens counts files",
     "count_tokens": "len(tok.encode_ids(text)); tokctl.count_tokens counts files",
-    "apply_chat_template": 'nothing is its like; write the text, and encode it with special="all"',
+    "apply_chat_template": 'no counterpart; write the text, and encode it with special="all"',
     # to text
     "batch_decode": "decode_batch(ids)",
     "decode_ids": "decode(ids)",

@@ -248,15 +248,14 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
     if number is None or isinstance(value, number):
         return value
     least = parameter.declared.min
-    name = number.__name__ if least is None else f"{number.__name__} range"
     try:
         found = whole_number(value) if number is int else number(value)
     except ValueError:
-        wrong = f"{value!r} is not a valid {name}."
+        wrong = f"{value!r} is no {'whole ' if number is int else ''}number."
     else:
         if least is None or found >= least:
             return found
-        wrong = f"{found} is not in the range x>={least}."
+        wrong = f"{found} is less than {least}."
     raise typer.BadParameter(wrong, context, parameter, [*parameter.opts])
 
 
@@ -315,7 +314,11 @@ def _check(parameter: Any, value: Any) -> None:
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """The value; TokctlError where the option does not take it."""
     if value not in allowed:
-        raise TokctlError(f"{option} can't be {value!r}", f"choose one of: {', '.join(allowed)}")
+        from difflib import get_close_matches
+
+        near = "".join(f"did you mean {one}? " for one in get_close_matches(value, allowed, 1, 0.7))
+        hint = f"{near}choose one of: {', '.join(allowed)}"
+        raise TokctlError(f"{option} can't be {value!r}", hint)
     return value
 
 

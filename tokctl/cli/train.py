@@ -155,6 +155,7 @@ def train(
         extend=old,
     )
     check_before(recipe, chosen, counts, files, sources)
+    _refuse_algorithms(files or ())
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
     texts = lines or sources.open(world, files)
@@ -259,6 +260,15 @@ def more_than_memory(counted: "Counts", chosen: "Options") -> str | None:
         f"--memory {options.spoken(chosen.memory)}, and training takes more than that: --memory "
         "limits the counting; a higher --min-count leaves fewer"
     )
+
+
+def _refuse_algorithms(files: Sequence[str]) -> None:
+    """TokctlError where an algorithm is named as if it were a text."""
+    from tokctl.model import ALGORITHMS
+
+    for name in files:
+        if name in ALGORITHMS and not Path(name).exists():
+            raise TokctlError(f"there is no text {name}", f"an algorithm is named by --algo {name}")
 
 
 def check_before(

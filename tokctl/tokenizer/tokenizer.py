@@ -153,7 +153,7 @@ class Tokenizer(Answering, metaclass=AnsweringType):
             algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
                 default recipe.
             recipe: takes the place of `algorithm`.
-            special_tokens: get the lowest ids, behind those that the recipe has.
+            special_tokens: get the lowest ids, after those that the recipe has.
             min_count: pre-tokens that occur less often are dropped before training.
             min_frequency: pairs that occur less often are never merged; words that do are no
                 tokens of a word model.
@@ -386,7 +386,7 @@ class Tokenizer(Answering, metaclass=AnsweringType):
         return cls.load(asked if revision is None else f"{asked}@{revision}")
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Tokenizer:
-        """This tokenizer with more special tokens, which get ids of their own behind all others.
+        """This tokenizer with more special tokens, which get ids of their own after all others.
 
         Those that it has stay as they are. Texts that spell none of them have the same ids.
 

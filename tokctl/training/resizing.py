@@ -95,7 +95,7 @@ def added_tokens(
 
 
 def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
-    """The model with more special tokens, which get the ids behind all others; those that it has
+    """The model with more special tokens, which get the ids after all others; those that it has
     stay. Unlike an extension nothing is trained, so that any model can have them.
 
     Raises:
