@@ -31,7 +31,7 @@ class Brief:
     def __repr__(self) -> str:
         from dataclasses import fields
 
-        shown = [f"{one.name}={brief(getattr(self, one.name))}" for one in fields(self)]  # type: ignore[arg-type]
+        shown = [f"{one.name}={brief(getattr(self, one.name))}" for one in fields(self) if one.repr]  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

@@ -184,7 +184,7 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
         if chosen["unknown"] not in UNKNOWNS:
             raise TokctlError(
                 f"--unknown can't be {chosen['unknown']!r}",
-                f"choose one of: {', '.join(UNKNOWNS)}; the token's text is --unk-token",
+                f"the token's text is --unk-token; choose one of: {', '.join(UNKNOWNS)}",
             )
         changes["unknown"] = chosen["unknown"]
         if chosen["unknown"] == "drop":
