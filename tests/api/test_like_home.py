@@ -225,8 +225,8 @@ def test_everything_shows_itself_within_a_screen(tok: Tokenizer, tmp_path: Path)
     rule = NORMALIZERS.part("replace", pattern="x" * 50_000, content="y")
     ruled = replace(preset("sentencepiece-unigram"), normalizers=(rule,))
     shown = [
-        rule, ruled, tok, long, tok.model, tok.recipe, tok.model.training, tok.encode(text), comparison,
-        long.encode("x" * 60_000), tok.encode_array(text), tok.explain("treasure"),
+        rule, ruled, tok, long, tok.model, tok.recipe, tok.model.training, tok.encode(text),
+        comparison, long.encode("x" * 60_000), tok.encode_array(text), tok.explain("treasure"),
         long.explain("x" * 900), tok.token_history("Ġlot"), long.token_history(len(long) - 1),
         tok.post_processor, tok.decode_stream(), Padding(), Truncation(5), AddedToken("<x>", 5),
         tok.encode(text, truncation=Truncation(10, stride=2), padding=Padding(20, id=0)),

@@ -110,7 +110,7 @@ def encode(
     stride: options.Stride = None,
     pad: options.Pad = None,
     pad_token: options.PadToken = None,
-    sample: options.EncodeSample = None,
+    alpha: options.EncodeAlpha = None,
     seed: options.EncodeSeed = None,
     errors: options.EncodeErrors = "strict",
     threads: options.EncodeThreads = None,
@@ -156,13 +156,13 @@ def encode(
             pad_token=pad_token,
             max_length=max_length,
             stride=stride,
-            sample=sample,
+            alpha=alpha,
             seed=seed,
         )
     allowed = [token for token in special or () if token != "none"]
     threads = min(threads or available_threads(), sys.maxsize)
-    if sample is not None:
-        _check_sample(form, special=bool(allowed), column=column)
+    if alpha is not None:
+        _check_alpha(form, special=bool(allowed), column=column)
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     cache = None
     if cache_memory is not None:
@@ -173,7 +173,7 @@ def encode(
         from tokctl.cli import counting
         from tokctl.tokenizer.token_counts import CountOptions
 
-        limits = (add_special, max_length, stride, sample, seed or 0)
+        limits = (add_special, max_length, stride, alpha, seed or 0)
         counted = CountOptions(lines, allowed, errors, *limits, threads)
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
@@ -204,7 +204,7 @@ def encode(
         stride=stride,
         pad=pad,
         pad_token=pad_token,
-        sample=sample,
+        alpha=alpha,
         seed=seed,
     )
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
@@ -247,7 +247,7 @@ def encode(
     return None
 
 
-def _check_sample(form: str, *, special: bool, column: str | None) -> None:
+def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
     if form == "pieces" or column:
         raise TokctlError(
             f"--alpha does not go with {column or '--as pieces'}",
@@ -482,8 +482,8 @@ def _job(
         "stride": cut.stride if cut and of_rows.windows else None,
         "pad": padding.length if padding else None,
         "pad_token": padding.token if padding else None,
-        "sample": of_rows.sample,
-        "seed": of_rows.seed if of_rows.sample is not None else None,
+        "alpha": of_rows.alpha,
+        "seed": of_rows.seed if of_rows.alpha is not None else None,
         "offsets": rows.offsets or rows.full,
         "byte_offsets": rows.byte_offsets or rows.full,
         "full": rows.full,

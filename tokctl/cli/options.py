@@ -1005,7 +1005,7 @@ PadToken = Annotated[
         "--pad-token TOKEN", "What --pad fills up with: [PAD] or <pad> where the model has it."
     ),
 ]
-EncodeSample = Annotated[
+EncodeAlpha = Annotated[
     float | None,
     _text(
         "--alpha ALPHA",
