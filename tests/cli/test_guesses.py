@@ -60,6 +60,7 @@ GUESSES = [
     ("encode --max-len 5 a.txt", "did you mean --max-length?"),
     ("encode --jobs 2 a.txt", "did you mean --threads?"),
     ("encode --add-special-tokens a.txt", "did you mean --add-special?"),
+    ("encode -m m.json --format tokens a.txt", "what is written is --as tokens"),
     ("encode -m m.json --as json a.txt", "did you mean jsonl?"),
     ("encode -m m.json --as numpy a.txt", "did you mean npy?"),
     ("decode --skip-special-tokens", "did you mean --skip-special?"),

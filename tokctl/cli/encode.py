@@ -134,6 +134,11 @@ def encode(
     space, or the whole text where the model normalizes it or splits it by a pattern of its own.
     """
     world: World = context.obj
+    if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
+        raise TokctlError(
+            f"--format says what is read, and nothing is read as {format}",
+            f"what is written is --as {format}",
+        )
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
