@@ -61,6 +61,16 @@ _MODULES = {
     "train": "tokctl.tokenizer",
 }
 
+#: What names of other packages are called here; `tokctl.habits` has those of their classes.
+_ELSEWHERE = {
+    "get_encoding": 'Tokenizer.load("cl100k_base.tiktoken") reads a file of ranks',
+    "encoding_for_model": 'Tokenizer.load("o200k_base.tiktoken") reads a file of ranks',
+    "AutoTokenizer": 'Tokenizer.from_pretrained("ORG/NAME")',
+    "SentencePieceProcessor": 'Tokenizer.load("m.model")',
+    "ByteLevelBPETokenizer": 'Tokenizer.train(files, recipe=preset("gpt2"), …)',
+    "BertWordPieceTokenizer": 'Tokenizer.train(files, recipe=preset("bert"), …)',
+}
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -96,7 +106,9 @@ def __getattr__(name: str) -> Any:
             "checkout, or Python from another folder"
         )
     if name not in _MODULES:
-        raise AttributeError(f"module 'tokctl' has no attribute {name!r}")
+        message = f"module 'tokctl' has no attribute {name!r}"
+        answer = _ELSEWHERE.get(name)
+        raise AttributeError(f"{message}; in tokctl: {answer}" if answer else message)
     value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value

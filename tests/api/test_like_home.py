@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tokctl import (
     count_tokens,
     preset,
 )
+from tokctl.model.parts import NORMALIZERS
 
 TEXTS = ["There is still a lot of treasure.\n" * 20, "naïve ☕ " * 30, "", "a lot " * 40] * 8
 
@@ -220,9 +222,11 @@ def test_everything_shows_itself_within_a_screen(tok: Tokenizer, tmp_path: Path)
     text = path.read_text()
     long = Tokenizer.train_on_counts({"x" * 50_000: 3, "y" * 3_000: 2}, vocab_size=2_000)
     comparison = compare([tok, ("other", long)], [path])
+    rule = NORMALIZERS.part("replace", pattern="x" * 50_000, content="y")
+    ruled = replace(preset("sentencepiece-unigram"), normalizers=(rule,))
     shown = [
-        tok, long, tok.model, tok.recipe, tok.model.training, tok.encode(text), comparison,
-        long.encode("x" * 60_000), tok.encode_array(text), tok.explain("treasure"),
+        rule, ruled, tok, long, tok.model, tok.recipe, tok.model.training, tok.encode(text),
+        comparison, long.encode("x" * 60_000), tok.encode_array(text), tok.explain("treasure"),
         long.explain("x" * 900), tok.token_history("Ġlot"), long.token_history(len(long) - 1),
         tok.post_processor, tok.decode_stream(), Padding(), Truncation(5), AddedToken("<x>", 5),
         tok.encode(text, truncation=Truncation(10, stride=2), padding=Padding(20, id=0)),

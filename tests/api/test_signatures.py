@@ -32,7 +32,7 @@ def keywords(function: Any) -> dict[str, inspect.Parameter]:
 
 def test_train_takes_every_option_of_a_training() -> None:
     taken = keywords(Tokenizer.train)
-    others = {"algorithm", "recipe", "reading", "progress", "timing"}
+    others = {"algorithm", "recipe", "special_tokens", "reading", "progress", "timing"}
     assert set(taken) - others == {field.name for field in fields(Options)}
     defaults = {field.name: getattr(Options(vocab_size=1), field.name) for field in fields(Options)}
     for name in set(taken) - others - {"vocab_size"}:

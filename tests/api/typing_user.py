@@ -28,6 +28,8 @@ hub: Tokenizer = Tokenizer.from_pretrained("openai-community/gpt2", revision="ma
 end: int | None = hub.eos_token_id
 begin: str | None = hub.bos_token
 there: bool = "Ġthe" in hub and hub == made
+more: Tokenizer = made.with_special_tokens(["<|user|>"])
+longer = Tokenizer.train("a.txt", vocab_size=400, extend=made, special_tokens=("<|end|>",))
 counted = Tokenizer.train_on_counts({"low": 5}, vocab_size=300, recipe=tokctl.preset("gpt2"))
 
 encoding: Encoding = tok.encode("text", b"pair", add_special=True, truncation=Truncation(8))

@@ -62,7 +62,7 @@ MODELS: dict[str, str] = {
     "bpe-rewritten": "--algo bpe --chars --tie-break rewritten-last --vocab 900",
     "bpe-first-seen": "--algo bpe --tie-break first-seen --vocab 900",
     "bpe-lowest": "--algo bpe --chars --tie-break lowest-id --vocab 900",
-    "bpe-special": "--special '<s>' --special '</s>' --template '<s> $A </s>' --vocab 900",
+    "bpe-special": "--special-token '<s>' --special-token '</s>' --template '<s> $A </s>' -v 900",
     "bpe-min-count": "--min-count 3 --vocab 900",
     "bpe-min-frequency": "--min-frequency 20 --vocab 900",
     "bpe-max-length": "--max-token-length 4 --vocab 900",
@@ -90,7 +90,7 @@ MODELS: dict[str, str] = {
     "unigram-no-fuse": "--algo unigram --no-fuse-unknown --vocab 1500",
     "word-punctuation": "--algo word --pretokenize whitespace --vocab 800",
     "decoder": "--algo wordpiece --decoder wordpiece,join --vocab 900",
-    "counts": "--counts words.tsv --vocab 300",
+    "counts": "--word-counts words.tsv --vocab 300",
     "jsonl": "--text-field text --vocab 900 documents.jsonl",
 }
 
@@ -126,7 +126,7 @@ LINES: list[str] = [
     "train --show-steps 3 --algo wordpiece --vocab 100 -o x.json toy.txt",
     "train --show-steps 2 --algo unigram --vocab 60 -o x.json toy.txt",
     "train --show-steps 2 --vocab 300 -o x.json toy.txt",
-    "train --special '<s>' --template nonsense story.txt",
+    "train --special-token '<s>' --template nonsense story.txt",
     "train --algo wordpiece bad.txt --vocab 300 -o x.json",
     "train --algo wordpiece --errors replace bad.txt --vocab 300 -o x.json",
     *(
@@ -136,8 +136,8 @@ LINES: list[str] = [
     ),
     "encode -m preset-bert.json --json --full --add-special --max-length 12 --pad 12 lines.txt",
     "encode -m preset-bert.json --json --add-special --max-length 8 --stride 2 lines.txt",
-    "encode -m algo-unigram.json --sample 0.1 --seed 7 lines.txt",
-    "encode -m algo-unigram.json --sample 0.1 --seed 7 --as tokens lines.txt",
+    "encode -m algo-unigram.json --alpha 0.1 --seed 7 lines.txt",
+    "encode -m algo-unigram.json --alpha 0.1 --seed 7 --as tokens lines.txt",
     "encode -m bpe-special.json --special all special.txt --as tokens",
     "encode -m bpe-special.json --special nonsense special.txt",
     "encode -m bpe-special.json --eos '</s>' lines.txt",
@@ -351,8 +351,8 @@ def record(tokctl: str, out: Path, ids: bool) -> None:
     for name, options in MODELS.items():
         words = shlex.split(options)
         text = [] if words[-1].endswith((".jsonl", ".tsv")) else ["story.txt"]
-        if "--counts" in words:
-            words, text = ["--counts", *words[2:]], ["words.tsv"]
+        if "--word-counts" in words:
+            words, text = ["--word-counts", *words[2:]], ["words.tsv"]
         path = folder / f"{name}.json"
         code, _, stderr = run(
             [tokctl, "-q", "train", *words, "-o", path.name, *text], folder, environment

@@ -250,7 +250,7 @@ def test_help_names_every_format(columns: str) -> None:
         (
             ("--to", "nope"),
             "no format is called 'nope'",
-            f"choose one of: {', '.join(one.name for one in formats.FORMATS)}",
+            f"choose one of: {', '.join(one.name for one in formats.FORMATS if one.writes)}",
         ),
         (
             ("-o", "x.tiktoken"),
@@ -259,17 +259,17 @@ def test_help_names_every_format(columns: str) -> None:
             "say which it is to be: --to tiktoken, or --to tokctl",
         ),
         (
-            ("--special", "a", "-o", "x.json"),
-            "--special can't be 'a'",
+            ("--special-token", "a", "-o", "x.json"),
+            "--special-token can't be 'a'",
             "name the token, then its id: '<|end|>=50256'",
         ),
         (
-            ("--special", "=3", "-o", "x.json"),
-            "--special can't be '=3'",
+            ("--special-token", "=3", "-o", "x.json"),
+            "--special-token can't be '=3'",
             "name the token, then its id: '<|end|>=50256'",
         ),
         (
-            ("--special", "a=3", "--special", "a=4", "-o", "x.json"),
+            ("--special-token", "a=3", "--special-token", "a=4", "-o", "x.json"),
             "the special token 'a' has two ids",
             "leave one of them out",
         ),
@@ -303,14 +303,21 @@ def test_hints_reach_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "load", spy)
     lines = (base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
     Path("x.tiktoken").write_bytes(b"".join(lines))
-    arguments = ("--pattern", "cl100k", "--special", "<|end|>=256", "--special", "a=b=257")
+    arguments = (
+        "--pattern",
+        "cl100k",
+        "--special-token",
+        "<|end|>=256",
+        "--special-token",
+        "a=b=257",
+    )
     assert tokctl("convert", "x.tiktoken", "-o", "x.json", *arguments).code == 0
     assert seen == [{"pattern": "cl100k", "special_tokens": {"<|end|>": 256, "a=b": 257}}]
 
 
 def test_hints_that_the_file_does_not_need_are_refused(models: Models) -> None:
     """They would have no effect, and nobody would know."""
-    for arguments in (("--pattern", "cl100k"), ("--special", "a=3")):
+    for arguments in (("--pattern", "cl100k"), ("--special-token", "a=3")):
         done = tokctl("convert", models["bytes"], "-o", "x.json", *arguments)
         assert done.code == 2 and "(tokctl model file) says itself" in done.err
         assert not Path("x.json").exists()

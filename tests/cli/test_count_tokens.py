@@ -222,9 +222,9 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
             "--stride is for windows of --max-length",
             "add --max-length N",
         ),
-        (("--count", "--seed", "3"), "--seed is for --sample", "add --sample ALPHA"),
+        (("--count", "--seed", "3"), "--seed is for --alpha", "add --alpha ALPHA"),
         (
-            ("--count", "--sample", "0.1"),
+            ("--count", "--alpha", "0.1"),
             "a wordpiece model has one segmentation of a text",
             "train a unigram model: --algo unigram",
         ),

@@ -150,14 +150,14 @@ def test_columns_come_with_what_fills_them(bert: dict[str, Path]) -> None:
 def test_sample(bert: dict[str, Path]) -> None:
     tokenizer = Tokenizer.load(bert["t5"])
     lines = GIVEN.split("\n")
-    made = rows(bert["t5"], "--sample", "0.1", "--seed", "7")
+    made = rows(bert["t5"], "--alpha", "0.1", "--seed", "7")
     expected = [tokenizer.sample(li, alpha=0.1, seed=7 + n) for n, li in enumerate(lines)]
     assert made == expected
-    assert rows(bert["t5"], "--sample", "0.1", "--seed", "8") != made
-    assert rows(bert["t5"], "--sample", "0.1") == rows(bert["t5"], "--sample", "0.1", "--seed", "0")
-    same = [row["ids"] for row in objects(bert["t5"], "--sample", "0.1", "--seed", "7")]
+    assert rows(bert["t5"], "--alpha", "0.1", "--seed", "8") != made
+    assert rows(bert["t5"], "--alpha", "0.1") == rows(bert["t5"], "--alpha", "0.1", "--seed", "0")
+    same = [row["ids"] for row in objects(bert["t5"], "--alpha", "0.1", "--seed", "7")]
     assert same == made
-    padded = rows(bert["t5"], "--sample", "0.1", "--seed", "7", "--pad", "longest")
+    padded = rows(bert["t5"], "--alpha", "0.1", "--seed", "7", "--pad", "longest")
     longest = max(map(len, made))
     assert padded == [row + [0] * (longest - len(row)) for row in made]
 
@@ -177,7 +177,7 @@ def test_sample(bert: dict[str, Path]) -> None:
             "--pad-token is for --pad",
             "add --pad N, or --pad longest",
         ),
-        ("bert", ("--seed", "2"), "--seed is for --sample", "add --sample ALPHA"),
+        ("bert", ("--seed", "2"), "--seed is for --alpha", "add --alpha ALPHA"),
         ("bert", ("--pad", "x"), "--pad can't be 'x'", "it is a number from 1 up, or longest"),
         ("bert", ("--count", "--pad", "9"), "--count does not count padding", "leave --pad out"),
         (
@@ -200,20 +200,20 @@ def test_sample(bert: dict[str, Path]) -> None:
         ),
         (
             "gpt2",
-            ("--sample", "0.1"),
+            ("--alpha", "0.1"),
             "a bpe model has one segmentation of a text",
             "train a unigram model: --algo unigram",
         ),
         (
             "t5",
-            ("--sample", "0.1", "--max-length", "3", "--stride", "1"),
-            "--sample gives no windows",
-            "leave --sample or --stride out",
+            ("--alpha", "0.1", "--max-length", "3", "--stride", "1"),
+            "--alpha gives no windows",
+            "leave --alpha or --stride out",
         ),
         (
             "t5",
-            ("--sample", "0.1", "--full", "--json"),
-            "--sample does not go with --full",
+            ("--alpha", "0.1", "--full", "--json"),
+            "--alpha does not go with --full",
             "take ids, tokens, jsonl or bin without offsets",
         ),
         ("t5", ("--full",), "--full needs --as jsonl", "add --as jsonl"),

@@ -1,4 +1,4 @@
-"""`tokctl inspect --counts`: the words of a list, where else a text is read."""
+"""`tokctl inspect --word-counts`: the words of a list, where else a text is read."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def model() -> str:
 
 def test_a_state_of_counted_words(model: str) -> None:
     words = str(corpus_path("slides-hug"))
-    assert inspect(model, "--state", "0", words, "--counts").out == (
+    assert inspect(model, "--state", "0", words, "--word-counts").out == (
         "10\th ##u ##g\n5\tp ##u ##g\n12\tp ##u ##n\n4\tb ##u ##n\n5\th ##u ##g ##s\n"
     )
     # The same as of a text that has each word so often.
     Path("hug.txt").write_text(" ".join(f"{word} " * count for word, count in HUG.items()))
     for question in (["--state", "2"], ["--pairs", "2"]):
-        counted = inspect(model, *question, words, "--counts")
+        counted = inspect(model, *question, words, "--word-counts")
         assert counted == inspect(model, *question, "hug.txt")
         assert counted.code == 0
 
 
 def test_the_slides_erratum(model: str) -> None:
-    ran = inspect(model, "--pairs", "2", str(corpus_path("slides-hug")), "--counts")
+    ran = inspect(model, "--pairs", "2", str(corpus_path("slides-hug")), "--word-counts")
     rows = [line.split("\t") for line in ran.out.splitlines()]
     scores = {(row[0], row[1]): row[-2] for row in rows}
     # The slides give (hu, ##g) 1/15 and take it; (hu, ##gs) has that.
@@ -44,17 +44,23 @@ def test_the_slides_erratum(model: str) -> None:
 
 
 def test_from_stdin(model: str) -> None:
-    ran = inspect(model, "--state", "0", "-", "--counts", stdin=b"hug\t3\n")
+    ran = inspect(model, "--state", "0", "-", "--word-counts", stdin=b"hug\t3\n")
     assert ran.out == "3\th ##u ##g\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--merges", "1", "--counts"], "error: --counts goes with --state, --pairs or --watch\n"),
-        (["--counts"], "error: --counts goes with --state, --pairs or --watch\n"),
-        (["--state", "0", "a", "b", "--counts"], "error: --counts goes with one file\n"),
-        (["--state", "0", "a", "--counts", "--errors", "strict"], "error: --errors is about text"),
+        (
+            ["--merges", "1", "--word-counts"],
+            "error: --word-counts goes with --state, --pairs or --watch\n",
+        ),
+        (["--word-counts"], "error: --word-counts goes with --state, --pairs or --watch\n"),
+        (["--state", "0", "a", "b", "--word-counts"], "error: --word-counts goes with one file\n"),
+        (
+            ["--state", "0", "a", "--word-counts", "--errors", "strict"],
+            "error: --errors is about text",
+        ),
     ],
 )
 def test_what_is_refused(model: str, arguments: list[str], message: str) -> None:
@@ -65,6 +71,6 @@ def test_what_is_refused(model: str, arguments: list[str], message: str) -> None
 
 def test_a_list_that_is_none(model: str) -> None:
     Path("bad.tsv").write_text("hug\n")
-    ran = inspect(model, "--state", "0", "bad.tsv", "--counts")
+    ran = inspect(model, "--state", "0", "bad.tsv", "--word-counts")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error: bad.tsv: ")

@@ -30,7 +30,7 @@ LINES = (
     ("encode", "-m", "MODEL", "--count", "tëxt.txt"),
     ("inspect", "MODEL", "--word", "naïve"),
     ("compare", "-m", "MODEL", "--word", "naïve", "tëxt.txt"),
-    ("train", "-q", "--special", "«É»", "--vocab", "300", "-o", "/dev/stdout", "tëxt.txt"),
+    ("train", "-q", "--special-token", "«É»", "--vocab", "300", "-o", "/dev/stdout", "tëxt.txt"),
     ("convert", "--list-formats"),
     ("man", "encode"),
 )

@@ -222,9 +222,11 @@ def test_options_without_a_text() -> None:
     )
     err = _refused("inspect", "w.json", "--token", "low", "--text-field", "x")
     assert err.startswith("error: --text-field says how texts are read, and there is none")
-    err = _refused("inspect", "w.json", "--use", "folder", "--counts", "--include", "*.md")
-    assert err.startswith("error: --counts goes with --state, --pairs or --watch")
-    err = _refused("inspect", "w.json", "--state", "1", "folder", "--counts", "--include", "*.md")
+    err = _refused("inspect", "w.json", "--use", "folder", "--word-counts", "--include", "*.md")
+    assert err.startswith("error: --word-counts goes with --state, --pairs or --watch")
+    err = _refused(
+        "inspect", "w.json", "--state", "1", "folder", "--word-counts", "--include", "*.md"
+    )
     assert err.startswith("error: --include says how texts are read")
     err = _refused("convert", "w.json", "--format", "tiktoken")
     assert err.endswith("hint: name one with --verify TEXT; the format of the new model is --to\n")

@@ -10,7 +10,7 @@ import typer
 
 from tests.cli.run import tokctl
 from tokctl.cli.app import build
-from tokctl.cli.options import SHARED, CommandGroup, values_of
+from tokctl.cli.options import SHARED, CommandGroup, metavar_of, values_of
 
 
 def commands(group: Any) -> Iterator[Any]:
@@ -42,10 +42,10 @@ def test_every_command_has_the_shared_options() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["encode", "--threads", "0"], "'--threads': 0 is not in the range x>=1"),
-        (["encode", "--threads", "x"], "'--threads': 'x' is not a valid int range"),
-        (["encode", "--sample", "x"], "'--sample': 'x' is not a valid float"),
-        (["inspect", "m", "--state", "x"], "'--state': 'x' is not a valid int"),
+        (["encode", "--threads", "0"], "'--threads': 0 is less than 1"),
+        (["encode", "--threads", "x"], "'--threads': 'x' is no whole number"),
+        (["encode", "--alpha", "x"], "'--alpha': 'x' is no number"),
+        (["inspect", "m", "--state", "x"], "'--state': 'x' is no whole number"),
     ],
 )
 def test_numbers_that_are_none(arguments: list[str], says: str) -> None:
@@ -57,3 +57,20 @@ def test_numbers_that_are_none(arguments: list[str], says: str) -> None:
 def test_what_is_missing() -> None:
     assert tokctl("corpora", "path").err.startswith("error: missing argument 'NAME'\n")
     assert tokctl("train", "--vocab").err.startswith("error: option '--vocab' requires an")
+
+
+#: Options that take more in one command than in another, and mean the same.
+_TAKE_MORE = {"--algo", "--vocab", "--dtype", "--special-token"}
+
+
+def test_one_word_has_one_meaning() -> None:
+    """An option of several commands takes the same value in each, and none is told from another by
+    an s alone: but for `--words`, the rule of what a word is, and `--word`."""
+    takes: dict[str, set[str]] = {}
+    for command in commands(ROOT):
+        for option in command.params:
+            for name in (*option.opts, *option.secondary_opts):
+                if name.startswith("--"):
+                    takes.setdefault(name, set()).add(metavar_of(option))
+    assert {name for name, values in takes.items() if len(values) > 1} == _TAKE_MORE
+    assert {name for name in takes if f"{name}s" in takes} == {"--word"}

@@ -124,7 +124,10 @@ def test_default_recipes_keep_their_names() -> None:
     ("arguments", "changes"),
     [
         (("--tie-break", "first-seen"), {"tie_break": "first-seen"}),
-        (("--special", "<s>", "--special", "</s>"), {"special_tokens": ["<s>", "</s>"]}),
+        (
+            ("--special-token", "<s>", "--special-token", "</s>"),
+            {"special_tokens": ["<s>", "</s>"]},
+        ),
         (
             ("--pretokenize", r"regex:\w+"),
             {"pre_tokenizers": [{"kind": "split", "pattern": r"\w+", "regex": True}]},
@@ -145,7 +148,7 @@ def test_bpe_options(arguments: tuple[str, ...], changes: dict[str, Any]) -> Non
 
 def test_character_options() -> None:
     before = BPE_CHARACTERS.to_dict()
-    found = recipe_of("--chars", "--unk-token", "<unk>", "--special", "<s>")
+    found = recipe_of("--chars", "--unk-token", "<unk>", "--special-token", "<s>")
     assert changed(before, found) == {
         "name": "custom",
         "unk_token": "<unk>",

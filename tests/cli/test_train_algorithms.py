@@ -101,7 +101,7 @@ def test_summary_of_unigram_tells_its_rounds(sample: str) -> None:
 
 @pytest.mark.parametrize("algorithm", DEFAULTS)
 def test_list_of_options_that_every_algorithm_has(algorithm: str) -> None:
-    found = trained("-a", algorithm, "--special", "<s>", "--template", "<s> $A").recipe
+    found = trained("-a", algorithm, "--special-token", "<s>", "--template", "<s> $A").recipe
     assert "<s>" in found.special_tokens
     assert [str(part) for part in found.post_processors] == ["template:<s> $A=>$A:0 $B:1"]
     done = tokctl("encode", "-m", "m.json", "--add-special", "--as", "tokens", stdin=b"low")
@@ -163,12 +163,12 @@ def test_weights_sample_and_seed() -> None:
 
 def test_counts() -> None:
     Path("words.tsv").write_bytes(b"hug\t10\npug\t5\npun\t12\nbun\t4\nhugs\t5\n")
-    done = tokctl("train", "-q", "--chars", "--vocab", "11", "--counts", "words.tsv")
+    done = tokctl("train", "-q", "--chars", "--vocab", "11", "--word-counts", "words.tsv")
     assert done == (0, b"words.bpe.json\n", "")
     tokenizer = Tokenizer.load("words.bpe.json")
     assert tokenizer.tokens[-3:] == ["ug", "un", "hug"]
     assert [merge.count for merge in tokenizer.merges] == [20, 16, 15]
-    bad = tokctl("train", "--counts", "-", stdin=b"hug\t10\npug 5\n")
+    bad = tokctl("train", "--word-counts", "-", stdin=b"hug\t10\npug 5\n")
     assert bad.code == 2 and bad.err.startswith("error: stdin: line 2")
 
 

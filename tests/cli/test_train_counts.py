@@ -1,4 +1,4 @@
-"""`train --save-counts` and `train --counts`: a file of counts stands for the text."""
+"""`train --save-counts` and `train --word-counts`: a file of counts stands for the text."""
 
 from __future__ import annotations
 
@@ -44,14 +44,16 @@ def test_the_same_model(options: str) -> None:
     assert (done.code, done.out) == (0, b"a.json\n"), done.err
     plain = tokctl("train", "-q", *given, "-o", "plain.json", "text.txt")
     assert plain.code == 0 and Path("plain.json").read_bytes() == Path("a.json").read_bytes()
-    done = tokctl("train", "-q", *given, "--counts", "w.tsv", "-o", "b.json")
+    done = tokctl("train", "-q", *given, "--word-counts", "w.tsv", "-o", "b.json")
     assert (done.code, done.out) == (0, b"b.json\n"), done.err
     first, second = formats.load("a.json"), formats.load("b.json")
     assert first.training and second.training
     read = {"bytes": first.training.bytes, "sha256": first.training.sha256}
     assert replace(second, training=replace(second.training, **read)) == first
     # Counted again from the counts, they are the same lines.
-    done = tokctl("train", "-q", *given, "--counts", "w.tsv", "-o", "c.json", "--save-counts", "v")
+    done = tokctl(
+        "train", "-q", *given, "--word-counts", "w.tsv", "-o", "c.json", "--save-counts", "v"
+    )
     assert done.code == 0 and Path("v").read_bytes() == Path("w.tsv").read_bytes()
     words = counts.read("w.tsv")
     assert words == counts.count("text.txt", first.recipe)
@@ -111,10 +113,10 @@ def test_places_that_are_none(place: str, what: str) -> None:
 def test_counts_are_no_model() -> None:
     Path("w.tsv").write_bytes(b"the\t3\n")
     done = tokctl("encode", "-m", "w.tsv", stdin=b"the")
-    hint = "train one on them: tokctl train --counts w.tsv"
+    hint = "train one on them: tokctl train --word-counts w.tsv"
     assert done == (2, b"", error("w.tsv holds word counts, and no model", hint))
-    done = tokctl("train", "-q", "--counts", "w.tsv", "--chars", stdin=None)
+    done = tokctl("train", "-q", "--word-counts", "w.tsv", "--chars", stdin=None)
     assert done.code == 0
     Path("w.tsv").write_bytes(b"the\t3\n\\xff\t1\n")
-    done = tokctl("train", "-q", "--counts", "w.tsv", "--chars")
+    done = tokctl("train", "-q", "--word-counts", "w.tsv", "--chars")
     assert done.code == 2 and "w.tsv: line 2: the word is not UTF-8" in done.err

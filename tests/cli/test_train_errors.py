@@ -44,7 +44,7 @@ CASES = [
     ("text.txt --vocab 255",
      "a vocabulary of 255 is too small: the alphabet and the special tokens need 256",
      "ask for 256 or more: --vocab 256"),
-    ("text.txt --vocab 256 --special <s>",
+    ("text.txt --vocab 256 --special-token <s>",
      "a vocabulary of 256 is too small: the alphabet and the special tokens need 257",
      "ask for 257 or more: --vocab 257"),
     ("text.txt --vocab 7 --algo wordpiece",
@@ -99,9 +99,9 @@ CASES = [
     ("text.txt --unk-token [UNK]",
      "a byte-level model knows every byte: no token is ever unknown to it",
      "leave --unk-token out, or train on characters (--chars)"),
-    ("text.txt --special l", "the special token 'l' is spelled like a symbol of the alphabet",
+    ("text.txt --special-token l", "the special token 'l' is spelled like a symbol of the alphabet",
      SPELLING),
-    ("text.txt --algo wordpiece --special ##l",
+    ("text.txt --algo wordpiece --special-token ##l",
      "the special token '##l' is spelled like a symbol of the alphabet", SPELLING),
     ("bad.txt --chars",
      "bad.txt: line 2, byte 7 is not UTF-8, and this model reads characters",
@@ -119,7 +119,7 @@ CASES = [
      f"choose one of: {', '.join(DECODERS.names())}"),
     ("nosuch.txt --template $A-</s>",
      "the template '$A </s>' names </s>, which is no special token",
-     "make it one: --special '</s>'"),
+     "make it one: --special-token '</s>'"),
     ("nosuch.txt --template <s>", "the template '<s>' has no place for the text", TEMPLATE_HINT),
     ("nosuch.txt --normalize nosuch", "no normalizer is called 'nosuch'",
      f"choose one of: {', '.join(NORMALIZERS.names())}"),
@@ -177,11 +177,11 @@ CASES = [
      "leave one of them out"),
     ("text.txt --weight other.txt=2", "there is a weight for 'other.txt', which is not read",
      "weights are for the sources of this training: text.txt"),
-    ("--counts text.txt bad.txt", "--counts takes one file",
-     "counts of the same word add up: cat a b | tokctl train --counts -"),
-    ("--counts text.txt --sample 0.5",
-     "--weight, --sample and --errors are for texts, and --counts reads words that are counted "
-     "already", "leave them out, or change the counts"),
+    ("--word-counts text.txt bad.txt", "--word-counts takes one file",
+     "counts of the same word add up: cat a b | tokctl train --word-counts -"),
+    ("--word-counts text.txt --sample 0.5",
+     "--weight, --sample and --errors are for texts, and --word-counts reads words that are "
+     "counted already", "leave them out, or change the counts"),
     ("text.txt --extend nosuch.json",
      "can't read the model nosuch.json: No such file or directory",
      "train one first: tokctl train book.txt"),
@@ -213,13 +213,13 @@ def test_numbers_from_one_up(option: str, number: str) -> None:
 
 
 def test_an_empty_special_token() -> None:
-    done = tokctl("train", "--special", "", stdin=TEXT)
+    done = tokctl("train", "--special-token", "", stdin=TEXT)
     hint = "for no unknown token: --unk-token ''"
     assert done == (2, b"", error("a special token can't be empty", hint))
 
 
 @pytest.mark.parametrize("value", [b"\xff".decode("utf-8", "surrogateescape")])
-@pytest.mark.parametrize("option", ["--special", "--unk-token", "--marker", "--pretokenize"])
+@pytest.mark.parametrize("option", ["--special-token", "--unk-token", "--marker", "--pretokenize"])
 def test_arguments_that_are_not_utf8(folder: Path, option: str, value: str) -> None:
     done = tokctl("train", "--chars", option, value, stdin=TEXT)
     message = r"the argument '\udcff' is not UTF-8"

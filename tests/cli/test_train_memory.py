@@ -40,7 +40,7 @@ def test_the_same_model_and_counts() -> None:
     assert results[0] == results[1] == results[2]
     assert results[0][1].count(b"\n") > 90_000
     # From the counts, within a limit, too.
-    made = ("train", "-q", "--vocab", "300", "--memory", "16M", "--counts", "0.tsv",
+    made = ("train", "-q", "--vocab", "300", "--memory", "16M", "--word-counts", "0.tsv",
             "--save-counts", "again.tsv")  # fmt: skip
     assert tokctl(*made).code == 0
     assert Path("again.tsv").read_bytes() == results[0][1]
@@ -118,7 +118,9 @@ def test_counts_are_written_before_the_training() -> None:
     done = tokctl(*made)
     assert done.code == 2 and "too small" in done.err
     assert names(Path()) == ["a", "w.tsv"]
-    done = tokctl("train", "-q", "--chars", "--vocab", "40", "--counts", "w.tsv", "-o", "m.json")
+    done = tokctl(
+        "train", "-q", "--chars", "--vocab", "40", "--word-counts", "w.tsv", "-o", "m.json"
+    )
     assert done == (0, b"m.json\n", "")
 
 
@@ -137,8 +139,8 @@ def test_counts_are_packed_by_their_name() -> None:
 def test_options_of_texts_mean_nothing_for_counts() -> None:
     Path("w.tsv").write_bytes(b"a\t1\n")
     for given in ("--format jsonl", "--text-field t", "--include a", "--exclude b"):
-        done = tokctl("train", "--counts", *given.split(), "w.tsv")
-        assert done.code == 2 and "--counts reads lines of words and counts" in done.err, given
+        done = tokctl("train", "--word-counts", *given.split(), "w.tsv")
+        assert done.code == 2 and "--word-counts reads lines of words and counts" in done.err, given
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_the_table_is_that_of_the_code() -> None:
     found = [tuple(row) for row in rows if len(row) == 4 and row[0][:1] == "`"][1:]
     expected = []
     for one in FORMATS:
-        read = "yes" if one.name != "word-counts" else "by `train --counts`"
+        read = "yes" if one.name != "word-counts" else "by `train --word-counts`"
         expected.append((f"`{one.name}`", one.title, read, "yes" if one.writes else "no"))
     assert found == expected
 

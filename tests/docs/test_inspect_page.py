@@ -101,7 +101,7 @@ def test_every_question_has_a_part() -> None:
 
     shown = set(re.findall(r"--[a-z-]+", helped()))
     questions = {"--merges", "--merges-of", "--state", "--pairs", "--word", "--token", "--use"}
-    questions |= {"--rounds", "--recipe", "--check", "--watch", "--html", "--plot", "--counts"}
+    questions |= {"--rounds", "--recipe", "--check", "--watch", "--html", "--plot", "--word-counts"}
     questions |= {"--nbest", "--limit", "--no-pager", "--markdown", "--latex"}
     assert questions <= shown
     for question in questions:

@@ -36,7 +36,7 @@ def test_the_commands_are_taken() -> None:
     given = [
         shlex.split(re.sub(r"corpus/( more.jsonl.zst)?|huge.txt.zst", "a.txt", command))
         for command in COMMANDS
-        if "--counts" not in command
+        if "--word-counts" not in command
     ]
     assert len(given) == 3 and len(COMMANDS) == 4
     for arguments in given:
@@ -51,7 +51,9 @@ def test_a_model_of_counts_differs_in_what_was_read() -> None:
     given = ("train", "-q", "--vocab", "400", "--weight", "b.txt=2", "--sample", "0.9",
              "--seed", "7")  # fmt: skip
     assert tokctl(*given, "--save-counts", "w.tsv", "-o", "a.json", "a.txt", "b.txt").code == 0
-    assert tokctl("train", "-q", "--vocab", "400", "--counts", "w.tsv", "-o", "b.json").code == 0
+    assert (
+        tokctl("train", "-q", "--vocab", "400", "--word-counts", "w.tsv", "-o", "b.json").code == 0
+    )
     first, second = formats.load("a.json"), formats.load("b.json")
     assert first.training and second.training
     records_of = [asdict(model.training) for model in (first, second) if model.training]

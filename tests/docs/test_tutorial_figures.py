@@ -190,7 +190,9 @@ def test_guide(documents: dict[str, Any]) -> None:
     text = (FOLDER / f"{WORDPIECE}.md").read_text(encoding="utf-8")
     assert f"The alphabet has {figures['alphabet_size']} symbols" in text
     assert merges(page.by("inspect cats.json --merges :")) == figures["merges"]
-    final = page.by("inspect cats.json", f"--state {len(figures['merges'])} --counts cats.tsv\n")
+    final = page.by(
+        "inspect cats.json", f"--state {len(figures['merges'])} --word-counts cats.tsv\n"
+    )
     assert state(final[1:-1]) == figures["final_state"]
 
 
@@ -223,17 +225,17 @@ def test_the_erratum(documents: dict[str, Any]) -> None:
         f"{line[1]} {line[2]}": line[5] for line in _words(table) if line and line[0].isdigit()
     }
     assert exact == {"##g ##s": "1/20", "h ##u": "1/36", "hu ##gs": "1/15"}
-    first = exact_scores(page.by("--pairs 0 --counts hug.tsv | cut"))
-    assert scores(page.by("--pairs 0 --counts hug.tsv\n")) == first
+    first = exact_scores(page.by("--pairs 0 --word-counts hug.tsv | cut"))
+    assert scores(page.by("--pairs 0 --word-counts hug.tsv\n")) == first
     told_scores = {pair: Fraction(score) for pair, score in figures["first_scores"].items()}
     assert {pair: first[pair] for pair in told_scores} == told_scores
     # After it all have the same score, among them the one that is merged next.
-    assert set(exact_scores(page.by("--pairs 1 --counts hug.tsv | cut")).values()) == {
+    assert set(exact_scores(page.by("--pairs 1 --word-counts hug.tsv | cut")).values()) == {
         told_scores["h ##u"]
     }
     # What the note says of the step that the slides get wrong.
-    third = exact_scores(page.by("--pairs 2 --counts hug.tsv | cut"))
-    assert scores(page.by("--pairs 2 --counts hug.tsv\n")) == third
+    third = exact_scores(page.by("--pairs 2 --word-counts hug.tsv | cut"))
+    assert scores(page.by("--pairs 2 --word-counts hug.tsv\n")) == third
     assert next(iter(third)) == "hu ##gs"
     assert third["hu ##g"] == Fraction(2, 45) and third["hu ##gs"] == Fraction(1, 15)
     assert third["hu ##g"] < Fraction(1, 21) < max(third.values()) == third["hu ##gs"]

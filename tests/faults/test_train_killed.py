@@ -30,7 +30,7 @@ ENDED = {
 }
 ALIKE = ("train", "-q", "--vocab", "600", "--min-count", "2", "-o", "m.json")
 FROM_TEXT = (*ALIKE, "--memory", "16M", "--save-counts", "w.tsv", "text")
-FROM_COUNTS = (*ALIKE, "--counts", "w.tsv")
+FROM_COUNTS = (*ALIKE, "--word-counts", "w.tsv")
 
 
 class Undisturbed:

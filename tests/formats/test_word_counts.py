@@ -101,7 +101,7 @@ def test_it_is_no_model(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(TokctlError, match="holds word counts, and no model") as caught:
             Tokenizer.load(path)
-        assert caught.value.hint == f"train one on them: tokctl train --counts {path}"
+        assert caught.value.hint == f"train one on them: tokctl train --word-counts {path}"
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
         source = formats.Source("x", data=data)
         assert word_counts.is_one(source) == (data == b"{}\t1\n")

@@ -168,7 +168,7 @@ def test_stdin_can_be_read_only_once(encode: Encode) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        ("--sample", "0.1", "--seed", "3", "--lines"),
+        ("--alpha", "0.1", "--seed", "3", "--lines"),
         ("--max-length", "4", "--stride", "1", "--lines"),
         ("--max-length", "4", "--stride", "1"),
         ("--add-special", "--lines"),

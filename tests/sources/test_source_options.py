@@ -120,7 +120,7 @@ def test_counts_that_are_compressed(folder: Path) -> None:
     (folder / "words.tsv.gz").write_bytes(COMPRESS["gz"](b"low\t5\nlower\t2\n"))
     (folder / "words.tsv").write_bytes(b"low\t5\nlower\t2\n")
     for name in ("words.tsv.gz", "words.tsv"):
-        arguments = ["train", "--algo", "bpe", "--vocab", "260", "--counts", name, "-o"]
+        arguments = ["train", "--algo", "bpe", "--vocab", "260", "--word-counts", name, "-o"]
         done = tokctl(*arguments, f"{name}.json")
         assert done.code == 0, done.err
     assert (folder / "words.tsv.json").read_bytes() == (folder / "words.tsv.gz.json").read_bytes()

@@ -120,10 +120,10 @@ def test_what_is_put_around_counts(around: dict[str, int], whole: bool) -> None:
 def test_samples_are_those_of_encode() -> None:
     lines = TEXT.split(b"\n")
     wanted = [len(UNIGRAM.sample(line, alpha=0.1, seed=5 + n)) for n, line in enumerate(lines)]
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(lines=True, sample=0.1, seed=5))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(lines=True, alpha=0.1, seed=5))
     assert isinstance(row, FileCount)
     assert row.tokens == (sum(wanted),)
-    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(sample=0.1, seed=5))
+    (row,) = rows([document("a", TEXT)], [UNIGRAM], CountOptions(alpha=0.1, seed=5))
     assert isinstance(row, FileCount)
     assert row.tokens == (len(UNIGRAM.sample(TEXT, alpha=0.1, seed=5)),)
 
@@ -213,7 +213,7 @@ def test_progress_is_told_in_bytes_as_they_lie_there() -> None:
 def test_settings_that_do_not_fit_a_model_are_an_error_at_once() -> None:
     source = broken("never read")
     for settings in (
-        CountOptions(sample=0.1),
+        CountOptions(alpha=0.1),
         CountOptions(special="all", max_length=1, add_special=True),
     ):
         with pytest.raises(TokctlError):

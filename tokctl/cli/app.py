@@ -39,18 +39,6 @@ Exit codes: 0 done, 1 a comparison or a check failed its condition, or a convers
 Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCTL_PROGRESS,
 TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
 
-#: What people mean by an option of another command, by the command that they give it to.
-_MEANT = {
-    ("decode", "--as"): "--from says what is read, and text comes out; ",
-    ("decode", "--format"): "--from says what is read; ",
-    ("decode", "--text-field"): "--ids-field names the ids; ",
-    ("encode", "--from"): "--format says what is read, --as what is written; ",
-    ("encode", "--count-tokens"): "--count counts; ",
-    **{
-        (name, "-v"): "--verbose has no short form; " for name in COMMANDS[1:6] if name != "compare"
-    },
-}
-
 
 def _version(value: bool) -> None:
     if value:
@@ -155,13 +143,11 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         return error.exit_code
     # A mistake in the command line; the class is Typer's or Click's, as the version has it.
     if format_message := getattr(error, "format_message", None):
-        command = next((word for word in arguments if word in COMMANDS), None)
-        usage = f"tokctl {command} --help" if command else "tokctl --help"
-        message = format_message().rstrip(".")
-        if not message:  # the help has been shown, for want of a command
-            return ExitCode.BAD_INPUT
-        meant = _MEANT.get((command or "", getattr(error, "option_name", "")), "")
-        world.report(TokctlError(message[:1].lower() + message[1:], f"{meant}see: {usage}"))
+        if format_message():  # else the help has been shown, for want of a command
+            from tokctl.cli import guesses
+
+            command = next((word for word in arguments if word in COMMANDS), None)
+            world.report(TokctlError(*guesses.explained(error, command, arguments)))
         return ExitCode.BAD_INPUT
     if _lacks_memory(error):
         world.report(OutOfMemoryError())

@@ -200,7 +200,7 @@ def _form_of(name: str | None, output: str | None) -> "Format":
 
 
 def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
-    """`--pattern` and `--special`."""
+    """`--pattern` and `--special-token`."""
     from tokctl.formats import Hints
 
     ids: dict[str, int] = {}
@@ -208,7 +208,8 @@ def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
         token, _, number = entry.rpartition("=")
         if not token or not (number.isascii() and number.isdigit() and len(number) < 10):
             raise TokctlError(
-                f"--special can't be {entry!r}", "name the token, then its id: '<|end|>=50256'"
+                f"--special-token can't be {entry!r}",
+                "name the token, then its id: '<|end|>=50256'",
             )
         if token in ids:
             raise TokctlError(f"the special token {token!r} has two ids", "leave one of them out")

@@ -40,7 +40,7 @@ def check(
     pad_token: str | None,
     max_length: int | None,
     stride: int | None,
-    sample: float | None,
+    alpha: float | None,
     seed: int | None,
 ) -> None:
     """TokctlError where options of `--count` do not go together, or come without it."""
@@ -61,10 +61,10 @@ def check(
         raise TokctlError("--pad-token is for --pad", "leave --pad-token out")
     if stride is not None and max_length is None:
         raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
-    if sample is not None and stride is not None:
-        raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
-    if seed is not None and sample is None:
-        raise TokctlError("--seed is for --sample", "add --sample ALPHA")
+    if alpha is not None and stride is not None:
+        raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
+    if seed is not None and alpha is None:
+        raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ EXAMPLES = """Examples:
   tokctl encode -m book.json --as bin --shard-size 100M -o ids/ a/
   tokctl encode -m bert.json --add-special --pad 128 a.txt
   tokctl encode -m bert.json --max-length 64 --stride 8 a
-  tokctl encode -m t5.json --sample 0.1 --seed 7 a.txt
+  tokctl encode -m t5.json --alpha 0.1 --seed 7 a.txt
 
 What is written:
 
@@ -110,7 +110,7 @@ def encode(
     stride: options.Stride = None,
     pad: options.Pad = None,
     pad_token: options.PadToken = None,
-    sample: options.EncodeSample = None,
+    alpha: options.EncodeAlpha = None,
     seed: options.EncodeSeed = None,
     errors: options.EncodeErrors = "strict",
     threads: options.EncodeThreads = None,
@@ -134,6 +134,11 @@ def encode(
     space, or the whole text where the model normalizes it or splits it by a pattern of its own.
     """
     world: World = context.obj
+    if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
+        raise TokctlError(
+            f"--format says what is read, and nothing is read as {format}",
+            f"what is written is --as {format}",
+        )
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
@@ -156,13 +161,13 @@ def encode(
             pad_token=pad_token,
             max_length=max_length,
             stride=stride,
-            sample=sample,
+            alpha=alpha,
             seed=seed,
         )
     allowed = [token for token in special or () if token != "none"]
     threads = min(threads or available_threads(), sys.maxsize)
-    if sample is not None:
-        _check_sample(form, special=bool(allowed), column=column)
+    if alpha is not None:
+        _check_alpha(form, special=bool(allowed), column=column)
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     cache = None
     if cache_memory is not None:
@@ -173,7 +178,7 @@ def encode(
         from tokctl.cli import counting
         from tokctl.tokenizer.token_counts import CountOptions
 
-        limits = (add_special, max_length, stride, sample, seed or 0)
+        limits = (add_special, max_length, stride, alpha, seed or 0)
         counted = CountOptions(lines, allowed, errors, *limits, threads)
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
@@ -204,7 +209,7 @@ def encode(
         stride=stride,
         pad=pad,
         pad_token=pad_token,
-        sample=sample,
+        alpha=alpha,
         seed=seed,
     )
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
@@ -247,14 +252,14 @@ def encode(
     return None
 
 
-def _check_sample(form: str, *, special: bool, column: str | None) -> None:
+def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
     if form == "pieces" or column:
         raise TokctlError(
-            f"--sample does not go with {column or '--as pieces'}",
+            f"--alpha does not go with {column or '--as pieces'}",
             "take ids, tokens, jsonl or bin without offsets",
         )
     if special:
-        raise TokctlError("--sample finds no special tokens", "leave --special out")
+        raise TokctlError("--alpha finds no special tokens", "leave --special out")
 
 
 def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:
@@ -482,8 +487,8 @@ def _job(
         "stride": cut.stride if cut and of_rows.windows else None,
         "pad": padding.length if padding else None,
         "pad_token": padding.token if padding else None,
-        "sample": of_rows.sample,
-        "seed": of_rows.seed if of_rows.sample is not None else None,
+        "alpha": of_rows.alpha,
+        "seed": of_rows.seed if of_rows.alpha is not None else None,
         "offsets": rows.offsets or rows.full,
         "byte_offsets": rows.byte_offsets or rows.full,
         "full": rows.full,

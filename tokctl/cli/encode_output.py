@@ -41,7 +41,7 @@ class RowOptions:
         truncation: at most so many tokens; None: all.
         windows: the tokens that truncation cuts off come in windows of their own.
         padding: fills up; its length may be known later only (`longest`).
-        sample: alpha of segmentations drawn at random (unigram); None: the best one.
+        alpha: of segmentations drawn at random (unigram); None: the best one.
         seed: of these; text number n, from 0, takes `seed + n`.
     """
 
@@ -49,12 +49,12 @@ class RowOptions:
     truncation: Truncation | None = None
     windows: bool = False
     padding: Padding | None = None
-    sample: float | None = None
+    alpha: float | None = None
     seed: int = 0
 
     def __bool__(self) -> bool:
         """Is there anything to do?"""
-        return bool(self.add_special or self.truncation or self.padding or self.sample is not None)
+        return bool(self.add_special or self.truncation or self.padding or self.alpha is not None)
 
     @property
     def pads_to_longest(self) -> bool:
@@ -71,7 +71,7 @@ class RowOptions:
         stride: int | None,
         pad: str | None,
         pad_token: str | None,
-        sample: float | None,
+        alpha: float | None,
         seed: int | None,
     ) -> RowOptions:
         """As the options of `encode` say; TokctlError where they do not go together, or do
@@ -80,10 +80,10 @@ class RowOptions:
             raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
         if pad_token is not None and pad is None:
             raise TokctlError("--pad-token is for --pad", "add --pad N, or --pad longest")
-        if seed is not None and sample is None:
-            raise TokctlError("--seed is for --sample", "add --sample ALPHA")
-        if sample is not None and stride is not None:
-            raise TokctlError("--sample gives no windows", "leave --sample or --stride out")
+        if seed is not None and alpha is None:
+            raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
+        if alpha is not None and stride is not None:
+            raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
         truncation = padding = None
         if max_length is not None:
             from tokctl.tokenizer.postprocess import Truncation
@@ -93,9 +93,9 @@ class RowOptions:
             truncation.room(template.added_tokens_count)
         if pad is not None:
             padding = _padding(tokenizer, pad, pad_token)
-        if sample is not None:
-            tokenizer.sample(b"", alpha=sample, seed=seed or 0)  # an error before all else
-        return cls(add_special, truncation, stride is not None, padding, sample, seed or 0)
+        if alpha is not None:
+            tokenizer.sample(b"", alpha=alpha, seed=seed or 0)  # an error before all else
+        return cls(add_special, truncation, stride is not None, padding, alpha, seed or 0)
 
 
 def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
@@ -110,7 +110,7 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
             hint = (
                 f"name one of its special tokens with --pad-token: {_listed(special)}"
                 if special
-                else "it has no special token at all: train it with --special '<pad>'"
+                else "it has no special token at all: train it with --special-token '<pad>'"
             )
             raise TokctlError("this model has no padding token ([PAD] or <pad>)", hint)
     elif token not in special:
@@ -213,7 +213,7 @@ class RowWriter:
         """
         numbers = range(texts.first, texts.first + len(texts.texts))
         options = self.options
-        if self._writes_ids and not options.windows and options.sample is None:
+        if self._writes_ids and not options.windows and options.alpha is None:
             documents = self.documents
             encoder = self.tokenizer.encoder
             batch = encoder.batch(texts.texts, documents.threads, documents.matcher)
@@ -223,7 +223,7 @@ class RowWriter:
             ]
         if self.form == "tokens" and not options and (named := self._named(texts)):
             return named
-        make = self._rows if options.sample is None else self._sampled
+        make = self._rows if options.alpha is None else self._sampled
         return [
             row
             for text, number in zip(texts.texts, numbers, strict=True)
@@ -309,7 +309,7 @@ class RowWriter:
         options = self.options
         seed = (options.seed + self.drawn) % 2**64
         self.drawn += 1
-        ids = self.tokenizer.sample(text, alpha=options.sample or 0.0, seed=seed)
+        ids = self.tokenizer.sample(text, alpha=options.alpha or 0.0, seed=seed)
         ids = self._finished(ids, text, name, number, unit)
         if self._writes_ids:
             return [self._ids_row(ids)]

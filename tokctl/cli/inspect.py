@@ -238,12 +238,12 @@ def _check_counts(
     if not counts:
         return
     if question not in ("--state", "--pairs", "--watch"):
-        raise TokctlError("--counts goes with --state, --pairs or --watch", "leave it out")
+        raise TokctlError("--word-counts goes with --state, --pairs or --watch", "leave it out")
     if errors is not None:
-        raise TokctlError("--errors is about text, and --counts says that there is none")
-    sources.check_needed("--counts reads one file of words with their counts")
+        raise TokctlError("--errors is about text, and --word-counts says that there is none")
+    sources.check_needed("--word-counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
-        raise TokctlError("--counts goes with one file", "name one")
+        raise TokctlError("--word-counts goes with one file", "name one")
 
 
 def _model_and_texts(

@@ -34,6 +34,7 @@ class CliOption(OptionInfo):
             others, too.
         closed: other values are an error.
         short: what `-h` says of it, in a few words; None: `-h` leaves it out.
+        former: how it was spelled before; it still works so, and no help says it.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class CliOption(OptionInfo):
         help: str,  # noqa: A002
         *,
         short: str | None = None,
+        former: str | None = None,
         panel: str | None = None,
         values: Values | None = None,
         closed: bool = False,
@@ -62,6 +64,7 @@ class CliOption(OptionInfo):
         self.values = values
         self.closed = closed
         self.short = short
+        self.former = former
 
 
 class CliArgument(ArgumentInfo):
@@ -119,6 +122,17 @@ class Command(TyperCommand):
         """Its parameters, those that every command has, and `--help`."""
         *own, help_option = super().get_params(ctx)
         return [*own, *(p for p in ctx.find_root().command.params if p.name in SHARED), help_option]
+
+    def make_parser(self, ctx: Any) -> Any:
+        """What reads its words, with the former spellings of its options."""
+        parser = super().make_parser(ctx)
+        for parameter in self.params:
+            declared = getattr(parameter, "declared", None)
+            if former := getattr(declared, "former", None):
+                now, parameter.opts = parameter.opts, [former]
+                parameter.add_to_parser(parser, ctx)
+                parameter.opts = now
+        return parser
 
     def invoke(self, ctx: Any) -> Any:
         """Runs it; a Ctrl-C, or an error of the system, leaves it as `PastTyper`."""
@@ -234,15 +248,14 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
     if number is None or isinstance(value, number):
         return value
     least = parameter.declared.min
-    name = number.__name__ if least is None else f"{number.__name__} range"
     try:
         found = whole_number(value) if number is int else number(value)
     except ValueError:
-        wrong = f"{value!r} is not a valid {name}."
+        wrong = f"{value!r} is no {'whole ' if number is int else ''}number."
     else:
         if least is None or found >= least:
             return found
-        wrong = f"{found} is not in the range x>={least}."
+        wrong = f"{found} is less than {least}."
     raise typer.BadParameter(wrong, context, parameter, [*parameter.opts])
 
 
@@ -301,7 +314,11 @@ def _check(parameter: Any, value: Any) -> None:
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """The value; TokctlError where the option does not take it."""
     if value not in allowed:
-        raise TokctlError(f"{option} can't be {value!r}", f"choose one of: {', '.join(allowed)}")
+        from difflib import get_close_matches
+
+        near = "".join(f"did you mean {one}? " for one in get_close_matches(value, allowed, 1, 0.7))
+        hint = f"{near}choose one of: {', '.join(allowed)}"
+        raise TokctlError(f"{option} can't be {value!r}", hint)
     return value
 
 
@@ -594,9 +611,10 @@ Weight = Annotated[
 TrainCounts = Annotated[
     bool,
     _text(
-        "--counts",
+        "--word-counts",
         r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t, "
         r"\\ and \xff in a word are escapes.",
+        former="--counts",
     ),
 ]
 SaveCounts = Annotated[
@@ -604,7 +622,7 @@ SaveCounts = Annotated[
     _output(
         "--save-counts PATH",
         "Write the pre-tokens with their counts, too, before the training starts: a file for "
-        "--counts. A name that ends in .gz is written compressed.",
+        "--word-counts. A name that ends in .gz is written compressed.",
     ),
 ]
 TrainSample = Annotated[
@@ -739,9 +757,10 @@ Preset = Annotated[
 TrainSpecial = Annotated[
     list[str] | None,
     CliOption(
-        "--special TOKEN",
+        "--special-token TOKEN",
         "A special token; it gets one of the lowest ids. Can be repeated.",
         short="A special token; may be repeated",
+        former="--special",
     ),
 ]
 Normalize = Annotated[
@@ -818,7 +837,7 @@ Template = Annotated[
         "--template 'ONE=>TWO'",
         "What encode --add-special puts around one text ($A) and two ($A, $B): "
         "'[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'; :1 is a type id. Its tokens are special "
-        "tokens (--special). none: nothing.",
+        "tokens (--special-token). none: nothing.",
     ),
 ]
 Decoder = Annotated[
@@ -993,10 +1012,10 @@ PadToken = Annotated[
         "--pad-token TOKEN", "What --pad fills up with: [PAD] or <pad> where the model has it."
     ),
 ]
-EncodeSample = Annotated[
+EncodeAlpha = Annotated[
     float | None,
     _text(
-        "--sample ALPHA",
+        "--alpha ALPHA",
         "Unigram: draw a segmentation at random, with a probability in proportion to "
         "exp(ALPHA x score); 0.1, say. For ids, tokens, jsonl and bin.",
     ),
@@ -1005,7 +1024,7 @@ EncodeSeed = Annotated[
     int | None,
     _text(
         "--seed N",
-        "Of --sample: the same seed and text give the same tokens; line n takes N + n. 0 "
+        "Of --alpha: the same seed and text give the same tokens; line n takes N + n. 0 "
         "without it.",
         min=0,
     ),
@@ -1271,9 +1290,10 @@ NBest = Annotated[
 InspectCounts = Annotated[
     bool,
     _answer(
-        "--counts",
+        "--word-counts",
         "With --state, --pairs and --watch: the file is no text, but lines of a word, a tab "
-        "and its count, as train --counts reads them.",
+        "and its count, as train --word-counts reads them.",
+        former="--counts",
     ),
 ]
 InspectErrors = Annotated[
@@ -1639,7 +1659,11 @@ Pattern = Annotated[
 ]
 ConvertSpecial = Annotated[
     list[str] | None,
-    _left_open("--special TOKEN=ID", "A special token and its id. Can be repeated."),
+    _left_open(
+        "--special-token TOKEN=ID",
+        "A special token and its id. Can be repeated.",
+        former="--special",
+    ),
 ]
 ListFormats = Annotated[
     bool,

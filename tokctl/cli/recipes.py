@@ -181,7 +181,12 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
                 raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
         changes["max_input_chars"] = None
     if chosen["unknown"] is not None:
-        changes["unknown"] = options.choose("--unknown", chosen["unknown"], UNKNOWNS)
+        if chosen["unknown"] not in UNKNOWNS:
+            raise TokctlError(
+                f"--unknown can't be {chosen['unknown']!r}",
+                f"the token's text is --unk-token; choose one of: {', '.join(UNKNOWNS)}",
+            )
+        changes["unknown"] = chosen["unknown"]
         if chosen["unknown"] == "drop":
             changes |= _unknown_token(base, "")
     if chosen["max_input_chars"] is not None:
@@ -193,6 +198,13 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
     """Puts the token where the old one was, else first; takes it away where `text` is empty."""
+    from tokctl.model import UNKNOWNS
+
+    if text in UNKNOWNS:
+        raise TokctlError(
+            f"--unk-token is the token's text, and {text!r} would be an odd one",
+            f"what becomes unknown is --unknown {text}; a usual token is '[UNK]'",
+        )
     if text and base.is_byte_level:
         raise TokctlError(
             "a byte-level model knows every byte: no token is ever unknown to it",
@@ -318,7 +330,7 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
 
         raise TokctlError(
             f"the template {text!r} names {missing[0]}, which is no special token",
-            "make it one: " + " ".join(f"--special {quote(token)}" for token in missing),
+            "make it one: " + " ".join(f"--special-token {quote(token)}" for token in missing),
         )
     return (*others, part)
 

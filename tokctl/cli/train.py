@@ -31,11 +31,11 @@ EXAMPLES = """Examples:
   tokctl train --vocab 300 --show-steps 5 book.txt
   tokctl train -a unigram --coverage 0.9995 book.txt
   tokctl train --normalize nfc --pretokenize digits,gpt2 a
-  tokctl train --special '<s>' --template '<s> $A' a.txt
+  tokctl train --special-token '<s>' --template '<s> $A' a.txt
   tokctl train --weight small=3 --sample 0.5 small large
   tokctl train --memory 2G --min-count 2 huge.txt.zst
   tokctl train --save-counts words.tsv.gz large.txt
-  tokctl train --counts words.tsv.gz --algo unigram
+  tokctl train --word-counts words.tsv.gz --algo unigram
   tokctl train --extend a.bpe.json --vocab 12000 b.txt
   M=$(tokctl train -q book.txt)
 
@@ -155,6 +155,7 @@ def train(
         extend=old,
     )
     check_before(recipe, chosen, counts, files, sources)
+    _refuse_algorithms(files or ())
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
     texts = lines or sources.open(world, files)
@@ -261,6 +262,15 @@ def more_than_memory(counted: "Counts", chosen: "Options") -> str | None:
     )
 
 
+def _refuse_algorithms(files: Sequence[str]) -> None:
+    """TokctlError where an algorithm is named as if it were a text."""
+    from tokctl.model import ALGORITHMS
+
+    for name in files:
+        if name in ALGORITHMS and not Path(name).exists():
+            raise TokctlError(f"there is no text {name}", f"an algorithm is named by --algo {name}")
+
+
 def check_before(
     recipe: "Recipe",
     chosen: "Options",
@@ -282,18 +292,18 @@ def check_before(
             )
     if counts and len(files or []) > 1:
         raise TokctlError(
-            "--counts takes one file",
-            "counts of the same word add up: cat a b | tokctl train --counts -",
+            "--word-counts takes one file",
+            "counts of the same word add up: cat a b | tokctl train --word-counts -",
         )
     if counts and (chosen.weights or chosen.sample is not None or chosen.errors != "strict"):
         raise TokctlError(
-            "--weight, --sample and --errors are for texts, and --counts reads words that are "
+            "--weight, --sample and --errors are for texts, and --word-counts reads words that are "
             "counted already",
             "leave them out, or change the counts",
         )
     if counts and sources.given:
         raise TokctlError(
-            "--counts reads lines of words and counts, and options of texts mean nothing there",
+            "--word-counts reads lines of words and counts: options of texts mean nothing there",
             "leave --format, --text-field, --include, --exclude and --files-from out",
         )
     least = 256 + len(recipe.special_tokens)

@@ -94,13 +94,27 @@ FORMATS = (
 )
 
 
+#: What formats are called elsewhere.
+_CALLED = {
+    "hf": "huggingface",
+    "json": "huggingface",
+    "tokenizer.json": "huggingface",
+    "transformers": "huggingface-folder",
+    "spm": "sentencepiece",
+    "vocab.json": "vocab-merges",
+    "vocab.txt": "bert-vocab",
+    "bert": "bert-vocab",
+}
+
+
 def named(name: str) -> Format:
     """The format of that name; TokctlError where there is none."""
     for one in FORMATS:
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in FORMATS)
-    raise TokctlError(f"no format is called {name!r}", f"choose one of: {names}")
+    names = ", ".join(one.name for one in FORMATS if one.writes)
+    near = f"did you mean {_CALLED[name]}? " if name in _CALLED else ""
+    raise TokctlError(f"no format is called {name!r}", f"{near}choose one of: {names}")
 
 
 class Loaded(NamedTuple):
@@ -210,7 +224,7 @@ def _no_model(source: Source) -> TokctlError:
     return TokctlError(
         f"{source.name} is no model file, or a damaged one: it begins like none of the formats "
         "that tokctl reads",
-        "tokctl convert --list-formats shows them",
+        f"tokctl convert --list-formats shows them; of a text: tokctl train {source.name}",
     )
 
 

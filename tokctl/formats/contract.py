@@ -245,6 +245,8 @@ def unreadable(name: str, error: Exception) -> TokctlError:
         hint = "train one first: tokctl train book.txt"
         if re.fullmatch(r"[\w-]+(/[\w.-]+)?", name):
             hint += f"; a model of the Hugging Face Hub: hf:{name}"
+        if re.fullmatch(r"\w+_base|o200k_harmony", name):
+            hint = f"tiktoken's ranks are a file: {name}.tiktoken"
     return TokctlError(f"can't read the model {name}: {reason}", hint)
 
 

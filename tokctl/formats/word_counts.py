@@ -40,7 +40,7 @@ def read(source: Source) -> FilledRecipe:
     """TokctlError: there is no model in it."""
     raise TokctlError(
         f"{source.name} holds word counts, and no model",
-        f"train one on them: tokctl train --counts {source.name}",
+        f"train one on them: tokctl train --word-counts {source.name}",
     )
 
 

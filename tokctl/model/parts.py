@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.values import Brief
 
 
 class PartOption(NamedTuple):
@@ -78,8 +79,8 @@ class PartKind(NamedTuple):
     separator: str = "=>"
 
 
-@dataclass(frozen=True)
-class Part:
+@dataclass(frozen=True, repr=False)
+class Part(Brief):
     """One normalizer, pre-tokenizer, post-processor or decoder.
 
     Made by `PartFamily.part`, which checks it. `options` holds every option of the kind, in

@@ -26,7 +26,7 @@ def preset(name: str) -> Recipe:
         return PRESETS[name][1]
     import difflib
 
-    close = difflib.get_close_matches(name, PRESETS, n=1)
+    close = difflib.get_close_matches(str(name), PRESETS, n=1)
     hint = f"did you mean {close[0]}?" if close else f"the presets are: {', '.join(PRESETS)}"
     raise TokctlError(f"no preset is called {name!r}", hint)
 

@@ -20,6 +20,7 @@ from tokctl.model.parts import (
     native_parts,
     text_of,
 )
+from tokctl.values import Brief
 
 #: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
 UNITS = ("bytes", "characters")
@@ -87,8 +88,8 @@ class Marker(NamedTuple):
         return text + self.text if self.is_end_fused and last else text
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, repr=False)
+class Recipe(Brief):
     """How text becomes tokens.
 
     The parts of the pipeline can be given as `Part`s or in their text form (`"nfkc"`,

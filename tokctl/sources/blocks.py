@@ -194,16 +194,21 @@ def _later_block(stream: BinaryIO | FileIO, size: int) -> bytes:
 
 def unreadable(path: str, error: Exception) -> TokctlError:
     """The error for what can't be opened."""
-    return TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(error))
+    return TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(path, error))
 
 
 def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
-def _read_hint(error: Exception) -> str | None:
+def _read_hint(path: str, error: Exception) -> str | None:
     if isinstance(error, FileNotFoundError):
-        return f"there is no such file in {os.curdir} or at that path; check the spelling"
+        missing = f"there is no such file in {os.curdir} or at that path"
+        if path.isdigit() or (" " in path and not Path(path).suffix):
+            from shlex import quote
+
+            return f"{missing}; a text itself is piped in: echo {quote(path)} | tokctl …"
+        return f"{missing}; check the spelling"
     if isinstance(error, PermissionError):
         return "check its permissions: ls -l"
     return None

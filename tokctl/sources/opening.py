@@ -21,6 +21,7 @@ from tokctl.sources.blocks import (
     without_compression_suffix,
 )
 from tokctl.sources.document import AUTO, Archive, Batch, Document, Reading, Records, Source
+from tokctl.values import brief
 
 STDIN = "-"
 
@@ -77,6 +78,15 @@ def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[So
     """
     if isinstance(sources, (str, os.PathLike, Document, Records, Archive)):
         sources = [sources]
+    if not isinstance(sources, Iterable):
+        raise TokctlError(
+            f"the sources can't be {brief(sources)}", "they are paths: one, or a list of them"
+        )
+    if not isinstance(reading, Reading):
+        raise TokctlError(
+            f"reading can't be {brief(reading)}",
+            "it is a Reading of tokctl.sources: Reading('jsonl', text_field='body')",
+        )
     found: list[Source] = []
     for are_paths, some in groupby(sources, lambda source: isinstance(source, (str, os.PathLike))):
         if are_paths:

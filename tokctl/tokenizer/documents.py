@@ -473,7 +473,7 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
         hint = (
             f"its special tokens are: {known}"
             if known
-            else "it has no special token at all: train it with --special '<|endoftext|>'"
+            else "it has no special token at all: train it with --special-token '<|endoftext|>'"
         )
         raise TokctlError(f"{token!r} is no token of this model", hint)
     return found

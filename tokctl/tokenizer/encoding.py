@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import CoreError, TokctlError
-from tokctl.values import brief, cached_property
+from tokctl.values import Answering, brief, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker
@@ -60,7 +60,7 @@ def _made_now(encoding: Encoding) -> list[Encoding]:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Encoding:
+class Encoding(Answering):
     """The tokens of one text, or of two; every list but the last has one entry per token.
 
     Attributes:
@@ -158,8 +158,8 @@ class Encoding:
         return self.raw_ids
 
     # -- from tokens to the text and back ---------------------------------------------
-    # Positions are in the unit of `offsets`; `sequence` is 0 for the first text, 1 for
-    # the second. An answer is None where there is nothing of the kind.
+    # Positions are in the unit of `offsets`; `sequence_index` is 0 for the first text,
+    # 1 for the second. An answer is None where there is nothing of the kind.
 
     def token_to_sequence(self, index: int) -> int | None:
         """The text that a token belongs to: 0, 1, or None."""
@@ -173,11 +173,11 @@ class Encoding:
         """The number of the pre-token that a token belongs to."""
         return None if self.token_to_sequence(index) is None else self.word_ids[index]
 
-    def char_to_token(self, position: int, sequence: int = 0) -> int | None:
+    def char_to_token(self, position: int, sequence_index: int = 0) -> int | None:
         """The first token that covers a position of the text."""
-        if sequence not in self._places:
+        if sequence_index not in self._places:
             return None
-        first, ends, starts = self._places[sequence]
+        first, ends, starts = self._places[sequence_index]
         place = bisect_right(ends, position)
         while place < len(ends) and starts[place] <= position:
             start, end = self.offsets[first + place]
@@ -186,18 +186,18 @@ class Encoding:
             place += 1
         return None
 
-    def char_to_word(self, position: int, sequence: int = 0) -> int | None:
+    def char_to_word(self, position: int, sequence_index: int = 0) -> int | None:
         """The number of the pre-token that covers a position of the text."""
-        index = self.char_to_token(position, sequence)
+        index = self.char_to_token(position, sequence_index)
         return None if index is None else self.word_ids[index]
 
-    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+    def word_to_tokens(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The tokens of a pre-token, as (first, behind the last)."""
-        return self._words.get((sequence, word))
+        return self._words.get((sequence_index, word))
 
-    def word_to_chars(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+    def word_to_chars(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The stretch of its text that a pre-token covers, as (start, end)."""
-        tokens = self.word_to_tokens(word, sequence)
+        tokens = self.word_to_tokens(word, sequence_index)
         return (
             None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
         )
@@ -306,7 +306,8 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
-        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+        many = "; encode_batch and encode_ids take many" if isinstance(text, (list, tuple)) else ""
+        raise TypeError(f"a text is str or bytes, not {type(text).__name__}{many}")
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -335,9 +336,11 @@ def native_error(error: CoreError, first: int = 0) -> TokctlError:
     return error
 
 
-def bad_ids_error(error: Exception, vocab_size: int) -> TokctlError:
+def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError:
     """The error for ids that the native decoder refused with `error`."""
-    message = "one of them is no whole number from 0 to 2^32 - 1"
+    if not isinstance(ids, Iterable) or isinstance(ids, str):
+        return TokctlError(f"the ids can't be {brief(ids)}", "they are a list or an array: [5]")
+    message = "one of the ids is no whole number from 0 to 2^32 - 1"
     if isinstance(error, CoreError):
         message = error.message
     return TokctlError(message, f"this model's ids are 0 to {vocab_size - 1}")

@@ -24,13 +24,14 @@ from tokctl.tokenizer.encoding import (
     join,
     windows_of,
 )
-from tokctl.values import brief, cached_property
+from tokctl.values import brief, cached_property, suggesting_class
 
 STRATEGIES = ("longest-first", "only-first", "only-second")
 
 DIRECTIONS = ("right", "left")
 
 
+@suggesting_class
 @dataclass(frozen=True)
 class Truncation:
     """How many tokens an encoding may have, and what becomes of the others.
@@ -395,6 +396,7 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
     return changed(encoding, overflowing=overflowing)
 
 
+@suggesting_class
 @dataclass(frozen=True)
 class Padding:
     """To what length encodings are filled up, and with what. Longer ones stay as they are.

@@ -112,7 +112,7 @@ class CountOptions:
         max_length: at most so many tokens of a text, special ones too; None: all.
         stride: what `max_length` cuts off counts in windows, which share so many tokens each with
             the one before; None: it does not count.
-        sample: alpha of segmentations drawn at random (unigram); None: the best one.
+        alpha: of segmentations drawn at random (unigram); None: the best one.
         seed: of these; text number n, from 0, takes `seed + n`.
         threads: share out each block. The counts are the same with any number.
 
@@ -126,7 +126,7 @@ class CountOptions:
     add_special: bool = False
     max_length: int | None = None
     stride: int | None = None
-    sample: float | None = None
+    alpha: float | None = None
     seed: int = 0
     threads: int = 1
 
@@ -134,8 +134,8 @@ class CountOptions:
         check_errors(self.errors)
         if self.stride is not None and self.max_length is None:
             raise TokctlError("a stride is for windows of max_length", "give max_length, too")
-        if self.stride is not None and self.sample is not None:
-            raise TokctlError("a sample has no windows", "leave the sample or the stride out")
+        if self.stride is not None and self.alpha is not None:
+            raise TokctlError("what is drawn has no windows", "leave alpha or the stride out")
         if self.threads < 1:
             raise TokctlError(f"threads can't be {self.threads}", "it is a number from 1 up")
 
@@ -161,7 +161,7 @@ def count_tokens(
     add_special: bool = False,
     max_length: int | None = None,
     stride: int | None = None,
-    sample: float | None = None,
+    alpha: float | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> TokenCounts:
@@ -176,7 +176,7 @@ def count_tokens(
             are counted; without it, its error is raised.
         progress: called with the phase `count-tokens`, the bytes read so far as they lie there,
             and all of them (None where that is not known).
-        lines, special, errors, add_special, max_length, stride, sample, seed, threads: see
+        lines, special, errors, add_special, max_length, stride, alpha, seed, threads: see
             `CountOptions`.
 
     Raises:
@@ -186,7 +186,7 @@ def count_tokens(
     from tokctl.sources import opened
 
     options = CountOptions(
-        lines, special, errors, add_special, max_length, stride, sample, seed, threads
+        lines, special, errors, add_special, max_length, stride, alpha, seed, threads
     )
     named = _models(models)
     found = TokenCounts(tuple(named), [], [])
@@ -385,8 +385,8 @@ class TokenCounter:
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
         """TokctlError where the options do not fit the model."""
-        if options.sample is not None:
-            tokenizer.sample(b"", alpha=options.sample, seed=options.seed)  # can it be?
+        if options.alpha is not None:
+            tokenizer.sample(b"", alpha=options.alpha, seed=options.seed)  # can it be?
         self.tokenizer = tokenizer
         self.options = options
         self.lengths = RowLengths(tokenizer, options)
@@ -410,7 +410,7 @@ class TokenCounter:
         """What counts one document with this name, which comes in blocks."""
         options = self.options
         changes_lines = self.lengths.changes and options.lines
-        kind = TextCount if options.sample is not None or changes_lines else BlockCount
+        kind = TextCount if options.alpha is not None or changes_lines else BlockCount
         return kind(self, name)
 
     def records(self, batch: Batch, source: Records) -> int:
@@ -421,7 +421,7 @@ class TokenCounter:
 
     def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
         """The tokens of each text; `place` names one for an error."""
-        if self.options.sample is not None:
+        if self.options.alpha is not None:
             return (self._sampled(text, place(number)) for number, text in enumerate(texts))
         encoder, matcher = self.tokenizer.encoder, self.documents.matcher
         must = self.tokenizer.must_have_ids
@@ -439,7 +439,7 @@ class TokenCounter:
     def _sampled(self, text: bytes, place: str) -> int:
         seed = (self.options.seed + self._drawn) % 2**64
         self._drawn += 1
-        ids = self.tokenizer.sample(text, alpha=self.options.sample or 0.0, seed=seed)
+        ids = self.tokenizer.sample(text, alpha=self.options.alpha or 0.0, seed=seed)
         if self.tokenizer.unk_id is None and NO_ID in ids:
             raise self.documents.no_id(text, place, None)
         return self.lengths(len(ids))

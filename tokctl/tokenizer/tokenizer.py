@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
@@ -20,7 +20,7 @@ from tokctl.tokenizer.encoding import (
     token_names,
     utf8_of,
 )
-from tokctl.values import brief, cached_property, suggesting
+from tokctl.values import Answering, AnsweringType, brief, cached_property, suggesting
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +83,7 @@ class RoleId:
         return None if token is None else tokenizer.special_ids[token]
 
 
-class Tokenizer:
+class Tokenizer(Answering, metaclass=AnsweringType):
     """A filled recipe that encodes and decodes.
 
     It never changes, but for the memory that its caches may take. Threads may share it, a process
@@ -95,8 +95,25 @@ class Tokenizer:
     """
 
     def __init__(self, model: FilledRecipe) -> None:
+        if not isinstance(model, FilledRecipe):
+            raise TokctlError(
+                f"a tokenizer can't be made of {brief(model)}",
+                "Tokenizer.load(path) reads one, Tokenizer.train(files, vocab_size=…) trains one",
+            )
         self.model = model
         self.format: str | None = None
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            # Elsewhere this changes how text is cut; here nothing would happen.
+            if name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+                raise AttributeError(
+                    f"a tokenizer never changes, and its {name} is part of its recipe: give "
+                    f"another one to Tokenizer.train(…, recipe=replace(recipe, {name}s=…))",
+                    name=name,
+                )
+            object.__setattr__(self, name, value)
 
     # -- making, loading, saving ------------------------------------------------------
 
@@ -109,6 +126,7 @@ class Tokenizer:
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
+        special_tokens: Sequence[str] = (),
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
@@ -118,7 +136,7 @@ class Tokenizer:
         weights: Mapping[str, Number] | None = None,
         sample: Number | None = None,
         seed: int = 0,
-        extend: FilledRecipe | None = None,
+        extend: Tokenizer | FilledRecipe | None = None,
         errors: str = "strict",
         threads: int | None = None,
         memory: int | None = None,
@@ -135,6 +153,7 @@ class Tokenizer:
             algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
                 default recipe.
             recipe: takes the place of `algorithm`.
+            special_tokens: get the lowest ids, after those that the recipe has.
             min_count: pre-tokens that occur less often are dropped before training.
             min_frequency: pairs that occur less often are never merged; words that do are no
                 tokens of a word model.
@@ -145,7 +164,8 @@ class Tokenizer:
             weights: what an occurrence in a source counts, by the source's name; else 1.
             sample: share of the lines, or documents, that are read.
             seed: of the sample.
-            extend: a model to go on from; it keeps its ids and its merges.
+            extend: a tokenizer to go on from, with its recipe; it keeps its ids and its merges,
+                and new special tokens get the last ids.
             errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
             threads: for counting; None: as many as this process may use. The result does not
                 depend on it.
@@ -162,6 +182,7 @@ class Tokenizer:
         from tokctl import training
         from tokctl.sources import AUTO
 
+        extend = _model_of(extend)
         options = training.Options(
             vocab_size=vocab_size,
             min_count=min_count,
@@ -179,7 +200,7 @@ class Tokenizer:
             memory=memory,
             temporary=temporary,
         )
-        recipe = _recipe_of(algorithm, recipe)
+        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
         return cls(training.train(sources, recipe, options, progress, timing, reading or AUTO))
 
     @classmethod
@@ -191,6 +212,7 @@ class Tokenizer:
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
+        special_tokens: Sequence[str] = (),
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
@@ -199,7 +221,7 @@ class Tokenizer:
         initial_alphabet: str = "",
         sample: Number | None = None,
         seed: int = 0,
-        extend: FilledRecipe | None = None,
+        extend: Tokenizer | FilledRecipe | None = None,
         errors: str = "strict",
         threads: int | None = None,
         memory: int | None = None,
@@ -223,6 +245,7 @@ class Tokenizer:
         from tokctl import training
         from tokctl.tokenizer.iterables import records
 
+        extend = _model_of(extend)
         options = training.Options(
             vocab_size=vocab_size,
             min_count=min_count,
@@ -239,7 +262,7 @@ class Tokenizer:
             memory=memory,
             temporary=temporary,
         )
-        recipe = _recipe_of(algorithm, recipe)
+        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
         source = records(_batch(texts, 1), byte_level=recipe.is_byte_level)
         return cls(training.train(source, recipe, options, progress, timing))
 
@@ -252,13 +275,14 @@ class Tokenizer:
         vocab_size: int,
         algorithm: str | None = None,
         recipe: Recipe | None = None,
+        special_tokens: Sequence[str] = (),
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
-        extend: FilledRecipe | None = None,
+        extend: Tokenizer | FilledRecipe | None = None,
         errors: str = "strict",
         threads: int | None = None,
     ) -> Tokenizer:
@@ -272,6 +296,7 @@ class Tokenizer:
         """
         from tokctl import training
 
+        extend = _model_of(extend)
         options = training.Options(
             vocab_size=vocab_size,
             min_count=min_count,
@@ -284,7 +309,8 @@ class Tokenizer:
             initial_alphabet=initial_alphabet,
             extend=extend,
         )
-        return cls(training.train_on_counts(words, _recipe_of(algorithm, recipe), options))
+        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
+        return cls(training.train_on_counts(words, recipe, options))
 
     @classmethod
     @suggesting
@@ -312,6 +338,12 @@ class Tokenizer:
         """
         from tokctl import formats
 
+        _check_path(path)
+        if not isinstance(special_tokens, Mapping | None):
+            raise TokctlError(
+                f"special_tokens can't be {brief(special_tokens)}",
+                "they are a dict of their ids: {'<|endoftext|>': 50256}",
+            )
         special = None if special_tokens is None else dict(special_tokens)
         hints = formats.Hints(pattern, special)
         if str(path).startswith("hf:"):
@@ -342,6 +374,7 @@ class Tokenizer:
 
         from tokctl.formats import hub
 
+        _check_path(name)
         if Path(name).exists():
             if revision is not None:
                 raise TokctlError(
@@ -351,6 +384,18 @@ class Tokenizer:
             return cls.load(name)
         asked = str(name) if hub.is_name(name) else hub.PREFIX + str(name)
         return cls.load(asked if revision is None else f"{asked}@{revision}")
+
+    def with_special_tokens(self, tokens: Sequence[str]) -> Tokenizer:
+        """This tokenizer with more special tokens, which get ids of their own after all others.
+
+        Those that it has stay as they are. Texts that spell none of them have the same ids.
+
+        Raises:
+            TokctlError: one of them is empty, or is spelled like another token.
+        """
+        from tokctl.training.resizing import with_special_tokens
+
+        return Tokenizer(with_special_tokens(self.model, _tokens_of(tokens)))
 
     @suggesting
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
@@ -366,6 +411,7 @@ class Tokenizer:
         """
         from tokctl.formats.saving import save
 
+        _check_path(path)
         save(self.model, path, format, lossy=lossy)
 
     def losses(self, format: str) -> list[Loss]:  # noqa: A002
@@ -461,17 +507,23 @@ class Tokenizer:
         """Is there such a token, as `tokens` spells it?"""
         return isinstance(token, str) and token in self.vocabulary
 
+    @suggesting
     def get_vocab(self) -> dict[str, int]:
         """The id of every token, in a dict of the caller's own."""
         return dict(self.vocabulary)
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token, as `tokens` spells it; None where there is no such token."""
+        if not isinstance(token, str):
+            raise TokctlError(f"a token can't be {brief(token)}", "it is a str, as in tok.tokens")
         return self.vocabulary.get(token)
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token with this id, as `tokens` spells it; None where no token has it."""
-        return self.tokens[id] if 0 <= id < self.vocab_size else None
+        try:
+            return self.tokens[id] if 0 <= id < self.vocab_size else None
+        except TypeError:
+            raise TokctlError(f"an id can't be {brief(id)}", "it is a whole number") from None
 
     @property
     def special_ids(self) -> dict[str, int]:
@@ -494,6 +546,7 @@ class Tokenizer:
 
     # -- one text, or a batch, to ids ------------------------------------------------------
 
+    @suggesting
     def encode(
         self,
         text: str | bytes,
@@ -544,6 +597,7 @@ class Tokenizer:
             return Encoding(ids, names, surfaces, characters, words, byte_offsets=offsets)
         return Encoding(ids, names, surfaces, offsets, words)
 
+    @suggesting
     def encode_batch(
         self,
         texts: Iterable[str | bytes | tuple[str | bytes, str | bytes]],
@@ -568,6 +622,8 @@ class Tokenizer:
         self.special_matcher(special)  # made once, before the threads ask for it
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
+            if isinstance(text, tuple) and len(text) != 2:
+                raise TokctlError(f"{brief(text)} is no pair of texts", "a pair is (first, second)")
             first, pair = text if isinstance(text, tuple) else (text, None)
             return self.encode(
                 first, pair, special=special, add_special=add_special, truncation=truncation
@@ -611,6 +667,7 @@ class Tokenizer:
         add_special: bool = False,
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
+        **unknown: Never,
     ) -> list[int] | list[list[int]]:
         """The ids alone, of one text or of each of many: faster than `encode`.
 
@@ -623,6 +680,8 @@ class Tokenizer:
         Raises:
             TokctlError: as `encode`; also where a character has no id.
         """
+        if unknown:
+            raise _no_option(Tokenizer.encode_ids, unknown)
         matcher = self.special_matcher(special)
         plain = not add_special and truncation is None and padding is None
         try:
@@ -674,6 +733,7 @@ class Tokenizer:
         special: Special = "none",
         dtype: str = "uint32",
     ) -> tuple[IdArray, array[int]]: ...
+    @suggesting
     def encode_array(
         self,
         text: str | bytes | Iterable[str | bytes],
@@ -718,7 +778,7 @@ class Tokenizer:
     def _bits(self, dtype: str) -> int:
         """How many bits a number of this type has, which has to hold every id of the model."""
         if dtype not in ("uint16", "uint32"):
-            raise TokctlError(f"dtype can't be {dtype!r}", "it is uint16 or uint32")
+            raise TokctlError(f"dtype can't be {dtype!r}", "it is 'uint16' or 'uint32'")
         if dtype == "uint16" and self.vocab_size > 1 << 16:
             raise TokctlError(
                 "uint16 can't hold every id of this model: they go up to "
@@ -729,6 +789,7 @@ class Tokenizer:
 
     # -- texts as they come, and files, to ids ---------------------------------------------
 
+    @suggesting
     def encode_iter(
         self,
         texts: Iterable[str | bytes],
@@ -778,6 +839,7 @@ class Tokenizer:
 
         return (ids for some in iterables.encoded(texts, most, encode) for ids in some)
 
+    @suggesting
     def encode_iter_array(
         self,
         texts: Iterable[str | bytes],
@@ -889,6 +951,7 @@ class Tokenizer:
 
         return nbest(self, text, n)
 
+    @suggesting
     def sample(
         self, text: str | bytes, *, alpha: float = 0.1, nbest_size: int = -1, seed: int
     ) -> list[int]:
@@ -918,6 +981,8 @@ class Tokenizer:
 
     @cache_memory.setter
     def cache_memory(self, size: int) -> None:
+        if type(size) is not int:
+            raise TokctlError(f"cache_memory can't be {brief(size)}", "it is a number of bytes")
         if size < _native.LEAST_CACHE_MEMORY:
             raise TokctlError(
                 f"cache_memory can't be {size:,}", f"it is {_native.LEAST_CACHE_MEMORY:,} at least"
@@ -1041,21 +1106,30 @@ class Tokenizer:
         """The native decoder."""
         return encoders.decoder(self.model)
 
-    def decode_bytes(self, ids: Iterable[int] | Encoding, *, skip_special: bool = False) -> bytes:
+    def decode_bytes(
+        self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, **unknown: Never
+    ) -> bytes:
         """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary.
 
         Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
         a Python object for each id. Of an `Encoding` its ids are taken, padding and all.
         """
+        if unknown:
+            raise _no_option(Tokenizer.decode_bytes, unknown)
         if isinstance(ids, Encoding):
             ids = ids.ids
         try:
             return self.decoder.decode(ids, skip_special)
         except (CoreError, OverflowError, TypeError) as error:
-            raise bad_ids_error(error, self.vocab_size) from None
+            raise bad_ids_error(error, self.vocab_size, ids) from None
 
     def decode(
-        self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, errors: str = "strict"
+        self,
+        ids: Iterable[int] | Encoding,
+        *,
+        skip_special: bool = False,
+        errors: str = "strict",
+        **unknown: Never,
     ) -> str:
         """The text that `ids` stand for, which are those of `decode_bytes`.
 
@@ -1064,6 +1138,8 @@ class Tokenizer:
             errors: what to do where the bytes are not UTF-8 (ids can end inside a
                 character): `strict`, or any other error handler of `bytes.decode`.
         """
+        if unknown:
+            raise _no_option(Tokenizer.decode, unknown)
         if isinstance(ids, Encoding):
             ids = ids.ids
         try:
@@ -1071,7 +1147,7 @@ class Tokenizer:
         except UnicodeDecodeError as error:
             raise _not_utf8(error) from None
         except (CoreError, OverflowError, TypeError) as error:
-            raise bad_ids_error(error, self.vocab_size) from None
+            raise bad_ids_error(error, self.vocab_size, ids) from None
 
     @overload
     def decode_batch(
@@ -1091,6 +1167,7 @@ class Tokenizer:
         skip_special: bool = False,
         errors: str = "strict",
     ) -> list[str]: ...
+    @suggesting
     def decode_batch(
         self,
         ids: Iterable[Iterable[int] | Encoding] | FlatIds,
@@ -1110,15 +1187,18 @@ class Tokenizer:
         Raises:
             TokctlError: as `decode`, with the number of the text, from 0.
         """
+        if not isinstance(ids, Iterable):
+            raise TokctlError(f"the ids can't be {brief(ids)}", "they are a list of lists")
         rows = ids if offsets is None else _rows(ids, offsets)  # type: ignore[arg-type]
         texts = []
         try:
-            for row in rows:  # type: ignore[union-attr]
+            for row in rows:
                 texts.append(self.decode(row, skip_special=skip_special, errors=errors))
         except TokctlError as error:
-            raise TokctlError(f"text {len(texts)}: {error}", error.hint) from None
+            raise TokctlError(f"text {len(texts)}: {error.message}", error.hint) from None
         return texts
 
+    @suggesting
     def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
         """Decodes ids as they come: each piece of text as soon as no later token can change
         it, and never half a character; see `DecodeStream`."""
@@ -1126,6 +1206,8 @@ class Tokenizer:
 
     def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
         """The text that token strings stand for; they need not be in the vocabulary."""
+        if not all(isinstance(token, str) for token in tokens):
+            raise TokctlError("the tokens are texts", "decode(ids) takes ids")
         own = self._spelled_as_themselves
         try:
             if self.recipe.is_byte_level:
@@ -1171,7 +1253,7 @@ class Tokenizer:
         return corpus_state(self, step, text)
 
 
-class DecodeStream:
+class DecodeStream(Answering):
     """Turns ids into text piece by piece, as from a language model that is still writing.
 
     The pieces joined are what `Tokenizer.decode` gives for all the ids at once, with
@@ -1195,7 +1277,7 @@ class DecodeStream:
         try:
             return self._stream.push_text(ids)
         except (CoreError, OverflowError, TypeError) as error:
-            raise bad_ids_error(error, self._size) from None
+            raise bad_ids_error(error, self._size, ids) from None
 
     def finish(self) -> str:
         """What was held back; nothing can be pushed after it, and a second time it is nothing."""
@@ -1205,10 +1287,23 @@ class DecodeStream:
         return self._stream.finish_text()
 
 
+def _no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:
+    from tokctl.habits import no_option
+
+    return no_option(function, unknown)
+
+
 def check_threads(threads: int) -> None:
     """TokctlError where nothing can be shared out among so many threads."""
     if type(threads) is not int or threads < 1:
         raise TokctlError(f"threads can't be {threads!r}", "it is a number from 1 up")
+
+
+def _check_path(path: object) -> None:
+    from os import PathLike
+
+    if not isinstance(path, (str, PathLike)):
+        raise TokctlError(f"the path can't be {brief(path)}", "it is a str, or a Path")
 
 
 def _names_of(special: Sequence[str] | None) -> tuple[str, ...]:
@@ -1218,18 +1313,49 @@ def _names_of(special: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _recipe_of(algorithm: str | None, recipe: Recipe | None) -> Recipe:
+def _recipe_of(
+    algorithm: str | None,
+    recipe: Recipe | None,
+    special_tokens: Sequence[str],
+    extend: FilledRecipe | None,
+) -> Recipe:
+    from dataclasses import replace
+
     from tokctl.model.presets import default_recipe
 
     if not isinstance(recipe, Recipe | None):
         raise TokctlError(
             f"recipe can't be {brief(recipe)}", "it is a Recipe, such as tokctl.preset('gpt2')"
         )
+    if recipe is None and extend is not None:
+        recipe = extend.recipe
     if recipe is None:
-        return default_recipe(algorithm or "bpe")
+        recipe = default_recipe(algorithm or "bpe")
     if algorithm is not None and algorithm != recipe.algorithm:
         raise TokctlError(f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}")
-    return recipe
+    changed = recipe.with_special_tokens(_tokens_of(special_tokens))
+    return recipe if changed == recipe else replace(changed, name="custom")
+
+
+def _model_of(extend: Tokenizer | FilledRecipe | None) -> FilledRecipe | None:
+    if isinstance(extend, Tokenizer):
+        return extend.model
+    if not isinstance(extend, FilledRecipe | None):
+        raise TokctlError(
+            f"extend can't be {brief(extend)}", "it is a Tokenizer: Tokenizer.load('book.json')"
+        )
+    return extend
+
+
+def _tokens_of(tokens: Sequence[str]) -> list[str]:
+    """The texts of special tokens; TokctlError where they are none."""
+    is_list = isinstance(tokens, Iterable) and not isinstance(tokens, (str, bytes))
+    texts = list(tokens) if is_list else []
+    if not is_list or not all(isinstance(text, str) for text in texts):
+        raise TokctlError(
+            f"the special tokens can't be {brief(tokens)}", "they are texts: ['<|endoftext|>']"
+        )
+    return texts
 
 
 def _from_bytes(data: bytes) -> Tokenizer:

@@ -34,7 +34,7 @@ from tokctl.sources import (
 )
 from tokctl.sources.blocks import read_ahead
 from tokctl.training.options import MOST, Options, exact, share
-from tokctl.values import available_threads
+from tokctl.values import available_threads, brief
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -264,6 +264,8 @@ def count_mapping(
 ) -> tuple[_native.Counts, TextStats]:
     """Pre-tokens that are counted already, in the order of the mapping."""
     refuse_text_options(options)
+    if not isinstance(words, Mapping):
+        raise TokctlError(f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}")
     counter = _native.Counter("none", [], 1)
     digest = hashlib.sha256()
     size = 0
@@ -346,7 +348,8 @@ def counts_to_lines(
 
 def check_count(word: str | bytes, times: int) -> None:
     """TokctlError unless it is a word, and a count that it can have."""
-    if type(times) is not int or not 0 <= times < MOST or not word:
+    is_word = isinstance(word, (str, bytes)) and word
+    if type(times) is not int or not 0 <= times < MOST or not is_word:
         raise TokctlError(
             f"the word {word!r} can't have the count {times!r}",
             "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.sources import check_errors
+from tokctl.values import brief
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -93,7 +94,15 @@ class Options:
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):
             raise TokctlError(f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1")
         if not isinstance(self.initial_alphabet, str):
-            raise TokctlError("the initial alphabet is a text of characters")
+            raise TokctlError(
+                f"the initial alphabet can't be {brief(self.initial_alphabet)}",
+                "it is a text, whose characters they are",
+            )
+        if not isinstance(self.weights, Mapping):
+            raise TokctlError(
+                f"the weights can't be {brief(self.weights)}",
+                "they are a dict, by the sources' names: {'book.txt': 2}",
+            )
         for character in self.initial_alphabet:
             if "\ud800" <= character <= "\udfff":
                 raise TokctlError(

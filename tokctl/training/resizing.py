@@ -1,17 +1,18 @@
 """A trained model made larger or smaller.
 
 Extending trains on from a model, which keeps its ids and merges: what it must have, and what it
-hands on. Pruning takes tokens away without training again.
+hands on. Pruning takes tokens away without training again, and special tokens can be added so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.byte_level import BYTES, unspell
-from tokctl.model.parts import AddedToken
+from tokctl.model.parts import AddedToken, check_added
 
 #: What may differ between a model and the recipe that it is extended with: these fields have no
 #: part in how a text is segmented.
@@ -49,14 +50,19 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
             "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
             "tokctl convert --to huggingface makes such a file",
         )
+    _check_spellings(old, new_special_tokens(old, recipe))
+
+
+def _check_spellings(old: FilledRecipe, tokens: Iterable[str]) -> None:
+    """TokctlError where a new special token is spelled like a token that is there."""
     ordinary = set(old.tokens)
-    for token in new_special_tokens(old, recipe):
+    for token in tokens:
         spelled = {token.encode()}
-        if recipe.is_byte_level and set(token) <= BYTES.keys():
+        if old.recipe.is_byte_level and set(token) <= BYTES.keys():
             spelled.add(unspell(token))
         if spelled & ordinary:
             raise TokctlError(
-                f"the new special token {token!r} is spelled like a token of the model to extend",
+                f"the new special token {token!r} is spelled like a token of the model",
                 "choose another special token",
             )
 
@@ -86,6 +92,31 @@ def added_tokens(
     if not new:
         return old.added_tokens
     return (*old.added, *(AddedToken(text, first + at) for at, text in enumerate(new)))
+
+
+def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
+    """The model with more special tokens, which get the ids after all others; those that it has
+    stay. Unlike an extension nothing is trained, so that any model can have them.
+
+    Raises:
+        TokctlError: one of them is empty, no UTF-8, or spelled like another token.
+    """
+    new = [text for text in dict.fromkeys(tokens) if text not in model.special_ids]
+    if not new:
+        return model
+    first = model.size
+    added = (*model.added, *(AddedToken(text, first + at) for at, text in enumerate(new)))
+    check_added(added)
+    _check_spellings(model, new)
+    none = [0] * len(new)
+    return replace(
+        model,
+        recipe=model.recipe.with_special_tokens(new),
+        tokens=[*model.tokens, *map(str.encode, new)],
+        scores=[*model.scores, *none] if model.scores else [],
+        counts=[*model.counts, *none] if model.counts else [],
+        added_tokens=added,
+    )
 
 
 def prune(model: FilledRecipe, size: int) -> FilledRecipe:

@@ -66,6 +66,10 @@ def train(
     """
     timing = timing or Timing()
     options.check_against(recipe)
+    if progress is not None and not callable(progress):
+        raise TokctlError(
+            f"progress can't be {progress!r}", "it is a function of a phase, what is done, and all"
+        )
     counts, read = count(opened(sources, reading), recipe, options, progress)
     timing.lap("count")
     return fill(counts, read, recipe, options, progress, timing)

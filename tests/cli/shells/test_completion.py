@@ -214,5 +214,5 @@ def test_options_know_what_they_take(root: ShellCommand) -> None:
     assert by_name["--json"].metavar == "" and not by_name["--json"].files
     assert not by_name["--vocab"].files and by_name["--vocab"].default == "10000"
     assert by_name["-o"].files and by_name["-o"].long == ("--output",)
-    assert by_name["--special"].repeated and not by_name["--output"].repeated
+    assert by_name["--special-token"].repeated and not by_name["--output"].repeated
     assert by_name["--bytes"] is by_name["--chars"]

@@ -302,9 +302,9 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     """TokctlError where the model does not have that step."""
     check_merges(tokenizer)
     total = len(tokenizer.merges)
-    if not lowest <= step <= total:
+    if type(step) is not int or not lowest <= step <= total:
         raise TokctlError(
-            f"there is no step {step}: this model has {plural(total, 'merge')}",
+            f"there is no step {step!r}: this model has {plural(total, 'merge')}",
             f"choose a step from {lowest} to {total}" if total else "0 is before the first merge",
         )
 

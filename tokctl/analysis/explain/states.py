@@ -91,7 +91,7 @@ def as_trained(
 
 
 def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, int]]:
-    """The pre-tokens of a file of `word<TAB>count` lines, as `tokctl train --counts` reads it:
+    """The pre-tokens of a file of `word<TAB>count` lines, as `tokctl train --word-counts` reads it:
     neither normalizers nor pre-tokenizer are applied.
 
     Raises:

@@ -1,0 +1,167 @@
+"""What people may mean by a command or an option that is not there: the hint of such errors.
+
+It is imported when a command line can't be read, and at no other time.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+#: Words that are no commands, and the command lines that do what they say.
+COMMANDS = {
+    "version": "tokctl --version",
+    "help": "tokctl {rest} --help",
+    "tokenize": "tokctl encode --as tokens",
+    "detokenize": "tokctl decode",
+    "count": "tokctl encode --count",
+    "wc": "tokctl encode --count",
+    "stats": "tokctl encode --count, or tokctl inspect MODEL",
+    "explain": "tokctl inspect MODEL --word WORD",
+    "show": "tokctl inspect MODEL",
+    "info": "tokctl inspect MODEL",
+    "view": "tokctl inspect MODEL",
+    "vocab": "tokctl inspect MODEL",
+    "merges": "tokctl inspect MODEL --merges :",
+    "check": "tokctl inspect MODEL --check",
+    "lint": "tokctl inspect MODEL --check",
+    "validate": "tokctl inspect MODEL --check",
+    "watch": "tokctl inspect MODEL --watch TEXT",
+    "diff": "tokctl compare -m ONE -m OTHER TEXT",
+    "eval": "tokctl compare -m MODEL TEXT",
+    "evaluate": "tokctl compare -m MODEL TEXT",
+    "export": "tokctl convert MODEL --to FORMAT",
+    "save": "tokctl convert MODEL --to FORMAT",
+    "formats": "tokctl convert --list-formats",
+    "presets": "tokctl train --list-presets",
+    "list-presets": "tokctl train --list-presets",
+    "list": "tokctl corpora list, train --list-presets, convert --list-formats",
+    "download": "tokctl corpora fetch NAME for a text; -m hf:ORG/NAME takes a model of the Hub",
+    "fetch": "tokctl corpora fetch NAME for a text; -m hf:ORG/NAME takes a model of the Hub",
+    "get": "tokctl corpora fetch NAME",
+    "extend": "tokctl train --extend MODEL",
+    "prune": "tokctl convert MODEL --prune N",
+    "completions": "tokctl completion bash",
+}
+
+#: Of one command: what an option of another command, or of another library, is in it.
+OF_COMMAND = {
+    ("decode", "--as"): "--from says what is read, and text comes out",
+    ("decode", "--format"): "--from says what is read",
+    ("decode", "--text-field"): "--ids-field names the ids",
+    ("encode", "--from"): "--format says what is read, --as what is written",
+    ("encode", "--to"): "--as says what is written",
+    ("encode", "--counts"): "--count counts",
+    ("encode", "--count-tokens"): "--count counts",
+    ("encode", "--sample"): "--alpha draws segmentations at random; train alone chooses lines",
+    ("encode", "--special-token"): "--special lets the text spell one; train and convert make one",
+    ("encode", "--text"): "a text itself is piped in: echo 'a lot' | tokctl encode -m MODEL",
+    ("encode", "--tokens"): "--as tokens writes them",
+    ("encode", "--ids"): "--as ids is the default",
+    ("encode", "--bos"): "--add-special puts what the model's template says around each text",
+    ("train", "--count"): "--word-counts reads words with their counts; encode --count counts",
+    ("train", "--model"): "--algo names the algorithm, --extend a model to go on from",
+    ("train", "--list"): "--list-presets",
+    ("train", "--lowercase"): "--normalize lowercase",
+    ("convert", "--as"): "--to names the format",
+    ("convert", "--from"): "the format is known by the file; --to names the new one",
+    ("convert", "--list"): "--list-formats",
+    ("corpora", "--list"): "tokctl corpora list",
+    ("inspect", "--vocab"): "inspect without options shows the vocabulary; --token TOKEN one of it",
+}
+
+#: The same of every command that has the option.
+OPTIONS = {
+    "-V": "--version",
+    "-O": "--output",
+    "--save": "--output",
+    "--size": "--vocab",
+    "--type": "--algo",
+    "--unk": "--unk-token",
+    "--normalizer": "--normalize",
+    "--pre-tokenizer": "--pretokenize",
+    "--character-coverage": "--coverage",
+    "--truncate": "--max-length",
+    "--truncation": "--max-length",
+    "-j": "--threads",
+    "--jobs": "--threads",
+    "--workers": "--threads",
+    "--num-threads": "--threads",
+    "--num-workers": "--threads",
+    "--num-proc": "--threads",
+}
+
+_FILES = ("-i", "--input", "--file", "--files", "--input-file")
+
+
+def explained(error: Any, command: str | None, arguments: Sequence[str]) -> tuple[str, str]:
+    """What to say in place of Typer's message, and the hint."""
+    message = re.sub(r"\.? (\(Possible options: .*\)|Did you mean .*)$", "", error.format_message())
+    message = message.rstrip(".")
+    see = f"see: tokctl {command} --help" if command else "see: tokctl --help"
+    meant = ""
+    if unknown := re.match(r"No such command '(.*)'$", message):
+        meant = _command(unknown[1], error.ctx.command.commands, arguments)
+    elif message.startswith("No such option"):
+        meant = _option(error.option_name, error.ctx.command, command)
+    elif command == "convert" and "extra argument" in message:
+        meant = "--to names the format, -o the new file"
+    if meant.startswith("tokctl "):
+        hint = meant
+    elif meant:
+        hint = f"{meant}{'' if meant.endswith('?') else ';'} {see}"
+    else:
+        hint = see
+    return message[:1].lower() + message[1:], hint
+
+
+def _command(word: str, known: Mapping[str, Any], arguments: Sequence[str]) -> str:
+    if "fetch" in known:  # the commands of corpora
+        near = ["fetch"] if word in ("get", "download") else get_close_matches(word, known, 1)
+    elif word in COMMANDS:
+        after = arguments[list(arguments).index(word) + 1 :]
+        rest = next((each for each in after if each in known), "COMMAND")
+        return COMMANDS[word].format(rest=rest)
+    else:
+        near = get_close_matches(word, known, 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _option(word: str, asked: Any, command: str | None) -> str:
+    """Of what `asked` lacks: the command, or the group that it is in."""
+    if meant := OF_COMMAND.get((command or "", word)):
+        return meant
+    own = _names(asked)
+    if inner := getattr(asked, "commands", {}).get(command):
+        if word in _names(inner):
+            return f"{word} comes after the command: tokctl {command} {word} …"
+    elif word in _FILES and "--files-from" in own:
+        return "files are named as they are, without an option"
+    elif word == "-v":
+        return "--verbose has no short form"
+    near = _nearest(word.replace("_", "-"), own)
+    return f"did you mean {near}?" if near else ""
+
+
+def _names(command: Any) -> list[str]:
+    """Of its options, as its help has them."""
+    return [
+        name
+        for each in command.params
+        if each.param_type_name == "option"
+        for name in (*each.opts, *each.secondary_opts)
+    ]
+
+
+def _nearest(word: str, own: Sequence[str]) -> str | None:
+    """The option that a word means: by the table, by how it begins, or by its letters."""
+    if OPTIONS.get(word) in own:
+        return OPTIONS[word]
+    if len(word) < 4:
+        return None
+    begun = [name for name in own if len(name) > 3 and name.startswith(word)]
+    begun += [name for name in own if len(name) > 3 and word.startswith(name)]
+    if begun:
+        return min(begun, key=lambda name: abs(len(name) - len(word)))
+    near = get_close_matches(word, own, 1, 0.75)
+    return near[0] if near else None
