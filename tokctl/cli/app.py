@@ -18,12 +18,12 @@ from tokctl.files import prepare_last_words
 
 #: Command names in the order of the help; each lives in the module of its name.
 COMMANDS = (
-    *("train", "encode", "decode", "inspect", "compare", "convert", "corpora"),
+    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "corpora"),
     *("completion", "man"),
 )
 
 #: Those of them that work on texts.
-_WORKING = COMMANDS[:6]
+_WORKING = COMMANDS[:7]
 
 EPILOG = """Examples:
 
@@ -47,7 +47,9 @@ _MEANT = {
     ("encode", "--from"): "--format says what is read, --as what is written; ",
     ("encode", "--count-tokens"): "--count counts; ",
     **{
-        (name, "-v"): "--verbose has no short form; " for name in COMMANDS[1:6] if name != "compare"
+        (name, "-v"): "--verbose has no short form; "
+        for name in COMMANDS[1:7]
+        if name not in ("compare", "recommend")
     },
 }
 

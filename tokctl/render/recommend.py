@@ -1,0 +1,166 @@
+"""A recommendation as a document: its sentences, the curves, and the command to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Figures,
+    Heading,
+    Paragraph,
+    Record,
+    Span,
+    Table,
+    facts,
+)
+from tokctl.render.visible import safe
+from tokctl.wording import percent, plural
+
+if TYPE_CHECKING:
+    from tokctl.analysis.recommend import Recommendation, SizeCurve
+
+_NONE = "–"
+
+
+def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
+    """All of a recommendation.
+
+    Args:
+        command: that trains what is recommended; None where nothing is.
+    """
+    return Answer(
+        "recommend",
+        "Recommendation",
+        lambda: _blocks(found, command),
+        lambda: _records(found, command),
+        lambda: {**found.to_dict(), "command": command},
+    )
+
+
+def opening(found: Recommendation) -> str:
+    """What was read, and what of it was used for what."""
+    corpus = found.corpus
+    read = f"{plural(corpus.documents, 'document')}, {corpus.bytes:,} bytes"
+    if corpus.sampled is not None:
+        read += f", of which a random sample of {corpus.sampled:,} is used (--sample-size)"
+    unit = f" in whole {corpus.unit}" if corpus.unit else " of another text"
+    return (
+        f"Read {read}. Candidates were trained on {corpus.training_bytes:,} bytes, and measured on "
+        f"{corpus.measured_bytes:,}{unit} that they have not seen."
+    )
+
+
+def _blocks(found: Recommendation, command: str | None) -> Iterator[Block]:
+    yield Paragraph(opening(found))
+    yield Heading("Recommendation")
+    yield facts((one.subject, safe(one.text)) for one in found.advice)
+    yield Heading("Bytes per token on what is held out")
+    yield _all_curves(found)
+    yield Bullets(tuple(_notes(found)), style="dim")
+    chosen = next((curve for curve in found.curves if curve.name == found.candidate), None)
+    if chosen:
+        yield Heading(f"The curve of {chosen.name}")
+        yield _one_curve(found, chosen)
+    if command:
+        yield Heading("Command")
+        yield Code(command)
+
+
+def _all_curves(found: Recommendation) -> Figures:
+    """Sizes that several candidates have, and the recommended one."""
+    several = min(2, len(found.curves))
+    sizes = {point.size for curve in found.curves for point in curve.points}
+    lines = []
+    for size in sorted(sizes):
+        points = [curve.at(size) for curve in found.curves]
+        if size != found.size and sum(point is not None for point in points) < several:
+            continue
+        whole = [
+            point.tokens
+            for point, curve in zip(points, found.curves, strict=True)
+            if point and curve.round_trip == 1
+        ]
+        cells = []
+        for point, curve in zip(points, found.curves, strict=True):
+            best = point and curve.round_trip == 1 and point.tokens == min(whole)
+            text = f"{point.bytes_per_token:.3f}" if point else _NONE
+            cells.append(Span(f"{text}{'*' if best else ' '}", "best" if best else ""))
+        lines.append((f"{size:,}", tuple(cells)))
+    return Figures("vocabulary", tuple(curve.name for curve in found.curves), tuple(lines))
+
+
+def _notes(found: Recommendation) -> Iterator[str]:
+    yield "* the most of its row, among those that give the text back"
+    for curve in found.curves:
+        if curve.reach is not None:
+            yield f"{curve.name}: the text has no more to give from {curve.reach:,} ids on"
+
+
+def _one_curve(found: Recommendation, curve: SizeCurve) -> Table:
+    shape = found.shape
+    columns = [
+        Column("vocabulary", right=True),
+        Column("bytes per token", right=True),
+        Column("tokens saved by the doubling", right=True, cut=True),
+    ]
+    if shape:
+        columns += [
+            Column("embeddings", right=True),
+            Column("of the model", right=True),
+            Column("FLOPs per byte", right=True),
+        ]
+    rows, strong = [], set()
+    for number, point in enumerate(curve.points):
+        gain = curve.gain(point)
+        row = [
+            f"{point.size:,}",
+            f"{point.bytes_per_token:.3f}",
+            _NONE if gain is None else percent(gain),
+        ]
+        if shape:
+            row += [
+                f"{shape.embedding(point.size):,}",
+                percent(shape.share(point.size)),
+                f"{shape.flops_per_byte(point.size, point.bytes_per_token):.4g}",
+            ]
+        rows.append(row)
+        if point.size == found.size:
+            strong.add(number)
+    return Table(tuple(columns), rows, has_head=True, strong=strong)
+
+
+def _records(found: Recommendation, command: str | None) -> Iterator[Record]:
+    """The kind of each line stands first."""
+    corpus, shape = found.corpus, found.shape
+    if command:
+        yield ("vocabulary", str(found.size))
+        yield ("candidate", str(found.candidate))
+        yield ("coverage", found.coverage or "")
+    sampled = corpus.bytes if corpus.sampled is None else corpus.sampled
+    sizes = (corpus.documents, corpus.bytes, sampled, corpus.training_bytes, corpus.measured_bytes)
+    yield ("corpus", *map(str, sizes))
+    for one in found.advice:
+        yield ("advice", one.subject, safe(one.text))
+    for curve in found.curves:
+        for point in curve.points:
+            gain = curve.gain(point)
+            record = [
+                *("curve", curve.name, str(point.size), str(point.tokens)),
+                f"{point.bytes_per_token:.6f}",
+                "" if gain is None else f"{gain:.6f}",
+            ]
+            if shape:
+                record += [
+                    str(shape.embedding(point.size)),
+                    f"{shape.share(point.size):.6f}",
+                    f"{shape.flops_per_byte(point.size, point.bytes_per_token):.6g}",
+                ]
+            yield record
+    if command:
+        yield ("command", command)
