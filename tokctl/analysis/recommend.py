@@ -45,6 +45,8 @@ SIZES = tuple(1024 << octave for octave in range(8))
 QUARTERS = (16, 19, 23, 27)
 #: The knee: twice as many ids save less than this share of the tokens.
 LEAST_GAIN = 0.05
+#: A curve that ran out of text is flat where a doubling saves less than this share.
+FLAT = 0.01
 #: Bytes of a corpus that are read into memory, at the most; of a longer one a sample is.
 SAMPLE_SIZE = 20 << 20
 #: Coverages of the characters that are tried for a model that reads characters.
@@ -217,7 +219,7 @@ class ModelShape:
     @property
     def by_scaling_law(self) -> int:
         """The vocabulary that Tao et al. 2024 predict, at this width."""
-        law = TAO_VOCABULARY * (self.parameters / TAO_OTHERS) ** TAO_EXPONENT
+        law: float = TAO_VOCABULARY * (self.parameters / TAO_OTHERS) ** TAO_EXPONENT
         return round(law / self.width)
 
 
@@ -451,9 +453,9 @@ class SizeCurve:
         return next((point for point in self.points if point.size == size), None)
 
     def gain(self, point: CurvePoint) -> float | None:
-        """The share of tokens that the point saves over that of half its size; None without."""
-        half = self.at(point.size // 2) if point.size % 2 == 0 else None
-        return None if half is None else 1 - point.tokens / half.tokens
+        """The share of tokens that the point saves over the one before it; None: it is the first."""
+        before = [one for one in self.points if one.size < point.size]
+        return 1 - point.tokens / before[-1].tokens if before else None
 
 
 def doubling_gain(points: Sequence[CurvePoint], place: int) -> float | None:
@@ -474,7 +476,8 @@ def doubling_gain(points: Sequence[CurvePoint], place: int) -> float | None:
 def _per_doubling(first: CurvePoint, last: CurvePoint) -> float | None:
     if last.size < 1.4 * first.size:
         return None
-    return 1 - (last.tokens / first.tokens) ** (1 / math.log2(last.size / first.size))
+    left: float = (last.tokens / first.tokens) ** (1 / math.log2(last.size / first.size))
+    return 1 - left
 
 
 def knee(points: Sequence[CurvePoint]) -> CurvePoint | None:
@@ -797,13 +800,13 @@ def recommend(
         errors=errors,
         progress=progress,
     )
-    done = 0
+    done, planned = 0, len(tried) * len(grid) + 2 * len(QUARTERS) + len(COVERAGES)
 
     def tell() -> None:
         nonlocal done
         done += 1
         if progress:
-            progress("sweep", done, max(done, len(tried) * len(grid)))
+            progress("sweep", done, max(done, planned))
 
     bench = _Bench(corpus, threads or available_threads(), tell)
     curves = {one.name: bench.curve(one, grid) for one in tried}
@@ -817,7 +820,7 @@ def recommend(
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)
     chosen = _choose([curves[name] for name in eligible], shape)
     if chosen is None:
-        advice = _too_short(curves, eligible, shape)
+        advice = _too_short(curves, shape)
         return _nothing(corpus, shape, tuple(curves.values()), advice)
     name, size = chosen
     if sizes is None:
@@ -844,7 +847,7 @@ def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str,
         before = [point for point in curve.points if point.size * 1.4 <= own.size]
         place = len(before) - 1
         gain = None if place < 0 else doubling_gain(curve.points, place)
-        if gain is None or gain >= LEAST_GAIN:
+        if gain is None or gain >= FLAT:
             return None
     return name, own.size
 
@@ -916,10 +919,9 @@ def _compared(
     differences = tuple(one for one in found.values() if one.name != name)
     coverages = _coverages(bench, chosen, measured[name])
     coverage = _coverage(coverages)
-    own = intervals(
-        {name: measured[name]}, {name: range_of(there[name].model)}, name, bench.threads
-    )
-    interval = own[name].figures["bytes_per_token"]
+    ranges = {name: range_of(there[name].model)}
+    alone = intervals({name: measured[name]}, ranges, name, bench.threads)
+    interval = alone[name].figures["bytes_per_token"]
     options = (*chosen.candidate.options, "--vocab", str(size))
     if coverage not in (None, "1"):
         options += ("--coverage", str(coverage))
@@ -1065,7 +1067,7 @@ def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str
             said.append("no larger one was tried, and the compute still falls")
     text = "; ".join(said)
     step = math.gcd(size, 128)
-    fits = f" It is a multiple of {step}, as matrix kernels like it." if step >= 64 else ""
+    fits = f" It is a multiple of {step}, which suits matrix kernels." if step >= 64 else ""
     return f"{text}.{fits}"
 
 
@@ -1173,16 +1175,13 @@ def _on_coverage(
     unseen: Mapping[bytes, int],
 ) -> str:
     total = sum(characters.values())
-    reached, needed = 0, 0
-    for needed, count in enumerate(sorted(characters.values(), reverse=True), 1):
-        reached += count
-        if reached >= 0.9995 * total:
-            break
+    reached = accumulate(sorted(characters.values(), reverse=True))
+    needed = next((n for n, count in enumerate(reached, 1) if count >= 0.9995 * total), 0)
     new = sum(count for char, count in unseen.items() if char not in characters)
     facts = (
-        f"The training part has {plural(len(characters), 'character')} of its own kind, of which "
-        f"{needed:,} make 99.95% of it; {plural(new, 'character')} of the held-out part, "
-        f"{percent(new / sum(unseen.values()), 4)}, are not among them."
+        f"The training part has {plural(len(characters), 'distinct character')}, and the "
+        f"{needed:,} most frequent make 99.95% of it; {percent(new / sum(unseen.values()), 4)} of "
+        "the held-out characters are new."
     )
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
@@ -1216,19 +1215,23 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     return f"{'; '.join(said)}{more}."
 
 
-def _too_short(
-    curves: Mapping[str, SizeCurve], eligible: set[str], shape: ModelShape | None
-) -> tuple[Advice, ...]:
+def _too_short(curves: Mapping[str, SizeCurve], shape: ModelShape | None) -> tuple[Advice, ...]:
     """What can be said of a text that runs out before a curve flattens."""
-    ran_out = {name: curve.reach for name, curve in curves.items() if curve.reach is not None}
     common = min(curve.points[-1].size for curve in curves.values())
-    reached = listed([f"{name} {reach:,}" for name, reach in ran_out.items()])
-    what = "a knee" if shape is None else "the least compute"
+    what = "there is no knee" if shape is None else "the compute still falls"
+    said = []
+    for curve in curves.values():
+        last = curve.points[-1]
+        lower = [one for one in curve.points if last.size >= 1.4 * one.size]
+        gain = _per_doubling(lower[-1], last) if lower else None
+        saved = "" if gain is None else f", saving {percent(gain)} of the tokens by a doubling"
+        if curve.reach is not None:
+            said.append(f"{curve.name} ends at {curve.reach:,} ids{saved}")
     return (
         Advice(
             "vocabulary size",
-            f"The text is too short to find {what}: where it runs out ({reached} ids), a larger "
-            f"vocabulary would still save {LEAST_GAIN:.0%} of the tokens and more for a doubling. "
-            f"The largest size that all candidates reach is {common:,}.",
+            f"The text is too short to say it: {what} before it has no more to give. "
+            f"{'; '.join(said)}. The largest size that all candidates reach is {common:,}. Give "
+            "more text of the same kind.",
         ),
     )

@@ -126,7 +126,8 @@ def parameters(text: str) -> int:
         )
     whole, part, unit = match.groups(default="")
     scale = _SCALES[unit.upper()]
-    return int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
+    found: int = int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
+    return found
 
 
 def _sizes(values: Sequence[str]) -> list[int]:

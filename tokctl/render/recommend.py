@@ -25,7 +25,7 @@ from tokctl.wording import percent, plural
 if TYPE_CHECKING:
     from tokctl.analysis.recommend import Recommendation, SizeCurve
 
-_NONE = "–"
+_NONE = "-"
 
 
 def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
@@ -107,7 +107,7 @@ def _one_curve(found: Recommendation, curve: SizeCurve) -> Table:
     columns = [
         Column("vocabulary", right=True),
         Column("bytes per token", right=True),
-        Column("tokens saved by the doubling", right=True, cut=True),
+        Column("tokens saved", right=True),
     ]
     if shape:
         columns += [
