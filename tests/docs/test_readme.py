@@ -100,7 +100,17 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_option_in_the_docs_exists() -> None:
     """A page that names an option which is gone is stale."""
     helps = ""
-    for command in ("", "train", "encode", "decode", "inspect", "compare", "convert", "corpora"):
+    for command in (
+        "",
+        "train",
+        "encode",
+        "decode",
+        "inspect",
+        "compare",
+        "recommend",
+        "convert",
+        "corpora",
+    ):
         arguments = [sys.executable, "-m", "tokctl", *([command] if command else []), "--help"]
         shown = subprocess.run(
             arguments, capture_output=True, text=True, check=True, env={"COLUMNS": "200"}

@@ -239,7 +239,8 @@ class HeldOutCorpus:
         documents, bytes: that were read.
         sampled: bytes of the sample; None: all is used.
         training, measured: what candidates are trained and measured on.
-        unit: of what was held out: `documents`, `paragraphs`, `lines`; empty: another text.
+        unit: of what was held out: `documents`, `paragraphs`, `lines`, or of a sample `pieces`;
+            empty: another text.
     """
 
     documents: int
@@ -382,6 +383,7 @@ def read_corpus(
     else:
         parts = _apart(documents, held_out, seed)
     training, measured, unit = parts
+    unit = "pieces" if unit and sampled is not None else unit
     return HeldOutCorpus(count, read, sampled, tuple(training), tuple(measured), unit)
 
 
@@ -453,7 +455,7 @@ class SizeCurve:
         return next((point for point in self.points if point.size == size), None)
 
     def gain(self, point: CurvePoint) -> float | None:
-        """The share of tokens that the point saves over the one before it; None: it is the first."""
+        """The share of tokens that the point saves over the one before it; None for the first."""
         before = [one for one in self.points if one.size < point.size]
         return 1 - point.tokens / before[-1].tokens if before else None
 
@@ -1057,12 +1059,13 @@ def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str
     else:
         own = shape.flops_per_byte(size, point.bytes_per_token)
         said.append(f"the least training compute, {own:.3g} FLOPs for a byte of text")
-        around = []
-        for other, words in ((size // 2, "half as many"), (2 * size, "twice as many")):
-            if near := curve.at(other):
-                cost = shape.flops_per_byte(other, near.bytes_per_token) / own - 1
-                around.append(f"{words} take {percent(cost)} more")
-        said += around
+        beside = (
+            [one for one in curve.points if 1.4 * one.size <= size][-1:],
+            [one for one in curve.points if one.size >= 1.4 * size][:1],
+        )
+        for near in (one for found in beside for one in found):
+            cost = shape.flops_per_byte(near.size, near.bytes_per_token) / own - 1
+            said.append(f"{near.size:,} ids take {percent(cost)} more")
         if point is curve.points[-1] and curve.reach is None:
             said.append("no larger one was tried, and the compute still falls")
     text = "; ".join(said)

@@ -48,7 +48,7 @@ def opening(found: Recommendation) -> str:
     corpus = found.corpus
     read = f"{plural(corpus.documents, 'document')}, {corpus.bytes:,} bytes"
     if corpus.sampled is not None:
-        read += f", of which a random sample of {corpus.sampled:,} is used (--sample-size)"
+        read += f", of which {corpus.sampled:,} are used, pieces chosen at random (--sample-size)"
     unit = f" in whole {corpus.unit}" if corpus.unit else " of another text"
     return (
         f"Read {read}. Candidates were trained on {corpus.training_bytes:,} bytes, and measured on "
