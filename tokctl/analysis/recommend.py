@@ -28,7 +28,7 @@ from tokctl.analysis.texts import Text, count_words
 from tokctl.errors import TokctlError
 from tokctl.model import Recipe
 from tokctl.model.parts import DECODERS, PRE_TOKENIZERS
-from tokctl.model.presets import default_recipe, preset
+from tokctl.model.presets import default_recipe
 from tokctl.sources import Document, Source, check_errors, check_utf8, checked_batch, flat, opened
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import Progress
@@ -116,7 +116,13 @@ CANDIDATES = {
         _of_characters(_UNIGRAM, "metaspace", "metaspace:never", *_UNIGRAM_OPTIONS),
         TokenizerCandidate(
             "wordpiece/count",
-            replace(preset("wordpiece-count"), name="custom"),
+            replace(
+                default_recipe("wordpiece"),
+                name="custom",
+                score="count",
+                alphabet="characters",
+                tie_break="lowest-id",
+            ),
             ("--algo", "wordpiece", "--score", "count"),
         ),
     )
@@ -845,10 +851,10 @@ def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str,
     curve = next(curve for curve in curves if curve.name == name)
     # Where the hull goes on without gain, the size is that of the candidate's own point.
     own = next(point for point in curve.points if point.tokens == best.tokens)
-    if own is curve.points[-1] and name in ran_out:
-        before = [point for point in curve.points if point.size * 1.4 <= own.size]
-        place = len(before) - 1
-        gain = None if place < 0 else doubling_gain(curve.points, place)
+    if name in ran_out and doubling_gain(curve.points, curve.points.index(own)) is None:
+        # Near the end of the text, what came before must say whether the curve is flat.
+        before = [point for point in curve.points if own.size >= 1.4 * point.size]
+        gain = _per_doubling(before[-1], own) if before else None
         if gain is None or gain >= FLAT:
             return None
     return name, own.size
