@@ -15,6 +15,7 @@ from tokctl.analysis.recommend import (
     ModelShape,
     SizeCurve,
     _choose,
+    _ends_early,
     doubling_gain,
     envelope,
     knee,
@@ -101,13 +102,21 @@ def test_the_choice_is_of_the_best_candidate_at_the_knee() -> None:
     assert _choose([worse], None) == ("bpe/gpt2", 2048)
     # The curves have no knee: the largest that was tried.
     assert _choose([curve("bpe/gpt2", sizes[:2], [1200, 1000])], None) == ("bpe/gpt2", 2048)
-    # The text ran out where the curve was steep, or where it was flat.
-    assert _choose([curve("bpe/gpt2", sizes[:2], [1200, 1000], 2050)], None) is None
-    flat = int(1200 * (1 - FLAT / 2))
-    assert _choose([curve("bpe/gpt2", sizes[:2], [1200, flat], 2050)], None) == ("bpe/gpt2", 1024)
+
+
+def test_a_choice_at_the_end_of_the_text_is_none_unless_the_curve_is_flat() -> None:
+    sizes = [1024, 2048, 4096]
+    steep, flat = [1200, 1000, 950], [1200, 1000, int(1000 * (1 - FLAT / 2))]
     large = ModelShape.of(10**12)
-    assert _choose([curve("bpe/gpt2", sizes[:2], [1200, flat], 2050)], large) == ("bpe/gpt2", 2048)
-    assert _choose([curve("bpe/gpt2", sizes[:2], [1200, 1000], 2050)], large) is None
+    for tokens, early in ((steep, True), (flat, False)):
+        ended = curve("bpe/gpt2", sizes, tokens, 4100)
+        assert _ends_early(ended, 4096, large) is early
+        assert _ends_early(ended, 4096, None) is early
+        # The doubling from the knee is known, and the compute is less before the end.
+        assert not _ends_early(ended, 2048, None)
+        assert not _ends_early(ended, 2048, large)
+        assert not _ends_early(curve("bpe/gpt2", sizes, tokens), 4096, large)
+    assert _ends_early(curve("bpe/gpt2", [1024], [1200], 1030), 1024, None)
 
 
 # -- The model of cost -----------------------------------------------------------------------------

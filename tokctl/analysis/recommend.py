@@ -649,15 +649,15 @@ class Recommendation:
     corpus: HeldOutCorpus
     shape: ModelShape | None
     curves: tuple[SizeCurve, ...]
-    size: int | None
-    candidate: str | None
-    coverage: str | None
-    bytes_per_token: float | None
-    interval: Interval | None
-    differences: tuple[CandidateDifference, ...]
-    coverages: tuple[CoverageTrial, ...]
-    advice: tuple[Advice, ...]
-    options: tuple[str, ...]
+    size: int | None = None
+    candidate: str | None = None
+    coverage: str | None = None
+    bytes_per_token: float | None = None
+    interval: Interval | None = None
+    differences: tuple[CandidateDifference, ...] = ()
+    coverages: tuple[CoverageTrial, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    options: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Recommendation(size={self.size}, candidate={self.candidate!r})"
@@ -826,38 +826,47 @@ def recommend(
         raise bench.failed or TokctlError("the text has no words", "name another text")
     # What loses text is a choice only where nothing else was asked for.
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)
-    chosen = _choose([curves[name] for name in eligible], shape)
-    if chosen is None:
-        advice = _too_short(curves, shape)
-        return _nothing(corpus, shape, tuple(curves.values()), advice)
-    name, size = chosen
+    name, size = _choose([curves[name] for name in eligible], shape)
     if sizes is None:
         near = [64 * (size * part >> 11 - octave) for octave in (0, 1) for part in QUARTERS]
         fine = [one for one in (*near, 2 * size) if SIZES[0] <= one <= SIZES[-1]]
         curves[name] = _joined(curves[name], bench.curve(CANDIDATES[name], fine))
         size = _refined(curves[name], size, shape)
+    if _ends_early(curves[name], size, shape):
+        advice = (_too_short(curves, name, shape),)
+        return Recommendation(corpus, shape, tuple(curves.values()), advice=advice)
     return _compared(bench, curves, eligible, name, size, shape)
 
 
-def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str, int] | None:
-    """The candidate and the size of the knee, or of the least compute; None: the text ran out
-    where a larger vocabulary would still have saved much."""
+def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str, int]:
+    """The candidate and the size of the knee, or of the least compute; without a knee, the largest
+    that was measured."""
     hull = envelope(sorted(curves, key=lambda curve: list(CANDIDATES).index(curve.name)))
-    ran_out = {curve.name for curve in curves if curve.reach is not None}
     points = [point for point, _ in hull]
-    best = knee(points) if shape is None else _cheapest(points, shape)
-    best = best or points[-1]
+    best = (knee(points) or points[-1]) if shape is None else _cheapest(points, shape)
     name = next(name for point, name in hull if point is best)
     curve = next(curve for curve in curves if curve.name == name)
     # Where the hull goes on without gain, the size is that of the candidate's own point.
-    own = next(point for point in curve.points if point.tokens == best.tokens)
-    if name in ran_out and doubling_gain(curve.points, curve.points.index(own)) is None:
-        # Near the end of the text, what came before must say whether the curve is flat.
-        before = [point for point in curve.points if own.size >= 1.4 * point.size]
-        gain = _per_doubling(before[-1], own) if before else None
-        if gain is None or gain >= FLAT:
-            return None
-    return name, own.size
+    return name, next(point.size for point in curve.points if point.tokens == best.tokens)
+
+
+def _ends_early(curve: SizeCurve, size: int, shape: ModelShape | None) -> bool:
+    """Is the choice made by the end of the text, while the curve is not flat yet?"""
+    place = next(place for place, point in enumerate(curve.points) if point.size == size)
+    onwards = doubling_gain(curve.points, place) if shape is None else None
+    if curve.reach is None or onwards is not None:
+        return False
+    if shape is not None and place < len(curve.points) - 1:
+        return False
+    gain = _gain_up_to(curve, size)
+    return gain is None or gain >= FLAT
+
+
+def _gain_up_to(curve: SizeCurve, size: int) -> float | None:
+    """What a doubling up to the size saves; None: no smaller size says it."""
+    point = curve.at(size)
+    before = [one for one in curve.points if size >= 1.4 * one.size]
+    return _per_doubling(before[-1], point) if before and point else None
 
 
 def _cheapest(points: Sequence[CurvePoint], shape: ModelShape) -> CurvePoint:
@@ -876,15 +885,6 @@ def _refined(curve: SizeCurve, size: int, shape: ModelShape | None) -> int:
 def _joined(one: SizeCurve, other: SizeCurve) -> SizeCurve:
     points = {point.size: point for point in (*one.points, *other.points)}
     return replace(one, points=tuple(points[size] for size in sorted(points)))
-
-
-def _nothing(
-    corpus: HeldOutCorpus,
-    shape: ModelShape | None,
-    curves: tuple[SizeCurve, ...],
-    advice: tuple[Advice, ...],
-) -> Recommendation:
-    return Recommendation(corpus, shape, curves, None, None, None, None, None, (), (), advice, ())
 
 
 class _Chosen(NamedTuple):
@@ -1033,8 +1033,19 @@ def _sentences(
     same = [d for d in differences if CANDIDATES[d.name].recipe.algorithm == algorithm]
     others = [d for d in differences if d not in same]
     lossy = [curves[name] for name in curves if name not in eligible]
-    yield Advice("algorithm", _on_algorithm(chosen, others, eligible, lossy))
-    yield Advice("pre-tokenizer", _on_pre_tokenizer(chosen, same))
+    compared = {chosen.candidate.name, *(one.name for one in differences)}
+    ended = [curve for curve in curves.values() if curve.name not in compared]
+    ends = {
+        is_same: [
+            f"{one.name} ends at {one.points[-1].size:,} ids"
+            for one in ended
+            if one.name in eligible
+            and (CANDIDATES[one.name].recipe.algorithm == algorithm) is is_same
+        ]
+        for is_same in (True, False)
+    }
+    yield Advice("algorithm", _on_algorithm(chosen, others, eligible, lossy, ends[False]))
+    yield Advice("pre-tokenizer", _on_pre_tokenizer(chosen, same, ends[True]))
     characters = count_words(bench.corpus.training, "characters", bench.threads)
     unseen = count_words(bench.corpus.measured, "characters", bench.threads)
     yield Advice("numbers", _on_numbers(chosen, unseen))
@@ -1049,8 +1060,7 @@ def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str
     said = [f"{size:,} ids"]
     if shape is None:
         onwards = doubling_gain(curve.points, place)
-        lower = [one for one in curve.points if size >= 1.4 * one.size and size <= 2 * one.size]
-        before = _per_doubling(lower[0], point) if lower else None
+        before = _gain_up_to(curve, size)
         if onwards is not None and onwards < LEAST_GAIN:
             said.append(
                 f"the knee of the curve: twice as many would save {percent(onwards)} of the "
@@ -1103,11 +1113,13 @@ def _on_algorithm(
     others: Sequence[CandidateDifference],
     eligible: set[str],
     lossy: Sequence[SizeCurve],
+    ended: Sequence[str],
 ) -> str:
     per_token = chosen.counts.bytes / chosen.counts.tokens
     title = chosen.candidate.recipe.traits.title
     said = [f"{title}, with {per_token:.3f} bytes per token on what is held out"]
     said += [_compared_with(one) for one in others if one.name in eligible]
+    said += ended
     said += [
         f"{one.name} was left out: it gives back {percent(one.round_trip)} of the lines"
         for one in lossy
@@ -1115,10 +1127,12 @@ def _on_algorithm(
     return f"{'; '.join(said)}."
 
 
-def _on_pre_tokenizer(chosen: _Chosen, others: Sequence[CandidateDifference]) -> str:
+def _on_pre_tokenizer(
+    chosen: _Chosen, others: Sequence[CandidateDifference], ended: Sequence[str]
+) -> str:
     splitting = ", ".join(map(str, chosen.candidate.recipe.pre_tokenizers))
     joined, learned = _mixed(chosen.tokenizer)
-    said = [splitting, *map(_compared_with, others)]
+    said = [splitting, *map(_compared_with, others), *ended]
     return (
         f"{'; '.join(said)}. {percent(joined / learned if learned else 0)} of its tokens join "
         "letters with punctuation or line ends."
@@ -1224,23 +1238,15 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     return f"{'; '.join(said)}{more}."
 
 
-def _too_short(curves: Mapping[str, SizeCurve], shape: ModelShape | None) -> tuple[Advice, ...]:
-    """What can be said of a text that runs out before a curve flattens."""
-    common = min(curve.points[-1].size for curve in curves.values())
+def _too_short(curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None) -> Advice:
+    """What can be said of a text that runs out before the best curve flattens."""
+    best, common = curves[name], min(curve.points[-1].size for curve in curves.values())
     what = "there is no knee" if shape is None else "the compute still falls"
-    said = []
-    for curve in curves.values():
-        last = curve.points[-1]
-        lower = [one for one in curve.points if last.size >= 1.4 * one.size]
-        gain = _per_doubling(lower[-1], last) if lower else None
-        saved = "" if gain is None else f", saving {percent(gain)} of the tokens by a doubling"
-        if curve.reach is not None:
-            said.append(f"{curve.name} ends at {curve.reach:,} ids{saved}")
-    return (
-        Advice(
-            "vocabulary size",
-            f"The text is too short to say it: {what} before it has no more to give. "
-            f"{'; '.join(said)}. The largest size that all candidates reach is {common:,}. Give "
-            "more text of the same kind.",
-        ),
+    gain = _gain_up_to(best, best.points[-1].size)
+    saved = "" if gain is None else f", while a doubling still saves {percent(gain)} of the tokens"
+    return Advice(
+        "vocabulary size",
+        f"The text is too short to say it: {what} up to {best.reach or best.points[-1].size:,} "
+        f"ids, where {name} has used it up{saved}. The largest size that all candidates reach is "
+        f"{common:,}. Give more text of the same kind.",
     )
