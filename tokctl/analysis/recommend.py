@@ -1074,7 +1074,7 @@ def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str
             said.append(f"the doubling up to here saves {percent(before)}")
     else:
         own = shape.flops_per_byte(size, point.bytes_per_token)
-        said.append(f"the least training compute, {own:.3g} FLOPs for a byte of text")
+        said.append(f"the least training compute, {own:.2e} FLOPs for a byte of text")
         beside = (
             [one for one in curve.points if 1.4 * one.size <= size][-1:],
             [one for one in curve.points if one.size >= 1.4 * size][:1],

@@ -10,13 +10,11 @@ from tokctl.render.document import (
     Block,
     Bullets,
     Code,
-    Column,
     Figures,
     Heading,
     Paragraph,
     Record,
     Span,
-    Table,
     facts,
 )
 from tokctl.render.visible import safe
@@ -60,9 +58,11 @@ def _blocks(found: Recommendation, command: str | None) -> Iterator[Block]:
     yield Paragraph(opening(found))
     yield Heading("Recommendation")
     yield facts((one.subject, safe(one.text)) for one in found.advice)
-    yield Heading("Bytes per token on what is held out")
-    yield _all_curves(found)
-    yield Bullets(tuple(_notes(found)), style="dim")
+    if len(found.curves) > 1:
+        yield Heading("Bytes per token on what is held out")
+        yield _all_curves(found)
+    if notes := tuple(_notes(found)):
+        yield Bullets(notes, style="dim")
     chosen = next((curve for curve in found.curves if curve.name == found.candidate), None)
     if chosen:
         yield Heading(f"The curve of {chosen.name}")
@@ -74,12 +74,11 @@ def _blocks(found: Recommendation, command: str | None) -> Iterator[Block]:
 
 def _all_curves(found: Recommendation) -> Figures:
     """Sizes that several candidates have, and the recommended one."""
-    several = min(2, len(found.curves))
     sizes = {point.size for curve in found.curves for point in curve.points}
     lines = []
     for size in sorted(sizes):
         points = [curve.at(size) for curve in found.curves]
-        if size != found.size and sum(point is not None for point in points) < several:
+        if size != found.size and sum(point is not None for point in points) < 2:
             continue
         whole = [
             point.tokens
@@ -96,43 +95,32 @@ def _all_curves(found: Recommendation) -> Figures:
 
 
 def _notes(found: Recommendation) -> Iterator[str]:
-    yield "* the most of its row, among those that give the text back"
+    if len(found.curves) > 1:
+        yield "Marked is the most of a row, among candidates that give the text back."
     for curve in found.curves:
         if curve.reach is not None:
-            yield f"{curve.name}: the text has no more to give from {curve.reach:,} ids on"
+            yield f"{curve.name} ends at {curve.reach:,} ids: the text has no more to give."
 
 
-def _one_curve(found: Recommendation, curve: SizeCurve) -> Table:
+def _one_curve(found: Recommendation, curve: SizeCurve) -> Figures:
+    """All its sizes; the recommended one stands out."""
     shape = found.shape
-    columns = [
-        Column("vocabulary", right=True),
-        Column("bytes per token", right=True),
-        Column("tokens saved", right=True),
-    ]
+    names = ["bytes per token", "tokens saved"]
     if shape:
-        columns += [
-            Column("embeddings", right=True),
-            Column("of the model", right=True),
-            Column("FLOPs per byte", right=True),
-        ]
-    rows, strong = [], set()
-    for number, point in enumerate(curve.points):
+        names += ["embeddings", "of the model", "FLOPs per byte"]
+    lines = []
+    for point in curve.points:
         gain = curve.gain(point)
-        row = [
-            f"{point.size:,}",
-            f"{point.bytes_per_token:.3f}",
-            _NONE if gain is None else percent(gain),
-        ]
+        cells = [f"{point.bytes_per_token:.3f}", _NONE if gain is None else percent(gain)]
         if shape:
-            row += [
+            cells += [
                 f"{shape.embedding(point.size):,}",
                 percent(shape.share(point.size)),
-                f"{shape.flops_per_byte(point.size, point.bytes_per_token):.4g}",
+                f"{shape.flops_per_byte(point.size, point.bytes_per_token):.3e}",
             ]
-        rows.append(row)
-        if point.size == found.size:
-            strong.add(number)
-    return Table(tuple(columns), rows, has_head=True, strong=strong)
+        style = "bold" if point.size == found.size else ""
+        lines.append((f"{point.size:,}", tuple(Span(cell, style) for cell in cells)))
+    return Figures("vocabulary", tuple(names), tuple(lines))
 
 
 def _records(found: Recommendation, command: str | None) -> Iterator[Record]:
