@@ -159,6 +159,14 @@ def test_a_longer_corpus_is_sampled() -> None:
     assert (whole.sampled, whole.unit) == (None, "paragraphs")
 
 
+def test_a_text_without_lines_loses_pieces() -> None:
+    data = "日本語の文".encode() * 100_000
+    corpus = read_corpus([document(data)])
+    assert corpus.unit == "pieces"
+    assert corpus.training_bytes + corpus.measured_bytes == len(data)
+    assert all(text.decode() for text in held_out(corpus))
+
+
 def test_documents_are_held_out_whole(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_text("".join(f'{{"text": "the text {n}"}}\n' for n in range(50)))

@@ -25,7 +25,7 @@ from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.held_out import SHARE, check_share, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
-from tokctl.errors import TokctlError
+from tokctl.errors import CoreError, OutOfMemoryError, TokctlError
 from tokctl.model import Recipe
 from tokctl.model.parts import DECODERS, PRE_TOKENIZERS
 from tokctl.model.presets import default_recipe
@@ -245,8 +245,8 @@ class HeldOutCorpus:
         documents, bytes: that were read.
         sampled: bytes of the sample; None: all is used.
         training, measured: what candidates are trained and measured on.
-        unit: of what was held out: `documents`, `paragraphs`, `lines`, or of a sample `pieces`;
-            empty: another text.
+        unit: of what was held out: `documents`, `paragraphs`, `lines`, or `pieces` of a sample
+            and of what has no lines; empty: another text.
     """
 
     documents: int
@@ -414,13 +414,15 @@ def _apart(
         if units := {one.unit for one in splits if one.unit}:
             measured = [one.measured for one in splits if one.unit]
             return [one.training for one in splits], measured, listed(sorted(units))
-    one = split(_text(documents), share, seed=seed)
-    if not one.unit:
-        raise TokctlError(
-            "the text is too short: no part of it can be held out",
-            "give more of it: candidates are measured on text that they were not trained on",
-        )
-    return [one.training], [one.measured], one.unit
+    pieces = [(piece, count) for text, count in documents for piece in _pieces([text])]
+    for unit, parts in (("documents", documents), ("pieces", pieces)):
+        one = split(_text(parts), share, seed=seed)
+        if one.unit:
+            return [one.training], [one.measured], unit
+    raise TokctlError(
+        "the text is too short: no part of it can be held out",
+        "give more of it: candidates are measured on text that they were not trained on",
+    )
 
 
 # -- Curves ----------------------------------------------------------------------------------------
@@ -541,7 +543,9 @@ class _Bench:
             if largest and self._holds(largest, size) and (found := cut_out(largest, size)):
                 return found
             found = self.train(one.recipe, size)
-        except TokctlError as error:
+        except (CoreError, OutOfMemoryError):
+            raise
+        except TokctlError as error:  # the alphabet does not fit
             self.failed = self.failed or error
             return None
         if largest is None or found.vocab_size > largest.vocab_size:
@@ -1152,8 +1156,9 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
     """Tokens of letters and of other characters that are neither letters nor spaces, and all
     tokens of several characters."""
     mixed = learned = 0
+    reserved = tokenizer.model.reserved_ids
     for id_ in range(tokenizer.vocab_size):
-        if id_ in tokenizer.model.reserved_ids:
+        if id_ in reserved:
             continue
         text = tokenizer.decode([id_], errors="replace").strip(" ")
         if len(text) < 2 or "\ufffd" in text:
@@ -1203,7 +1208,7 @@ def _on_coverage(
     new = sum(count for char, count in unseen.items() if char not in characters)
     facts = (
         f"The training part has {plural(len(characters), 'distinct character')}, and the "
-        f"{needed:,} most frequent make 99.95% of it; {percent(new / sum(unseen.values()), 4)} of "
+        f"{needed:,} most frequent make 99.95% of it; {percent(new / max(1, sum(unseen.values())), 4)} of "
         "the held-out characters are new."
     )
     recipe = chosen.candidate.recipe

@@ -91,6 +91,7 @@ def recommend(
     other: list[Source] = []
     if share is None:
         other = Sources(format, text_field, include, exclude).open(world, [held_out])
+        streams.refuse_models([held_out], other, format)
     with Bars(world) as bars:
         found = recommending.recommend(
             opened,
