@@ -526,7 +526,7 @@ class _Bench:
         self.tell = tell
         self.failed: TokctlError | None = None
         self.text: Counts | None = None
-        self._largest: dict[str, Tokenizer] = {}
+        self._made: dict[str, list[Tokenizer]] = {}
         self._lines: dict[str, float] = {}
 
     def train(self, recipe: Recipe, size: int, coverage: Number | None = None) -> Tokenizer:
@@ -538,9 +538,12 @@ class _Bench:
     def model(self, one: TokenizerCandidate, size: int) -> Tokenizer | None:
         """The candidate at a size; None: that is too small for its alphabet. Smaller trainings are
         cut out of the largest one, where it holds them."""
-        largest = self._largest.get(one.name)
+        made = self._made.get(one.name, [])
+        larger = [other for other in made if size <= other.vocab_size or _ran_out(other)]
         try:
-            if largest and self._holds(largest, size) and (found := cut_out(largest, size)):
+            if larger and (found := cut_out(larger[-1], size)):
+                # The next size is cut out of this one, if that is larger: it is soon done.
+                self._made[one.name] = [made[0], found]
                 return found
             found = self.train(one.recipe, size)
         except (CoreError, OutOfMemoryError):
@@ -548,14 +551,9 @@ class _Bench:
         except TokctlError as error:  # the alphabet does not fit
             self.failed = self.failed or error
             return None
-        if largest is None or found.vocab_size > largest.vocab_size:
-            self._largest[one.name] = found
+        if one.recipe.traits.is_nested:
+            self._made[one.name] = [found]
         return found
-
-    @staticmethod
-    def _holds(largest: Tokenizer, size: int) -> bool:
-        record = largest.model.training
-        return size <= largest.vocab_size or bool(record and record.exhausted)
 
     def measure(self, tokenizer: Tokenizer, *, lines: bool = False) -> list[Measurement]:
         texts = self.corpus.measured
@@ -592,6 +590,11 @@ class _Bench:
 
 
 # -- The recommendation ----------------------------------------------------------------------------
+
+
+def _ran_out(tokenizer: Tokenizer) -> bool:
+    record = tokenizer.model.training
+    return bool(record and record.exhausted)
 
 
 class Advice(NamedTuple):
@@ -1206,10 +1209,10 @@ def _on_coverage(
     reached = accumulate(sorted(characters.values(), reverse=True))
     needed = next((n for n, count in enumerate(reached, 1) if count >= 0.9995 * total), 0)
     new = sum(count for char, count in unseen.items() if char not in characters)
+    share = percent(new / max(1, sum(unseen.values())), 4)
     facts = (
         f"The training part has {plural(len(characters), 'distinct character')}, and the "
-        f"{needed:,} most frequent make 99.95% of it; {percent(new / max(1, sum(unseen.values())), 4)} of "
-        "the held-out characters are new."
+        f"{needed:,} most frequent make 99.95% of it; {share} of the held-out characters are new."
     )
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
