@@ -1529,8 +1529,8 @@ RecommendAlgos = Annotated[
     list[str] | None,
     CliOption(
         "--algo -a NAME,…",
-        "What to try: algorithms (bpe, unigram, wordpiece), or single candidates (bpe/o200k); by "
-        "default all that lose no text.",
+        "What to try: algorithms (bpe, unigram, wordpiece), or single candidates (bpe/o200k) of "
+        "the list below; by default all that suit the text.",
         values=_candidates,
         short="What to try: bpe, or bpe/o200k; by default all",
     ),
@@ -1549,12 +1549,12 @@ RecommendHeldOut = Annotated[
     CliOption(
         "--held-out SHARE|FILE",
         "What candidates are measured on: a share of the texts that they are not trained on "
-        "(documents, or blocks of paragraphs or lines), or another text. By default 0.1.",
+        "(documents, or blocks of paragraphs or lines), or another text.",
         short="What is measured: 0.1 of the texts by default",
     ),
 ]
 RecommendSeed = Annotated[
-    int, CliOption("--seed N", "Another number samples and holds out others; by default 0.")
+    int, CliOption("--seed N", "Another number samples and holds out others.", min=0)
 ]
 SampleSize = Annotated[
     str,
