@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         explain,
         token_history,
     )
+    from tokctl.analysis.recommend import Recommendation, recommend
     from tokctl.errors import TokctlError
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
@@ -44,6 +45,7 @@ _MODULES = {
     "Explanation": "tokctl.analysis.explain",
     "Padding": "tokctl.tokenizer.postprocess",
     "Recipe": "tokctl.model",
+    "Recommendation": "tokctl.analysis.recommend",
     "TokenHistory": "tokctl.analysis.explain",
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
@@ -56,6 +58,7 @@ _MODULES = {
     "explain": "tokctl.analysis.explain",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.model.presets",
+    "recommend": "tokctl.analysis.recommend",
     "to_html": "tokctl.render.notebook",
     "token_history": "tokctl.analysis.explain",
     "train": "tokctl.tokenizer",
@@ -80,6 +83,7 @@ __all__ = [
     "Explanation",
     "Padding",
     "Recipe",
+    "Recommendation",
     "TokctlError",
     "TokenCounts",
     "TokenHistory",
@@ -93,6 +97,7 @@ __all__ = [
     "explain",
     "load",
     "preset",
+    "recommend",
     "to_html",
     "token_history",
     "train",

@@ -111,7 +111,16 @@ LINES: list[str] = [
     "--version",
     *(
         f"{name} --help"
-        for name in ("train", "encode", "decode", "inspect", "compare", "convert", "corpora")
+        for name in (
+            "train",
+            "encode",
+            "decode",
+            "inspect",
+            "compare",
+            "recommend",
+            "convert",
+            "corpora",
+        )
     ),
     "train --list-presets",
     "convert --list-formats",

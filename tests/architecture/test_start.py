@@ -90,7 +90,16 @@ def test_a_start_imports_what_it_needs(
     assert not [name for name in own for other in ELSEWHERE if f"{name}.".startswith(f"{other}.")]
     assert found.keys() & SLOW == set()
     assert len(own) <= MOST_OWN, sorted(own)
-    commands = {"train", "encode", "decode", "inspect", "compare", "convert", "corpora"}
+    commands = {
+        "train",
+        "encode",
+        "decode",
+        "inspect",
+        "compare",
+        "recommend",
+        "convert",
+        "corpora",
+    }
     assert {name for name in commands if f"tokctl.cli.{name}" in own} == {command}
 
     outside = {name.split(".")[0] for name, file in found.items() if "site-packages" in file}

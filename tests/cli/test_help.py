@@ -44,7 +44,9 @@ def test_no_help_loses_what_stands_in_brackets(name: str) -> None:
                 assert Text.from_markup(text).plain == text.replace("\\[", "["), text
 
 
-@pytest.mark.parametrize("name", ["", "train", "encode", "decode", "inspect", "compare", "convert"])
+@pytest.mark.parametrize(
+    "name", ["", "train", "encode", "decode", "inspect", "compare", "recommend", "convert"]
+)
 def test_the_short_help_is_one_screen(name: str) -> None:
     line = [name] if name else []
     shown = process(*line, "-h", env={"COLUMNS": "80", "NO_COLOR": "1"}).out.decode()

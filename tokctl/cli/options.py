@@ -1592,6 +1592,64 @@ CompareThreads = Annotated[
     ),
 ]
 
+# -- recommend --------------------------------------------------------------------------------
+
+
+def _candidates() -> Iterable[str]:
+    from tokctl.analysis.recommend import CANDIDATES
+
+    return (*dict.fromkeys(one.recipe.algorithm for one in CANDIDATES.values()), *CANDIDATES)
+
+
+Params = Annotated[
+    str | None,
+    CliOption(
+        "--params N",
+        "Parameters of the model that the tokenizer is for, without embeddings: 125M, 1B, 7B. The "
+        "size is then the one with the least training compute for a byte of text.",
+        short="Parameters of the model that it is for: 1B",
+    ),
+]
+RecommendAlgos = Annotated[
+    list[str] | None,
+    CliOption(
+        "--algo -a NAME,…",
+        "What to try: algorithms (bpe, unigram, wordpiece), or single candidates (bpe/o200k) of "
+        "the list below; by default all that suit the text.",
+        values=_candidates,
+        short="What to try: bpe, or bpe/o200k; by default all",
+    ),
+]
+RecommendSizes = Annotated[
+    list[str] | None,
+    CliOption(
+        "--vocab -v N,…",
+        "Sizes to try, and no others. By default powers of two from 1,024 to 131,072, and then "
+        "some around the best.",
+        short="Sizes to try: 16K,32K",
+    ),
+]
+RecommendHeldOut = Annotated[
+    str,
+    CliOption(
+        "--held-out SHARE|FILE",
+        "What candidates are measured on: a share of the texts that they are not trained on "
+        "(documents, or blocks of paragraphs or lines), or another text.",
+        short="What is measured: 0.1 of the texts by default",
+    ),
+]
+RecommendSeed = Annotated[
+    int, CliOption("--seed N", "Another number samples and holds out others.", min=0)
+]
+SampleSize = Annotated[
+    str,
+    CliOption(
+        "--sample-size SIZE",
+        "Of longer texts, use a random sample of so many bytes: 20M, 1G (powers of 1024).",
+        short="Of longer texts, use a sample: 20M by default",
+    ),
+]
+
 # -- convert ----------------------------------------------------------------------------------
 
 _left_open = partial(CliOption, panel="What a file leaves open")

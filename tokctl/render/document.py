@@ -79,6 +79,13 @@ class Bullets:
 
 
 @dataclass(frozen=True)
+class Code:
+    """A line to be copied: alone, and never folded."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table.
 
@@ -237,6 +244,7 @@ Block = (
     | Paragraph
     | Legend
     | Bullets
+    | Code
     | Table
     | Figures
     | Segmentations
@@ -299,7 +307,9 @@ def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     return Table((Column(style="dim"), Column(fold=True)), rows, title=title)
 
 
-def on_paper(answer: Answer) -> Iterator[Heading | Paragraph | Legend | Bullets | Table | Tree]:
+def on_paper(
+    answer: Answer,
+) -> Iterator[Heading | Paragraph | Legend | Bullets | Code | Table | Tree]:
     """The blocks for Markdown and LaTeX: what depends on the width of a terminal becomes tables
     and paragraphs, and pictures made of characters are left out."""
     for block in answer.blocks():

@@ -8,6 +8,7 @@ from tokctl.render.document import (
     Answer,
     Block,
     Bullets,
+    Code,
     Content,
     Flow,
     Heading,
@@ -78,6 +79,8 @@ def _block(block: Block) -> str:
             return _plain(block.text.format("bold is"))
         case Bullets(lines):
             return _items(f"{{}}{_plain(line)}" for line in lines)
+        case Code(text):
+            return rf"\texttt{{{_plain(text)}}}"
         case Table():
             return _table(block)
         case Tree():

@@ -9,6 +9,7 @@ from tokctl.render.document import (
     Answer,
     Block,
     Bullets,
+    Code,
     Content,
     Flow,
     Heading,
@@ -44,6 +45,8 @@ def _block(block: Block) -> str:
             return _plain(block.text.format("bold is"))
         case Bullets(lines):
             return "\n".join(f"- {_plain(line)}" for line in lines)
+        case Code(text):
+            return f"    {text}"
         case Table():
             return _table(block)
         case Tree():

@@ -18,6 +18,7 @@ from tokctl.render.document import (
     Answer,
     Block,
     Bullets,
+    Code,
     Column,
     Content,
     Curve,
@@ -69,7 +70,7 @@ def show(answer: Answer, on: Console) -> None:
     tables below one another."""
     for block in answer.blocks():
         for part in _parts(block, on):
-            on.print(part)
+            on.print(part, soft_wrap=isinstance(block, Code))
 
 
 def _parts(block: Block, on: Console) -> Iterator[RenderableType]:
@@ -85,6 +86,8 @@ def _parts(block: Block, on: Console) -> Iterator[RenderableType]:
             yield Text(block.text.format("*"), style="dim")
         case Bullets(lines, style):
             yield from (Text(line, style) if style else _bullet(line, on) for line in lines)
+        case Code(text):
+            yield Text(text)
         case Table():
             table = _table(block, on.width)
             yield table if block.title is None else _framed(table, block.title)

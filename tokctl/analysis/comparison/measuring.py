@@ -537,7 +537,7 @@ def train_sizes(
     for name, recipe in recipes.items():
         largest: Tokenizer | None = None
         for size in sorted(set(sizes), reverse=True):
-            if largest is not None and (cut := _cut_out(largest, size)):
+            if largest is not None and (cut := cut_out(largest, size)):
                 found[name, size] = cut
                 continue
             sources = [text.source() for text in texts]
@@ -547,7 +547,7 @@ def train_sizes(
     return found
 
 
-def _cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
+def cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
     """A smaller training of a larger one, where it holds that: None where it does not."""
     if not largest.recipe.traits.is_nested:
         return None
@@ -587,7 +587,7 @@ def at_equal_sizes(
             found[key] = one
         elif key not in found:
             try:
-                found[key] = _cut_out(one, common) or Tokenizer.train(
+                found[key] = cut_out(one, common) or Tokenizer.train(
                     [text.source() for text in texts],
                     vocab_size=common,
                     recipe=one.recipe,

@@ -1,0 +1,201 @@
+"""`tokctl recommend`: what it writes, and that the command which it names works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import Result, error, tokctl
+from tests.recommend.made import lexicon_text
+from tokctl.analysis.recommend import CANDIDATES
+from tokctl.cli.recommend import parameters
+from tokctl.errors import TokctlError
+from tokctl.tokenizer import Tokenizer
+
+SMALL = ("--algo", "bpe/gpt2,unigram/o200k", "--vocab", "500,1000,2000,4000")
+
+
+@pytest.fixture(autouse=True)
+def text(folder: Path) -> Path:
+    path = folder / "a.txt"
+    path.write_bytes(lexicon_text())
+    return path
+
+
+def run(*arguments: str, **world: object) -> Result:
+    return tokctl("recommend", "-q", *arguments, **world)  # type: ignore[arg-type]
+
+
+def records(done: Result) -> dict[str, list[list[str]]]:
+    assert (done.code, done.err) == (0, "")
+    found: dict[str, list[list[str]]] = {}
+    for line in done.out.decode().splitlines():
+        kind, *rest = line.split("\t")
+        found.setdefault(kind, []).append(rest)
+    return found
+
+
+def test_records() -> None:
+    found = records(run(*SMALL, "a.txt"))
+    assert list(found) == [
+        "vocabulary", "candidate", "coverage", "corpus", "advice", "curve", "command",
+    ]  # fmt: skip
+    assert found["vocabulary"] == [["1000"]]
+    assert found["candidate"] == [["unigram/o200k"]]
+    size = Path("a.txt").stat().st_size
+    ((documents, read, used, training, measured),) = found["corpus"]
+    assert (documents, read, used) == ("1", str(size), str(size))
+    assert int(training) + int(measured) == size
+    assert [subject for subject, _ in found["advice"]] == [
+        "vocabulary size", "algorithm", "pre-tokenizer", "numbers", "coverage", "evidence",
+    ]  # fmt: skip
+    assert {row[0] for row in found["curve"]} == {"bpe/gpt2", "unigram/o200k"}
+    (((command,),)) = found["command"]
+    assert command.startswith("tokctl train --algo unigram --normalize none --pretokenize o200k ")
+    assert command.endswith(" --vocab 1000 a.txt")
+    costs = records(run(*SMALL, "--params", "1M", "a.txt"))
+    assert [subject for subject, _ in costs["advice"]][1] == "embeddings"
+    assert all(len(row) == 8 for row in costs["curve"])
+
+
+def test_every_sentence_has_a_figure() -> None:
+    for params in ((), ("--params", "1M")):
+        found = records(run(*SMALL, *params, "a.txt"))
+        assert all(any(char.isdigit() for char in sentence) for _, sentence in found["advice"])
+
+
+def test_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = (*SMALL, "--params", "1M", "--no-pager", "a.txt")
+    for width in (40, 80, 160):
+        monkeypatch.setenv("COLUMNS", str(width))
+        done = run(*arguments, stdout_is_terminal=True, environ={"NO_COLOR": "1"})
+        lines = done.out.decode().splitlines()
+        headings = ["Recommendation", "Bytes per token on what is held out", "Command"]
+        assert [line for line in lines if line in headings] == headings
+        assert lines[-1].startswith("tokctl train --algo ")  # whole, however narrow it is
+        assert lines[-1].endswith(" a.txt")
+        assert all(len(line) <= width for line in lines[:-1])
+        assert b"\x1b" not in done.out
+
+
+def test_other_forms() -> None:
+    found = json.loads(run(*SMALL, "--json", "a.txt").out)
+    assert found["vocab_size"] == 1000
+    assert found["candidate"] == "unigram/o200k"
+    assert found["command"].endswith(" a.txt")
+    assert [len(curve["points"]) for curve in found["curves"]] == [4, 3]
+    assert found["model"] is None
+    markdown = run(*SMALL, "--markdown", "a.txt").out.decode()
+    assert markdown.startswith("# Recommendation\n")
+    assert f"\n    {found['command']}\n" in markdown
+    latex = run(*SMALL, "--latex", "a.txt").out.decode()
+    assert r"\section*{Command}" in latex
+    done = run(*SMALL, "--json", "--latex", "a.txt")
+    assert done == (2, b"", error("--json and --latex are two outputs", "choose one of them"))
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_the_options_make_the_candidate(name: str) -> None:
+    one = CANDIDATES[name]
+    assert tokctl("train", "-q", *one.options, "-v", "900", "-o", "m.json", "a.txt").code == 0
+    made = Tokenizer.load("m.json")
+    assert made.model.recipe == one.recipe
+    assert made.vocab_size == 900
+
+
+@pytest.mark.parametrize("name", ["a b's.txt", "-x.txt", "tab\there.txt", "$HOME;é.txt"])
+def test_the_command_works_when_it_is_pasted(name: str, tmp_path: Path) -> None:
+    Path("a.txt").rename(name)
+    named = ("--", name) if name.startswith("-") else (name,)
+    (((command,),)) = records(run(*SMALL, *named))["command"]
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "tokctl").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m tokctl "$@"\n')
+    (bin_ / "tokctl").chmod(0o755)
+    environ = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, env=environ, check=True)
+    assert Tokenizer.load(done.stdout.decode().rstrip("\n")).vocab_size == 1000
+
+
+def test_the_command_reads_as_this_one_did(folder: Path) -> None:
+    lines = lexicon_text(lines=900).decode().splitlines()
+    (folder / "many").mkdir()
+    documents = "".join(json.dumps({"body": line}) + "\n" for line in lines if line)
+    (folder / "many" / "b.jsonl").write_text(documents)
+    (folder / "many" / "c.txt").write_text("not this")
+    options = ("--text-field", "body", "--include", "*.jsonl")
+    found = records(run("--algo", "bpe/gpt2", "--vocab", "400", *options, "many"))
+    (((command,),)) = found["command"]
+    assert command.endswith(" --vocab 400 --text-field body --include '*.jsonl' many")
+    assert shlex.split(command)[0] == "tokctl"
+    assert tokctl(*shlex.split(command)[1:], "-q").code == 0
+
+
+def test_stdin() -> None:
+    data = Path("a.txt").read_bytes()
+    (((command,),)) = records(run(*SMALL, stdin=data))["command"]
+    assert command.endswith(" -")
+
+
+def test_a_text_that_is_too_short() -> None:
+    from tokctl.sources.corpora import corpus_path
+
+    done = run(str(corpus_path("sample")))
+    found = records(done)
+    assert "command" not in found and "vocabulary" not in found
+    ((subject, sentence),) = found["advice"]
+    assert subject == "vocabulary size"
+    assert sentence.startswith("The text is too short to say it")
+    assert "The largest size that all candidates reach is 1," in sentence
+    shown = run(str(corpus_path("sample")), stdout_is_terminal=True, environ={"PAGER": ""})
+    assert b"Command" not in shown.out and b"too short" in shown.out
+
+
+def test_a_sample_is_told() -> None:
+    found = records(run(*SMALL, "--sample-size", "150K", "a.txt"))
+    ((_, read, used, *_),) = found["corpus"]
+    assert int(used) <= 150 * 1024 < int(read)
+    shown = run(*SMALL, "--sample-size", "150K", "a.txt", stdout_is_terminal=True).out.decode()
+    assert "pieces chosen at random" in " ".join(shown.split())
+
+
+def test_errors(folder: Path) -> None:
+    def refused(*arguments: str) -> str:
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, b"")
+        assert done.err.startswith("error: ") and "\nhint: " in done.err
+        return done.err.partition("\n")[0].removeprefix("error: ")
+
+    (folder / "empty.txt").write_bytes(b"")
+    assert refused("empty.txt") == "the text is empty"
+    assert refused("--params", "1Q", "a.txt") == "--params can't be '1Q'"
+    assert refused("--params", "3", "a.txt") == "a model can't have 3 parameters"
+    assert refused("--algo", "word", "a.txt") == "no candidate is called 'word'"
+    assert refused("--vocab", "0", "a.txt") == "--vocab can't be '0'"
+    assert refused("--held-out", "0", "a.txt").startswith("nothing is held out")
+    assert refused("--held-out", "nosuch", "a.txt").startswith("can't read nosuch")
+    assert refused("--held-out", "-", "-") == "stdin (-) is named twice"
+    assert refused("--sample-size", "0", "a.txt") == "--sample-size can't be less than 1"
+    assert refused("nosuch.txt").startswith("can't read nosuch.txt")
+    assert tokctl("train", "-q", "-v", "300", "-o", "m.json", "a.txt").code == 0
+    assert refused("m.json").startswith("m.json is a model")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1B", 10**9), ("1.3b", 1_300_000_000), ("125M", 125 * 10**6), ("7G", 7 * 10**9)],
+)
+def test_numbers_of_parameters(text: str, number: int) -> None:
+    assert parameters(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "B", "-1B", "1,5B", "1e9", "nan"])
+def test_no_numbers_of_parameters(text: str) -> None:
+    with pytest.raises(TokctlError):
+        parameters(text)
