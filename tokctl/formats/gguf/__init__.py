@@ -605,9 +605,7 @@ def _kind(recipe: Recipe) -> str:
     """What llama.cpp calls such a model. Whether it is one, its draft finds out."""
     if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
         if recipe.marker.text:
-            raise InexpressibleError(
-                f"llama.cpp has no word marker in BPE, and it has {recipe.marker}"
-            )
+            raise InexpressibleError("its words have a marker, and llama.cpp's BPE knows none")
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
@@ -641,6 +639,9 @@ _ROLES = {
 def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
     """The keys for the ids of special tokens: by their roles, and those in `more`."""
     named = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
+    if "eos" in named:
+        # As GPT-2 has it: without a key the beginning is an ordinary token there.
+        named.setdefault("bos", named["eos"])
     named |= {role: text for role, text in more.items() if text is not None}
     return {
         f"{key}_token_id": model.special_ids[named[role]]
@@ -806,19 +807,15 @@ def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
     return lost
 
 
-def _surface_lost(model: FilledRecipe, surface: str) -> list[Loss]:
-    unk_token = model.recipe.unk_token
-    if unk_token is None or surface == unk_token:
-        return []
-    return [Loss(f"that {surface!r} stands for an unknown piece")]
-
-
 def _draft_llama(model: FilledRecipe) -> _Draft:
     fit = sentencepiece.fitted(model)
-    ranked, lost = sentencepiece.ranked(model)
+    ranked, lost = (model, []) if _is_ranked(model) else sentencepiece.ranked(model)
     listed, unknown_lost = sentencepiece.pieces(ranked)
-    complete = any(piece.type == BYTE for piece in listed)
-    if complete and len(listed) > model.size:
+    if not any(piece.type == BYTE for piece in listed):
+        raise InexpressibleError(
+            "it has no tokens for bytes, and llama.cpp ends the program where a character has none"
+        )
+    if len(listed) > model.size:
         # Bytes stand for everything: nothing is ever unknown.
         listed, unknown_lost = listed[: model.size], []
     ready, keys, more = _pieces(ranked, listed)
@@ -830,11 +827,14 @@ def _draft_llama(model: FilledRecipe) -> _Draft:
         lost.append(Loss("that spaces are removed at the ends of a text, and joined inside"))
     if any(p.kind == "metaspace" and p["prepend"] == "first" for p in model.recipe.pre_tokenizers):
         lost.append(Loss("that no space is put before the text behind a special token"))
-    if not complete:
-        lost += _surface_lost(model, fit.surface)
-    idle = _UNKNOWN if complete or model.recipe.unk_token is None else ()
     keys |= {"add_space_prefix": bool(fit.spaces.dummy), **_surrounding(ready)}
-    return _Draft(ready, keys, lost, (*_SETTLED, *idle))
+    return _Draft(ready, keys, lost, (*_SETTLED, *_UNKNOWN))
+
+
+def _is_ranked(model: FilledRecipe) -> bool:
+    """Is it segmented by scores already, as the reader gives them, several of them equal or not?"""
+    recipe = model.recipe
+    return recipe.has_ranks and recipe.precision == "single" and bool(model.scores)
 
 
 #: What `sentencepiece.fitted` compares.
@@ -847,32 +847,43 @@ def _draft_t5(model: FilledRecipe) -> _Draft:
     fit = sentencepiece.fitted(model)
     listed, lost = sentencepiece.pieces(model)
     ready, keys, more = _pieces(model, listed)
+    user_defined = [piece.text.decode() for piece in listed if piece.type == USER_DEFINED]
     rules = fit.rules.blob
-    prefix = bool(fit.spaces.dummy)
+    read = [charsmap.part_of(rules, _kept(user_defined))] if rules else []
+    ways = [(prefix, tidy) for prefix in (True, False) for tidy in (True, False)]
+    exact = [
+        (prefix, tidy)
+        for prefix, tidy in ways
+        if (*read, *_spaces(_tidying(tidy), prefix)) == model.recipe.normalizers
+    ]
+    prefix, tidy = [*exact, (bool(fit.spaces.dummy), fit.spaces.tidy)][0]
     keys |= {
         "add_space_prefix": prefix,
-        "remove_extra_whitespaces": fit.spaces.tidy,
+        "remove_extra_whitespaces": tidy,
         **({"precompiled_charsmap": array("B", rules)} if rules else {}),
         **_surrounding(ready),
     }
-    user_defined = [piece.text.decode() for piece in listed if piece.type == USER_DEFINED]
-    read = [*([charsmap.part_of(rules, _kept(user_defined))] if rules else [])]
-    read += _spaces({f"tokenizer.ggml.{name}": value for name, value in keys.items()}, prefix)
-    lost = [*lost, *more]
-    if tuple(read) != model.recipe.normalizers or model.recipe.pre_tokenizers:
-        lost += [*fit.losses, *map(Loss, _spacing_lost(fit.spaces))]
-        if fit.spaces.tidy:
-            lost.append(Loss(f"what it does with a {SPACE} that a text itself has at its ends"))
-        if fit.spaces.tidy and not prefix:
-            lost.append(Loss("that no space is put before a text"))
-        if prefix and not fit.spaces.tidy:
-            lost.append(Loss("that a text of spaces alone gets one more"))
-        if rules and read[0]["keep"] != fit.rules.keep:
-            lost.append(Loss("what its rules for normalizing leave alone"))
-    lost += _surface_lost(model, fit.surface)
-    lost += _sums_lost(model, listed)
+    lost = [*lost, *more, *_sums_lost(model, listed)]
     idle = _UNKNOWN if model.recipe.unk_token is None else ()
+    if exact and model.recipe.decoders == decoders(prefix, falls_back=False):
+        return _Draft(ready, keys, lost, idle)
+    lost += fit.losses
+    lost += map(Loss, _spacing_lost(fit.spaces))
+    if not exact and tidy and not any(SPACE in loss.what for loss in fit.losses):
+        lost.append(Loss(f"what it does with a {SPACE} that a text itself has at its ends"))
+    if not exact and tidy and not prefix:
+        lost.append(Loss("that no space is put before a text"))
+    if not exact and prefix and not tidy:
+        lost.append(Loss("that a text of spaces alone gets one more"))
+    if rules and read[0]["keep"] != fit.rules.keep:
+        lost.append(Loss("what its rules for normalizing leave alone"))
+    if model.recipe.unk_token not in (None, fit.surface):
+        lost.append(Loss(f"that {fit.surface!r} stands for an unknown piece"))
     return _Draft(ready, keys, lost, (*_SETTLED, *idle))
+
+
+def _tidying(tidy: bool) -> dict[str, Any]:
+    return {"tokenizer.ggml.remove_extra_whitespaces": tidy}
 
 
 def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[Loss]:
@@ -893,8 +904,8 @@ def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[L
 
 # -- writing: WordPiece --------------------------------------------------------------
 
-#: What the normalizer `bert` does otherwise: white space aside, which splits words either way, and
-#: code points that Unicode has named since.
+#: What the normalizer `bert` does otherwise, apart from code points that Unicode has named since.
+_CONTROLS = "that U+000B, U+000C and U+0085 are removed, which are white space there"
 _ACCENTS = "that Hangul syllables keep all their letters, and marks that are no accents stay"
 _DOTTED = "that \u0130 becomes an i and a dot above it"
 
@@ -903,7 +914,7 @@ def _draft_bert(model: FilledRecipe) -> _Draft:
     recipe = model.recipe
     if recipe.marker.text != _MARK:
         raise InexpressibleError(
-            f"tokens inside words begin with {_MARK} there, not {recipe.marker}"
+            f"tokens inside words begin with {_MARK} there, and not with {recipe.marker.text!r}"
         )
     if [str(part) for part in recipe.pre_tokenizers] != ["bert"]:
         raise InexpressibleError(
@@ -947,7 +958,7 @@ def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
     lowercase = part["lowercase"]
     strip = lowercase if part["strip_accents"] is None else part["strip_accents"]
     flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}
-    what = [_ACCENTS] if strip else [_DOTTED] if lowercase else []
+    what = [_CONTROLS, *([_ACCENTS] if strip else [_DOTTED] if lowercase else [])]
     return flags, [Loss(one) for one in what]
 
 
