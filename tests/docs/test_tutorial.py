@@ -13,6 +13,7 @@ from tests.docs.tutorial import (
     BuildError,
     built,
     difference,
+    needs_languages,
     needs_the_book,
     parts,
     steps,
@@ -27,6 +28,8 @@ def test_a_page_shows_what_its_commands_print(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if needs_the_book(text):
         shared_file("corpora/treasure-island.txt")
+    if needs_languages(text):
+        shared_file("corpora/udhr/eng.txt")
     told = difference(page.name, text, built(text))
     if told:
         pytest.fail(f"{told}\n\nif that is right: python -m tests.docs.tutorial --write", False)
@@ -77,6 +80,20 @@ def test_commands_see_a_terminal_and_nothing_of_this_environment(
         "$ ls",
     )  # fmt: skip
     assert built(page) == page
+
+
+def python_page(*lines: str) -> str:
+    return "\n".join(["```python", *lines, "```", ""])
+
+
+def test_python_blocks_run_in_the_folder_of_the_commands() -> None:
+    page = page_of("$ echo 7 > seven") + python_page('open("seven").read()  # "7\\n"')
+    assert built(page) == page
+    with pytest.raises(BuildError, match="a Python block fails"):
+        built(page.replace('"7\\n"', '"8"'))
+    built(python_page("1 + 1  # 2", "import not_installed", "1 + 1  # 3"))
+    with pytest.raises(BuildError, match="no_such"):
+        built(python_page("import tokctl.no_such"))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
-"""The pages of docs/tutorial: what stands below a command is what the command prints.
+"""The pages of docs/tutorial, and docs/cookbook.md: what stands below a command is what the command
+prints.
 
 Every ```console block holds commands (`$ command`; a backslash at the end of a line continues
 it) and below each what it prints. The commands of a page run in order, in one new folder, on a
 terminal of 80 columns without colour, because that is what a reader has before them: tables
-where a pipe would get lines with tabs.
+where a pipe would get lines with tabs. A ```python block runs in the same folder, as `examples` runs it;
+where a library that it imports is not installed, it ends there.
 
     python -m tests.docs.tutorial            # says which pages are stale, and how
     python -m tests.docs.tutorial --write    # writes into the pages what the commands print
@@ -27,8 +29,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "tutorial"
-PAGES = sorted(FOLDER.glob("*.md"))
+PAGES = [*sorted(FOLDER.glob("*.md")), ROOT / "docs" / "cookbook.md"]
 BOOK = ROOT.parent / "shared" / "corpora" / "treasure-island.txt"
+#: Texts in several languages, which a page finds as the folder `udhr`.
+LANGUAGES = ROOT.parent / "shared" / "corpora" / "udhr"
 
 #: A command of the tutorial takes a second or two; one that waits for a key waits for ever.
 TIMEOUT_SECONDS = 120
@@ -98,6 +102,11 @@ def needs_the_book(text: str) -> bool:
     return any("treasure-island" in step.shell for step in steps(text))
 
 
+def needs_languages(text: str) -> bool:
+    """Whether a command of the page reads the texts in several languages."""
+    return any("udhr" in step.shell for step in steps(text))
+
+
 def built(text: str) -> str:
     """The page with the output that its commands have here.
 
@@ -107,9 +116,17 @@ def built(text: str) -> str:
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         reader = _Reader(Path(folder))
+        code: list[str] | None = None
         for part in parts(text):
             if isinstance(part, str):
                 lines.append(part)
+                if part == "```python":
+                    code = []
+                elif part == "```" and code is not None:
+                    reader.calls("\n".join(code))
+                    code = None
+                elif code is not None:
+                    code.append(part)
             else:
                 lines += [*part.command, *reader.runs(part)]
     return "\n".join(lines) + "\n"
@@ -131,6 +148,8 @@ class _Reader:
         if BOOK.exists():
             # Where `tokctl corpora fetch` keeps it, so that nothing is downloaded.
             shutil.copy(BOOK, cache / "corpora" / "treasure-island.txt")
+        if LANGUAGES.exists():
+            shutil.copytree(LANGUAGES, self.folder / "udhr")
         # Nothing of the environment that this is run in reaches the commands.
         self.environ = {
             "PATH": f"{programs}:{os.defpath}",
@@ -163,6 +182,33 @@ class _Reader:
         while lines and not lines[-1]:
             lines.pop()
         return lines
+
+    def calls(self, code: str) -> None:
+        """Runs a Python block; BuildError where it fails, or gives something else than it says."""
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN],
+            input=code,
+            text=True,
+            cwd=self.folder,
+            env={**self.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": ""},
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            raise BuildError(f"a Python block fails:\n{code}\n{done.stderr}")
+
+
+#: A Python block comes from stdin. A library that is missing is none of tokctl's own.
+_RUN = """
+import sys
+from tests.docs.examples import run
+try:
+    run(sys.stdin.read())
+except ModuleNotFoundError as error:
+    if error.name.split(".")[0] in ("tokctl", "numpy"):
+        raise
+"""
 
 
 def _on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
@@ -219,6 +265,9 @@ def main(arguments: list[str]) -> int:
         text = page.read_text(encoding="utf-8")
         if needs_the_book(text) and not BOOK.exists():
             print(f"{page.name}: not built, because the book is not here")
+            continue
+        if needs_languages(text) and not LANGUAGES.exists():
+            print(f"{page.name}: not built, because the texts in several languages are not here")
             continue
         try:
             now = built(text)
