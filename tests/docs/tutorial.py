@@ -4,8 +4,8 @@ prints.
 Every ```console block holds commands (`$ command`; a backslash at the end of a line continues
 it) and below each what it prints. The commands of a page run in order, in one new folder, on a
 terminal of 80 columns without colour, because that is what a reader has before them: tables
-where a pipe would get lines with tabs. A ```python block runs in the same folder, as `examples` runs it;
-where a library that it imports is not installed, it ends there.
+where a pipe would get lines with tabs. A ```python block runs in the same folder, as `examples`
+runs it; where a library that it imports is not installed, it ends there.
 
     python -m tests.docs.tutorial            # says which pages are stale, and how
     python -m tests.docs.tutorial --write    # writes into the pages what the commands print
@@ -116,6 +116,8 @@ def built(text: str) -> str:
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         reader = _Reader(Path(folder))
+        if needs_languages(text) and LANGUAGES.exists():
+            shutil.copytree(LANGUAGES, reader.folder / "udhr")
         code: list[str] | None = None
         for part in parts(text):
             if isinstance(part, str):
@@ -148,8 +150,6 @@ class _Reader:
         if BOOK.exists():
             # Where `tokctl corpora fetch` keeps it, so that nothing is downloaded.
             shutil.copy(BOOK, cache / "corpora" / "treasure-island.txt")
-        if LANGUAGES.exists():
-            shutil.copytree(LANGUAGES, self.folder / "udhr")
         # Nothing of the environment that this is run in reaches the commands.
         self.environ = {
             "PATH": f"{programs}:{os.defpath}",

@@ -590,11 +590,20 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
     return data, [
         *draft.losses,
+        *_by_spelling_lost(found, draft.keys["token_type"]),
         *pairs,
         *differences(wanted, again),
         *training_lost(model, model.rounds),
         *companions_lost(replace(model, companions=others)),
     ]
+
+
+def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[Loss]:
+    """What is lost of ordinary tokens that llama.cpp takes for control tokens by their spelling,
+    and then finds in a text before it merges, where it allows special tokens."""
+    read = vocabulary(found)
+    odd = sorted(id_ for id_ in read.special if types[id_] not in (CONTROL, UNKNOWN))
+    return [Loss(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
 
 
 def _steps(model: FilledRecipe) -> list[tuple[int, ...]]:
