@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,8 +52,16 @@ def test_every_format(
         assert (lossy.code, lossy.out) == (0, b"out\n"), lossy.err
         assert "warning: " in lossy.err
         return
-    assert (done.code, done.out) == (0, b"out\n"), done.err
-    assert "\nthe same " in f"\n{done.err}"
+    if done.code == 1 and "was not verified" in done.err:
+        # A library that hardly anybody has: llama-cpp-python takes minutes to build.
+        assert known.name == "gguf" and importlib.util.find_spec("llama_cpp") is None
+        assert "hint: pip install llama-cpp-python, or leave --verify out" in done.err
+        assert names(folder) == ["text.txt"]
+        done = tokctl("convert", models[name], "--to", known.name, "-o", "out")
+        assert (done.code, done.out) == (0, b"out\n"), done.err
+    else:
+        assert (done.code, done.out) == (0, b"out\n"), done.err
+        assert "\nthe same " in f"\n{done.err}"
     assert Path("out").is_dir() == known.is_folder
     again = Tokenizer.load("out")
     assert again.encode(TEXT).ids == Tokenizer.load(models[name]).encode(TEXT).ids

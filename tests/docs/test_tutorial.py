@@ -9,10 +9,13 @@ import pytest
 from tests.conftest import shared_file
 from tests.docs import tutorial
 from tests.docs.tutorial import (
+    COOKBOOK,
     PAGES,
     BuildError,
     built,
+    built_page,
     difference,
+    needs_languages,
     needs_the_book,
     parts,
     steps,
@@ -22,12 +25,14 @@ pytest.importorskip("termios", reason="the commands run on a Unix terminal")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", [*PAGES, COOKBOOK], ids=lambda path: path.stem)
 def test_a_page_shows_what_its_commands_print(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if needs_the_book(text):
         shared_file("corpora/treasure-island.txt")
-    told = difference(page.name, text, built(text, tutorial.code_before(page)))
+    if needs_languages(text):
+        shared_file("corpora/udhr/eng.txt")
+    told = difference(page.name, text, built_page(page, text))
     if told:
         pytest.fail(f"{told}\n\nif that is right: python -m tests.docs.tutorial --write", False)
 
@@ -77,6 +82,20 @@ def test_commands_see_a_terminal_and_nothing_of_this_environment(
         "$ ls",
     )  # fmt: skip
     assert built(page) == page
+
+
+def python_page(*lines: str) -> str:
+    return "\n".join(["```python", *lines, "```", ""])
+
+
+def test_python_blocks_run_in_the_folder_of_the_commands() -> None:
+    page = page_of("$ echo 7 > seven") + python_page('open("seven").read()  # "7\\n"')
+    assert built(page, grows=False) == page
+    with pytest.raises(BuildError, match="a Python block fails"):
+        built(page.replace('"7\\n"', '"8"'), grows=False)
+    built(python_page("1 + 1  # 2", "import not_installed", "1 + 1  # 3"), grows=False)
+    with pytest.raises(BuildError, match="no_such"):
+        built(python_page("import tokctl.no_such"), grows=False)
 
 
 @pytest.mark.parametrize(

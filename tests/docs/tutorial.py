@@ -1,13 +1,16 @@
-"""The pages of docs/tutorial: what stands below a command is what the command prints.
+"""The pages of docs/tutorial, and docs/cookbook.md: what stands below a command is what the command
+prints.
 
 Every ```console block holds commands (`$ command`; a backslash at the end of a line continues
 it) and below each what it prints. The commands of a page run in order, in one new folder, on a
 terminal of 80 columns without colour, because that is what a reader has before them: tables
 where a pipe would get lines with tabs.
 
-A ```python block is what the reader adds to `mytok.py`. The file grows from page to page: at the
-start of a page it holds the blocks of the pages before. A ```pycon block is one session of `python`
-in the same folder: statements (`>>> ` and `... `), and below each what it prints.
+A ```python block of the tutorial is what the reader adds to `mytok.py`. The file grows from page
+to page: at the start of a page it holds the blocks of the pages before. A ```pycon block is one
+session of `python` in the same folder: statements (`>>> ` and `... `), and below each what it
+prints. In the cookbook a ```python block runs by itself, as `examples` runs it; where a library
+that it imports is not installed, it ends there.
 
     python -m tests.docs.tutorial            # says which pages are stale, and how
     python -m tests.docs.tutorial --write    # writes into the pages what the commands print
@@ -41,7 +44,10 @@ def _number(page: Path) -> int:
 
 
 PAGES = sorted(FOLDER.glob("*.md"), key=_number)
+COOKBOOK = ROOT / "docs" / "cookbook.md"
 BOOK = ROOT.parent / "shared" / "corpora" / "treasure-island.txt"
+#: Texts in several languages, which a page finds as the folder `udhr`.
+LANGUAGES = ROOT.parent / "shared" / "corpora" / "udhr"
 
 #: A command of the tutorial takes a second or two; one that waits for a key waits for ever.
 TIMEOUT_SECONDS = 120
@@ -161,11 +167,24 @@ def needs_the_book(text: str) -> bool:
     return any("treasure-island" in step.shell for step in steps(text))
 
 
-def built(text: str, before: str = "", *, commands: bool = True) -> str:
+def needs_languages(text: str) -> bool:
+    """Whether a command of the page reads the texts in several languages."""
+    return any("udhr" in step.shell for step in steps(text))
+
+
+def built_page(page: Path, text: str) -> str:
+    """`built`, of a page of the tutorial or of the cookbook."""
+    if page == COOKBOOK:
+        return built(text, grows=False)
+    return built(text, code_before(page))
+
+
+def built(text: str, before: str = "", *, commands: bool = True, grows: bool = True) -> str:
     """The page with the output that its commands and its Python have here.
 
     Args:
         before: what `mytok.py` holds already.
+        grows: whether Python blocks are added to `mytok.py`; else each runs by itself.
         commands: whether the console blocks run; what Python prints needs none of them.
 
     Raises a BuildError for a command that fails (one that is meant to fail is followed by
@@ -175,13 +194,15 @@ def built(text: str, before: str = "", *, commands: bool = True) -> str:
     with tempfile.TemporaryDirectory() as folder:
         reader = _Reader(Path(folder))
         reader.adds(before)
+        if needs_languages(text) and LANGUAGES.exists():
+            shutil.copytree(LANGUAGES, reader.folder / "udhr")
         if not commands and needs_the_book(text):
             shutil.copy(BOOK, reader.folder)  # as a command of the page would
         for part in parts(text):
             if isinstance(part, str):
                 lines.append(part)
             elif isinstance(part, Added):
-                reader.adds(part.code)
+                (reader.adds if grows else reader.calls)(part.code)
             elif isinstance(part, Session):
                 printed = reader.tries(part)
                 for (statement, _), output in zip(part.statements, printed, strict=True):
@@ -275,6 +296,21 @@ class _Reader:
                 raise BuildError(f"line {session.line}: no page can hold what {source} prints")
         return [_page_lines(text) for text in printed]
 
+    def calls(self, code: str) -> None:
+        """Runs a Python block; BuildError where it fails, or gives something else than it says."""
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN],
+            input=code,
+            text=True,
+            cwd=self.folder,
+            env={**self.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": ""},
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            raise BuildError(f"a Python block fails:\n{code}\n{done.stderr}")
+
 
 def _page_lines(text: str) -> list[str]:
     """The lines of an output, without blank ones around and blanks at their ends."""
@@ -284,6 +320,18 @@ def _page_lines(text: str) -> list[str]:
     while lines and not lines[-1]:
         lines.pop()
     return lines
+
+
+#: A Python block comes from stdin. A library that is missing is none of tokctl's own.
+_RUN = """
+import sys
+from tests.docs.examples import run
+try:
+    run(sys.stdin.read())
+except ModuleNotFoundError as error:
+    if error.name.split(".")[0] in ("tokctl", "numpy"):
+        raise
+"""
 
 
 def _on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
@@ -336,13 +384,16 @@ def difference(name: str, shown: str, printed: str) -> str:
 
 def main(arguments: list[str]) -> int:
     stale = 0
-    for page in PAGES:
+    for page in [*PAGES, COOKBOOK]:
         text = page.read_text(encoding="utf-8")
         if needs_the_book(text) and not BOOK.exists():
             print(f"{page.name}: not built, because the book is not here")
             continue
+        if needs_languages(text) and not LANGUAGES.exists():
+            print(f"{page.name}: not built, because the texts in several languages are not here")
+            continue
         try:
-            now = built(text, code_before(page))
+            now = built_page(page, text)
         except BuildError as error:
             print(f"{page.name}: {error}")
             stale += 1

@@ -150,3 +150,23 @@ def test_wordpiece(name: str, tmp_path: Path) -> None:
     trained = Tokenizer.train_on_counts(words, vocab_size=1500, recipe=preset("bert"))
     # A word with ▁ inside is the one that tokctl does otherwise.
     compare(files.of_wordpiece(trained, **CASES[name]), tmp_path, mark="▁")
+
+
+WRITTEN = ("gpt2", "llama3", "cl100k", "qwen", "o200k", "llama2", "t5", "sentencepiece-unigram")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_files_that_tokctl_writes(name: str, tmp_path: Path) -> None:
+    """Losses or not: what the reader makes of a written file is what llama.cpp makes of it."""
+    words = {word: 3 for text in sentences() for word in text.split()}
+    words |= dict.fromkeys(SYMBOLS, 3)
+    path = tmp_path / "x.gguf"
+    trained = Tokenizer.train_on_counts(words, vocab_size=2500, recipe=preset(name))
+    trained.save(path, "gguf", lossy=True)
+    ours = Tokenizer.load(path)
+    theirs = llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
+    for text in texts():
+        for around, special in MODES:
+            found = ours.encode(text, special="all" if special else "none", add_special=around)
+            wanted = theirs.tokenize(text.encode(), add_bos=around, special=special)
+            assert list(found.ids) == wanted, text

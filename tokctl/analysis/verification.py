@@ -7,10 +7,12 @@ installed, and encodes texts with each of them.
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from importlib.metadata import version
 from itertools import chain, count
 from pathlib import Path
@@ -33,6 +35,8 @@ _CONTEXT = 20
 
 #: Bytes of a block of lines, unless a line is longer.
 _BLOCK_SIZE = 1 << 18
+#: Bytes that llama.cpp may give for a token: as many as a GGUF file's token may have here.
+_LONGEST_PIECE = 1 << 12
 
 #: Ids with their tokens.
 Tokens = tuple[tuple[int, str], ...]
@@ -585,6 +589,62 @@ def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     )
 
 
+@lru_cache(maxsize=1)
+def _silence() -> Any:
+    """What llama.cpp calls for each line that it would print; kept, as it may be called later."""
+    import llama_cpp
+
+    return llama_cpp.llama_log_callback(lambda *_: None)
+
+
+def llama_cpp_vocabulary(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+    """llama.cpp's GGUF, of which only the vocabulary is loaded."""
+    import llama_cpp
+
+    llama_cpp.llama_log_set(_silence(), None)
+    # Without its class `Llama`, which makes a context, too: a vocabulary has none.
+    params = llama_cpp.llama_model_default_params()
+    params.vocab_only = True
+    loaded = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+    if not loaded:
+        raise ValueError("it is no vocabulary of llama.cpp's")
+    vocabulary = llama_cpp.llama_model_get_vocab(loaded)
+    said = ctypes.create_string_buffer(8)
+    llama_cpp.llama_model_meta_val_str(loaded, b"tokenizer.ggml.add_space_prefix", said, 8)
+    prefixed = said.value == b"true"
+
+    def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
+        return [tokenized(text.encode(), around) for text in texts]
+
+    def tokenized(text: bytes, around: bool) -> list[int]:
+        # A token takes a byte at least, but for those around the text and a space before it.
+        most = len(text) + 4
+        ids = (llama_cpp.llama_token * most)()
+        count = llama_cpp.llama_tokenize(vocabulary, text, len(text), ids, most, around, True)
+        if count < 0:
+            raise ValueError(f"it makes {-count} ids of {len(text)} bytes")
+        return list(ids[:count])
+
+    def piece(id_: int) -> bytes:
+        buffer = ctypes.create_string_buffer(_LONGEST_PIECE)
+        size = llama_cpp.llama_token_to_piece(vocabulary, id_, buffer, _LONGEST_PIECE, 0, True)
+        if size < 0:
+            raise ValueError(f"the piece of {id_} has more than {_LONGEST_PIECE} bytes")
+        return buffer.raw[:size]
+
+    def decode(ids: list[int]) -> str:
+        text = b"".join(map(piece, ids)).decode(errors="replace")
+        return text.removeprefix(" ") if prefixed else text
+
+    return LoadedTokenizer(
+        _with_version("llama-cpp-python"),
+        encode,
+        decode,
+        lambda id_: piece(id_).decode(errors="backslashreplace"),
+        puts_around=True,
+    )
+
+
 class Peer(NamedTuple):
     """A library that defines a format.
 
@@ -610,4 +670,5 @@ PEERS: dict[str, tuple[Peer, ...]] = {
     "bert-vocab": (Peer("tokenizers", bert_vocab),),
     "tiktoken": (Peer("tiktoken", tiktoken_ranks),),
     "sentencepiece": (Peer("sentencepiece", sentencepiece_model),),
+    "gguf": (Peer("llama-cpp-python", llama_cpp_vocabulary),),
 }

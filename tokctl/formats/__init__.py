@@ -88,7 +88,7 @@ FORMATS = (
         ".vocab",
         hints=("special",),
     ),
-    Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", writes=False, hints=("pattern",)),
+    Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", hints=("pattern",)),
     Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken", hints=_BOTH),
     Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False),
 )

@@ -1,20 +1,37 @@
-"""GGUF, the files of llama.cpp, read only: the vocabulary in their metadata.
+"""GGUF, the files of llama.cpp: the vocabulary in their metadata.
 
 What a vocabulary means is what llama.cpp does with it (`src/llama-vocab.cpp`), also where that
 is not what the library does that the model came from: `special="none"` here is its
 `parse_special = false`, `special="all"` is `true`.
+
+A file that is written holds a vocabulary and no tensors, as llama.cpp's own `ggml-vocab-*.gguf` do.
+The reader is what it is held to: a file is read again before it is given away, and all that comes
+back otherwise is a loss.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import struct
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import regex
 
 from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
-from tokctl.formats import charsmap
-from tokctl.formats.contract import Source, unless_damaged
+from tokctl.formats import charsmap, merging, sentencepiece
+from tokctl.formats.contract import (
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    companions_lost,
+    training_lost,
+    unless_damaged,
+)
+from tokctl.formats.differences import differences
 from tokctl.formats.gguf import metadata, pre_tokenizers
 from tokctl.formats.gguf.vocabulary import (
     Vocabulary,
@@ -23,8 +40,9 @@ from tokctl.formats.gguf.vocabulary import (
     template_of,
     vocabulary,
 )
+from tokctl.formats.huggingface.folder import CONFIG, parsed, roles_of
 from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
-from tokctl.formats.sentencepiece import BYTE, NORMAL, UNUSED
+from tokctl.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
@@ -438,6 +456,7 @@ _ABOUT = {
     "whitespace": "it looks whole words up, and merges the others",
 }
 _TEMPLATE = "tokenizer.chat_template"
+_TEMPLATE_FILE = "chat_template.jinja"
 _TEXTS = {
     *("general.name", "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre"),
     _TEMPLATE,
@@ -506,5 +525,456 @@ def _model(keys: dict[str, Any], pattern: str | None) -> FilledRecipe:
         recipe,
         **parts,
         origin=Origin("gguf", origin),
-        companions={"chat_template.jinja": keys[_TEMPLATE]} if _TEMPLATE in keys else {},
+        companions={_TEMPLATE_FILE: keys[_TEMPLATE]} if _TEMPLATE in keys else {},
     )
+
+
+# -- writing -------------------------------------------------------------------------
+
+
+class _Draft(NamedTuple):
+    """What is written of a model.
+
+    model: as it should come back; parts of its recipe that `losses` accounts for count no more.
+    keys: those of `tokenizer.ggml`.
+    losses: what they can't hold.
+    settled: fields of the recipe for which `losses` says all.
+    """
+
+    model: FilledRecipe
+    keys: dict[str, Any]
+    losses: list[Loss]
+    settled: tuple[str, ...] = ()
+
+
+def losses(model: FilledRecipe) -> list[Loss]:
+    """What the file can't hold, and what llama.cpp does otherwise.
+
+    Raises:
+        InexpressibleError: it has nothing like the model.
+    """
+    return _file(model)[1]
+
+
+def write(model: FilledRecipe) -> Files:
+    """The file: the same bytes for the same model."""
+    return {"": _file(model)[0]}
+
+
+def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
+    """The file, and what is lost of the model: what comes back of it otherwise."""
+    kind = _kind(model.recipe)
+    draft = _DRAFTS[kind](model)
+    if any("\0" in text for text in draft.keys["tokens"]):
+        raise InexpressibleError("a token holds a NUL, which ends a text there")
+    template = _chat_template(model)
+    keys = {
+        "general.architecture": kind,
+        "tokenizer.ggml.model": kind,
+        **{f"tokenizer.ggml.{name}": value for name, value in draft.keys.items()},
+        **({_TEMPLATE: template} if template else {}),
+    }
+    data = metadata.written(keys)
+    try:
+        found = metadata.read(Source("", data=data), _WANTED)
+        _check(found)
+        again = _model(found, None)
+    except (TokctlError, ValueError) as error:
+        raise InexpressibleError(str(error)) from None
+    wanted = draft.model
+    if again.tokens != wanted.tokens or _steps(again) != _steps(wanted):
+        raise InexpressibleError("llama.cpp would make other tokens of its spellings")
+    settled = {name: getattr(again.recipe, name) for name in draft.settled}
+    wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
+    wanted, pairs = _without_pairs(wanted, again)
+    others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
+    return data, [
+        *draft.losses,
+        *_by_spelling_lost(found, draft.keys["token_type"]),
+        *pairs,
+        *differences(wanted, again),
+        *training_lost(model, model.rounds),
+        *companions_lost(replace(model, companions=others)),
+    ]
+
+
+def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[Loss]:
+    """What is lost of ordinary tokens that llama.cpp takes for control tokens by their spelling,
+    and then finds in a text before it merges, where it allows special tokens."""
+    read = vocabulary(found)
+    odd = sorted(id_ for id_ in read.special if types[id_] not in (CONTROL, UNKNOWN))
+    return [Loss(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
+
+
+def _steps(model: FilledRecipe) -> list[tuple[int, ...]]:
+    return [merge[:3] for merge in model.merges]
+
+
+def _kind(recipe: Recipe) -> str:
+    """What llama.cpp calls such a model. Whether it is one, its draft finds out."""
+    if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
+        if recipe.marker.text:
+            raise InexpressibleError("its words have a marker, and llama.cpp's BPE knows none")
+        if recipe.is_byte_level:
+            return "gpt2"
+        return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
+    if recipe.traits.has_scores:
+        return "t5"
+    if recipe.matches_longest:
+        return "bert"
+    raise InexpressibleError(f"llama.cpp has no {recipe.algorithm} by {recipe.segmentation}")
+
+
+def _chat_template(model: FilledRecipe) -> str | None:
+    """The chat template that came with the model, in a file of its own or in the configuration."""
+    found = model.companions.get(_TEMPLATE_FILE)
+    if found is None and CONFIG in model.companions:
+        found = parsed(model.companions[CONFIG], CONFIG).get("chat_template")
+    return found if isinstance(found, str) else None
+
+
+#: Roles of special tokens, and the keys that name them. `cls` is what llama.cpp's BERT begins with.
+_ROLES = {
+    "bos": "bos",
+    "eos": "eos",
+    "unk": "unknown",
+    "sep": "seperator",  # as it is spelled there
+    "pad": "padding",
+    "cls": "cls",
+    "mask": "mask",
+}
+
+
+def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
+    """The keys for the ids of special tokens: by their roles, and those in `more`."""
+    named = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
+    if "eos" in named:
+        # As GPT-2 has it: without a key the beginning is an ordinary token there.
+        named.setdefault("bos", named["eos"])
+    named |= {role: text for role, text in more.items() if text is not None}
+    return {
+        f"{key}_token_id": model.special_ids[named[role]]
+        for role, key in _ROLES.items()
+        if named.get(role) in model.special_ids
+    }
+
+
+def _around(model: FilledRecipe) -> tuple[str | None, str | None]:
+    """The special tokens that a template puts before and behind a text, if it is one of at most
+    one each."""
+    templates = [part for part in model.recipe.post_processors if part.kind == "template"]
+    words = templates[0]["single"].split() if len(templates) == 1 else []
+    if "$A" not in words:
+        return None, None
+    before, after = words[: words.index("$A")], words[words.index("$A") + 1 :]
+    if max(len(before), len(after)) > 1:
+        return None, None
+    return before[0] if before else None, after[0] if after else None
+
+
+def _surrounding(model: FilledRecipe) -> dict[str, Any]:
+    """The keys for what is put around a text."""
+    before, after = _around(model)
+    flags = {"add_bos_token": before is not None, "add_eos_token": after is not None}
+    return {**_roles(model, bos=before, eos=after), **flags}
+
+
+def _without_pairs(wanted: FilledRecipe, again: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+    """The model with the template that was read, where they are the same but for two texts, which
+    llama.cpp never puts together."""
+    mine, found = _around(wanted), _around(again)
+    kinds = {part.kind for part in wanted.recipe.post_processors} - {"trim-offsets"}
+    if mine == (None, None) or mine != found or kinds != {"template"}:
+        return wanted, []
+    parts = [
+        again.recipe.post_processors[0] if part.kind == "template" else part
+        for part in wanted.recipe.post_processors
+    ]
+    if parts == list(wanted.recipe.post_processors):
+        return wanted, []
+    recipe = replace(wanted.recipe, post_processors=tuple(parts))
+    return replace(wanted, recipe=recipe), [Loss("how it puts two texts together")]
+
+
+def _types(model: FilledRecipe) -> list[int]:
+    types = [NORMAL] * model.size
+    for token in model.added:
+        types[token.id] = CONTROL if token.special else USER_DEFINED
+        if token.special and token.text == model.recipe.unk_token:
+            types[token.id] = UNKNOWN
+    return types
+
+
+# -- writing: BPE by merges ----------------------------------------------------------
+
+
+def _draft_gpt2(model: FilledRecipe) -> _Draft:
+    naming = pre_tokenizers.naming(model.recipe.pre_tokenizers, model.recipe.whole_words)
+    if naming is None:
+        raise InexpressibleError(
+            "llama.cpp knows pre-tokenizers by name, and none of its names means "
+            f"{model.recipe.splitting}"
+        )
+    ready, keys = _by_merges(model)
+    lost = [Loss(what) for what in naming.losses]
+    if model.recipe.drops_unknown and not model.recipe.has_every_byte:
+        lost.append(Loss("that what has no token is left out"))
+    settled = ["pre_tokenizers"] if lost else []
+    if _is_made_by_merging(ready):
+        settled.append("whole_words")
+    return _Draft(ready, {"pre": naming.name, **keys, **_surrounding(model)}, lost, tuple(settled))
+
+
+def _draft_gemma4(model: FilledRecipe) -> _Draft:
+    ready, keys = _by_merges(model)
+    types = array("i", keys["token_type"])
+    for id_, token in enumerate(model.tokens):
+        if token in BYTE_TOKENS:
+            types[id_] = BYTE
+    around = _surrounding(model)
+    if not around["add_bos_token"]:
+        around.pop("bos_token_id", None)  # it would be put before each text
+    return _Draft(ready, {**keys, "token_type": types, **around}, [])
+
+
+def _by_merges(model: FilledRecipe) -> tuple[FilledRecipe, dict[str, Any]]:
+    """The model segmented by merges, and the keys for its tokens and these."""
+    ready = merging.by_merges(model)
+    if ready.recipe.replays_merges:
+        raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
+    names = ready.spelled
+    if ready.is_ambiguous:
+        raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
+    odd = next((id_ for merge in ready.merges for id_ in merge[:2] if " " in names[id_]), None)
+    if odd is not None:
+        raise InexpressibleError(f"a merge takes {names[odd]!r}, and a space is between the two")
+    return ready, {
+        "tokens": list(names),
+        "token_type": array("i", _types(ready)),
+        "merges": [f"{names[left]} {names[right]}" for left, right, *_ in ready.merges],
+    }
+
+
+def _is_made_by_merging(model: FilledRecipe) -> bool:
+    """Do merges make each token of its own text, so that looking it up first changes nothing?"""
+    made = {token for *_, token in merging.made(model)}
+    ordinary = set(range(model.size)) - made - model.reserved_ids
+    return all(model.recipe.is_initial_symbol(model.tokens[id_]) for id_ in ordinary)
+
+
+# -- writing: SentencePiece's models -------------------------------------------------
+
+
+def _pieces(
+    model: FilledRecipe, listed: list[sentencepiece.Piece]
+) -> tuple[FilledRecipe, dict[str, Any], list[Loss]]:
+    """The model with these pieces for tokens, their keys, and what is lost of the way in which
+    user-defined ones are found: in the text as it is, before all else."""
+    tokens = [piece.text for piece in listed]
+    types = [piece.type for piece in listed]
+    added = {token.id: token for token in model.added}
+    lost = []
+    for id_, kind in enumerate(types):
+        token = added.get(id_)
+        if kind != USER_DEFINED or (token is not None and not token.normalized):
+            continue
+        text = tokens[id_].decode()
+        lost.append(Loss(f"the way that the user-defined piece {text!r} is found in a text"))
+        text = text.replace(SPACE, " ")
+        tokens[id_] = text.encode()
+        added[id_] = AddedToken(text, id_, special=False, ordinary=True)
+    if len(listed) > model.size:  # an unknown token that the model does without
+        text = listed[-1].text.decode()
+        added[model.size] = AddedToken(text, model.size)
+    scores = [piece.score for piece in listed]
+    ready = replace(
+        model,
+        tokens=tokens,
+        scores=scores,
+        counts=[],
+        added_tokens=tuple(added[id_] for id_ in sorted(added)),
+    )
+    return (
+        ready,
+        {
+            "tokens": [token.decode() for token in tokens],
+            "scores": array("f", scores),
+            "token_type": array("i", types),
+            **({"unknown_token_id": types.index(UNKNOWN)} if UNKNOWN in types else {}),
+        },
+        lost,
+    )
+
+
+def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
+    """What no model there does with spaces."""
+    lost = []
+    if spaces.dummy == "behind":
+        lost.append("that a space is put behind a text and not before it")
+    if not spaces.escape:
+        lost.append(f"that a space stays one, where it becomes {SPACE}")
+    return lost
+
+
+def _draft_llama(model: FilledRecipe) -> _Draft:
+    fit = sentencepiece.fitted(model)
+    ranked, lost = (model, []) if _is_ranked(model) else sentencepiece.ranked(model)
+    listed, unknown_lost = sentencepiece.pieces(ranked)
+    if not any(piece.type == BYTE for piece in listed):
+        raise InexpressibleError(
+            "it has no tokens for bytes, and llama.cpp ends the program where a character has none"
+        )
+    if len(listed) > model.size:
+        # Bytes stand for everything: nothing is ever unknown.
+        listed, unknown_lost = listed[: model.size], []
+    ready, keys, more = _pieces(ranked, listed)
+    lost = [*lost, *unknown_lost, *more, *fit.losses]
+    lost += [Loss(what) for what in _spacing_lost(fit.spaces)]
+    if fit.rules.blob:
+        lost.append(Loss(f"the rules {fit.rules.name} for normalizing"))
+    if fit.spaces.tidy:
+        lost.append(Loss("that spaces are removed at the ends of a text, and joined inside"))
+    if any(p.kind == "metaspace" and p["prepend"] == "first" for p in model.recipe.pre_tokenizers):
+        lost.append(Loss("that no space is put before the text behind a special token"))
+    keys |= {"add_space_prefix": bool(fit.spaces.dummy), **_surrounding(ready)}
+    return _Draft(ready, keys, lost, (*_SETTLED, *_UNKNOWN))
+
+
+def _is_ranked(model: FilledRecipe) -> bool:
+    """Is it segmented by scores already, as the reader gives them, several of them equal or not?"""
+    recipe = model.recipe
+    return recipe.has_ranks and recipe.precision == "single" and bool(model.scores)
+
+
+#: What `sentencepiece.fitted` compares.
+_SETTLED = ("normalizers", "pre_tokenizers", "decoders")
+#: What counts for nothing where nothing is unknown, or of a model without an unknown token.
+_UNKNOWN = ("unk_token", "unknown", "fuse_unknown")
+
+
+def _draft_t5(model: FilledRecipe) -> _Draft:
+    fit = sentencepiece.fitted(model)
+    listed, lost = sentencepiece.pieces(model)
+    ready, keys, more = _pieces(model, listed)
+    user_defined = [piece.text.decode() for piece in listed if piece.type == USER_DEFINED]
+    rules = fit.rules.blob
+    read = [charsmap.part_of(rules, _kept(user_defined))] if rules else []
+    ways = [(prefix, tidy) for prefix in (True, False) for tidy in (True, False)]
+    exact = [
+        (prefix, tidy)
+        for prefix, tidy in ways
+        if (*read, *_spaces(_tidying(tidy), prefix)) == model.recipe.normalizers
+    ]
+    prefix, tidy = [*exact, (bool(fit.spaces.dummy), fit.spaces.tidy)][0]
+    keys |= {
+        "add_space_prefix": prefix,
+        "remove_extra_whitespaces": tidy,
+        **({"precompiled_charsmap": array("B", rules)} if rules else {}),
+        **_surrounding(ready),
+    }
+    lost = [*lost, *more, *_sums_lost(model, listed)]
+    idle = _UNKNOWN if model.recipe.unk_token is None else ()
+    if exact and model.recipe.decoders == decoders(prefix, falls_back=False):
+        return _Draft(ready, keys, lost, idle)
+    lost += fit.losses
+    lost += map(Loss, _spacing_lost(fit.spaces))
+    if not exact and tidy and not any(SPACE in loss.what for loss in fit.losses):
+        lost.append(Loss(f"what it does with a {SPACE} that a text itself has at its ends"))
+    if not exact and tidy and not prefix:
+        lost.append(Loss("that no space is put before a text"))
+    if not exact and prefix and not tidy:
+        lost.append(Loss("that a text of spaces alone gets one more"))
+    if rules and read[0]["keep"] != fit.rules.keep:
+        lost.append(Loss("what its rules for normalizing leave alone"))
+    if model.recipe.unk_token not in (None, fit.surface):
+        lost.append(Loss(f"that {fit.surface!r} stands for an unknown piece"))
+    return _Draft(ready, keys, lost, (*_SETTLED, *idle))
+
+
+def _tidying(tidy: bool) -> dict[str, Any]:
+    return {"tokenizer.ggml.remove_extra_whitespaces": tidy}
+
+
+def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[Loss]:
+    """llama.cpp adds numbers of single precision in double precision."""
+    if model.recipe.precision == "single":
+        return [Loss("sums in single precision: near-ties can be split otherwise")]
+    scores = [piece.score for piece in listed if piece.type == NORMAL]
+    try:
+        exact = all(struct.unpack("f", struct.pack("f", score))[0] == score for score in scores)
+    except OverflowError:
+        exact = False
+    return (
+        []
+        if exact
+        else [Loss("log probabilities in double precision: near-ties can be split otherwise")]
+    )
+
+
+# -- writing: WordPiece --------------------------------------------------------------
+
+#: What the normalizer `bert` does otherwise, apart from code points that Unicode has named since.
+_CONTROLS = "that U+000B, U+000C and U+0085 are removed, which are white space there"
+_ACCENTS = "that Hangul syllables keep all their letters, and marks that are no accents stay"
+_DOTTED = "that \u0130 becomes an i and a dot above it"
+
+
+def _draft_bert(model: FilledRecipe) -> _Draft:
+    recipe = model.recipe
+    if recipe.marker.text != _MARK:
+        raise InexpressibleError(
+            f"tokens inside words begin with {_MARK} there, and not with {recipe.marker.text!r}"
+        )
+    if [str(part) for part in recipe.pre_tokenizers] != ["bert"]:
+        raise InexpressibleError(
+            f"llama.cpp splits WordPiece's text as BERT does, and not by {recipe.splitting}"
+        )
+    flags, lost = _normalizing(recipe)
+    special = set(model.special_ids.values())
+    user_defined = {token.id: token.text for token in model.added if not token.special}
+    texts = []
+    for id_, text in enumerate(model.spelled):
+        if id_ in special:
+            texts.append(text)
+        elif id_ in user_defined:
+            texts.append(user_defined[id_])
+        else:
+            texts.append(text.removeprefix(_MARK) if text.startswith(_MARK) else SPACE + text)
+    before, after = _around(model)
+    keys = {
+        "tokens": texts,
+        "token_type": array("i", _types(model)),
+        **flags,
+        **_roles(model, bos=before or roles_of(model).get("cls_token"), sep=after),
+    }
+    return _Draft(replace(model, merges=[]), keys, lost, ("normalizers",))
+
+
+def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
+    """The keys that say how it normalizes, and what llama.cpp does otherwise."""
+    for lowercase in (True, False):
+        for strip in (True, False):
+            flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}
+            keys = {f"tokenizer.ggml.{name}": value for name, value in flags.items()}
+            if _normalizers(keys) == recipe.normalizers:
+                return flags, []
+    part = recipe.normalizers[0] if len(recipe.normalizers) == 1 else None
+    if part is None or part.kind != "bert" or not part["clean_text"] or not part["cjk_spacing"]:
+        raise InexpressibleError(
+            "llama.cpp normalizes WordPiece's text as BERT does, and it has the normalizers "
+            f"{', '.join(map(str, recipe.normalizers)) or 'none'}"
+        )
+    lowercase = part["lowercase"]
+    strip = lowercase if part["strip_accents"] is None else part["strip_accents"]
+    flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}
+    what = [_CONTROLS, *([_ACCENTS] if strip else [_DOTTED] if lowercase else [])]
+    return flags, [Loss(one) for one in what]
+
+
+_DRAFTS: dict[str, Callable[[FilledRecipe], _Draft]] = {
+    "gpt2": _draft_gpt2,
+    "gemma4": _draft_gemma4,
+    "llama": _draft_llama,
+    "t5": _draft_t5,
+    "bert": _draft_bert,
+}

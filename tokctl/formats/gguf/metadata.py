@@ -1,4 +1,5 @@
-"""The metadata of a GGUF file: its keys and values, without the tensors behind them.
+"""The metadata of a GGUF file: its keys and values, read without the tensors behind them, and
+written with no tensors.
 
 By GGUF's specification (`docs/gguf.md` of ggml): `GGUF`, a version, how many tensors and how
 many pairs there are, and the pairs: a key, a type, a value. Texts have a length of 64 bits,
@@ -16,6 +17,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from tokctl.formats.contract import Source
@@ -266,3 +268,44 @@ def _decoded(texts: list[bytes], name: str) -> list[str]:
             except UnicodeDecodeError:
                 raise ValueError(f"text {place} of {name!r} is not UTF-8") from None
         raise
+
+
+# -- writing -------------------------------------------------------------------------
+
+_VERSION = 3
+#: Types of what Python has one type for.
+_BOOLEAN, _COUNT = 7, 4
+#: Tensors would begin at a multiple of it: readers of files without any look there, too.
+_ALIGNMENT = 32
+
+
+def written(values: Mapping[str, Any]) -> bytes:
+    """A file of these keys and no tensors, in their order. A value is a text, a boolean, a number
+    from 0 to 2^32 - 1, a list of texts, or an `array`
+    of bytes, of numbers of 32 bits (`i`), or of such of single precision (`f`)."""
+    parts = [MAGIC, struct.pack("<IQQ", _VERSION, 0, len(values))]
+    for key, value in values.items():
+        parts.append(_text(key))
+        if isinstance(value, array):
+            kind = next(kind for kind, (code, _) in _NUMBERS.items() if code == value.typecode)
+            parts.append(struct.pack("<IIQ", _LIST, kind, len(value)))
+            numbers = array(value.typecode, value)
+            if sys.byteorder == "big":
+                numbers.byteswap()
+            parts.append(numbers.tobytes())
+        elif isinstance(value, list):
+            parts.append(struct.pack("<IIQ", _LIST, _TEXT, len(value)))
+            parts += map(_text, value)
+        elif isinstance(value, str):
+            parts += (struct.pack("<I", _TEXT), _text(value))
+        elif isinstance(value, bool):
+            parts.append(struct.pack("<I?", _BOOLEAN, value))
+        else:
+            parts.append(struct.pack("<II", _COUNT, value))
+    data = b"".join(parts)
+    return data + bytes(-len(data) % _ALIGNMENT)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<Q", len(data)) + data

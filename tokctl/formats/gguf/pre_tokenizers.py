@@ -223,3 +223,42 @@ def named(name: str, pattern: str | None) -> Splitting:
             "pattern says how text is split, where you know it: pattern='llama3', say",
         )
     return Splitting(PRE_TOKENIZERS.steps(_SPLITTING[_MEANT[name]]), *more)
+
+
+#: Scanners that are nearly what a name means: what is otherwise there.
+_LONG_S = "that \u017f behind an apostrophe is read as s is"
+_NEARLY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "llama3": ("llama3", (_LONG_S,)),
+    "cl100k": ("llama3", (_LONG_S, "that white space at the end of a text stays together")),
+    "qwen2": ("qwen2", (_LONG_S,)),
+    "o200k": (
+        "gpt-4o",
+        (_LONG_S, "that words are split by case outside ASCII, too, and marks are part of them"),
+    ),
+}
+
+
+class Naming(NamedTuple):
+    """The name that is written for pre-tokenizers.
+
+    name: as a file has it.
+    losses: what llama.cpp does otherwise.
+    """
+
+    name: str
+    losses: tuple[str, ...]
+
+
+def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
+    """The name of these pre-tokenizers, and where there are several, one of those by which whole
+    pre-tokens count before merges, or don't; None where none means anything like them."""
+    meanings = {PRE_TOKENIZERS.steps(parts): meant for meant, parts in _SPLITTING.items()}
+    meant = meanings.get(parts, "")
+    losses: tuple[str, ...] = ()
+    if not meant and len(parts) == 1:
+        meant, losses = _NEARLY.get(str(parts[0]), ("", ()))
+    if not meant:
+        return None
+    # An empty name, which a file without one has, is `default`, too.
+    names = [name for name in _NAMES.get(meant, (meant,)) if name]
+    return Naming(next((n for n in names if (n in _WHOLE) == whole_words), names[0]), losses)

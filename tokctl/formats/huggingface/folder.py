@@ -571,11 +571,9 @@ _KNOWN = {
 
 def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
     """The configuration files of a model whose document is written beside them."""
-    config = _companion(model, CONFIG)
-    special_map = _companion(model, SPECIAL_MAP)
-    named = {**special_map, **config} if "added_tokens_decoder" in config else config | special_map
+    config, named = _companion(model, CONFIG), _named(model)
     known = {entry.text for entry in model.added}
-    roles = _roles(model, named, known)
+    roles = roles_of(model)
     extra = _extra(named, known)
     kept = {name: value for name, value in config.items() if name not in _BUILDING}
     kept = {name: value for name, value in kept.items() if not _is_role(name, value)}
@@ -602,13 +600,20 @@ def _is_role(name: str, value: Any) -> bool:
     return name in ROLES or (name.endswith("_token") and isinstance(value, (str, dict)))
 
 
-def _roles(model: FilledRecipe, named: Json, known: set[str]) -> dict[str, str]:
-    """The special tokens by role: as the files said, where they are tokens; by name where
-    there were no files."""
+def _named(model: FilledRecipe) -> Json:
+    """What the configuration files that came with a model say, of both."""
+    config, special_map = _companion(model, CONFIG), _companion(model, SPECIAL_MAP)
+    return {**special_map, **config} if "added_tokens_decoder" in config else config | special_map
+
+
+def roles_of(model: FilledRecipe) -> dict[str, str]:
+    """The special tokens by role (`bos_token`): as the files said that came with the model, where
+    they are tokens; by name where there were no files."""
     if CONFIG not in model.companions and SPECIAL_MAP not in model.companions:
         return _guessed(model)
+    known = {entry.text for entry in model.added}
     found = _class_roles(model)
-    for name, value in named.items():
+    for name, value in _named(model).items():
         if _is_role(name, value):
             found[name] = _text_of(value)
     return {name: text for name, text in found.items() if text in known}
