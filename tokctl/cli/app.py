@@ -31,20 +31,20 @@ EPILOG = """Examples:
   tokctl encode book.wordpiece.json book.txt
   tokctl compare book.txt
 
-Every command has --help with examples, and tokctl man COMMAND is its manual page.
+tokctl COMMAND --help shows all options and more examples; tokctl man COMMAND shows the manual page.
 
-Exit codes: 0 done, 1 a comparison or a check failed its condition, or a conversion its check,
-2 bad usage or input, 130 interrupted, 143 ended by SIGTERM.
+Exit codes: 0 success; 1 a condition (--fail-if, --fail-on) or a verification (--verify) failed;
+2 bad usage or input; 130 interrupted; 143 ended by SIGTERM.
 
-Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCTL_PROGRESS,
-TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
+Environment: TOKCTL_MODEL (the default for -m), TOKCTL_CACHE, TOKCTL_PROGRESS,
+TOKCTL_SIMD, NO_COLOR, COLUMNS and PAGER; tokctl man explains them."""
 
 #: What people mean by an option of another command, by the command that they give it to.
 _MEANT = {
-    ("decode", "--as"): "--from says what is read, and text comes out; ",
-    ("decode", "--format"): "--from says what is read; ",
-    ("decode", "--text-field"): "--ids-field names the ids; ",
-    ("encode", "--from"): "--format says what is read, --as what is written; ",
+    ("decode", "--as"): "--from names the input format, and the output is text; ",
+    ("decode", "--format"): "--from names the input format; ",
+    ("decode", "--text-field"): "--ids-field names the field of the ids; ",
+    ("encode", "--from"): "--format names the input format, --as the output format; ",
     ("encode", "--count-tokens"): "--count counts; ",
     **{
         (name, "-v"): "--verbose has no short form; " for name in COMMANDS[1:6] if name != "compare"
@@ -69,7 +69,7 @@ def _callback(
         bool, options.CliOption("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Train, run, open up and compare subword tokenizers."""
+    """Train, run, inspect and compare subword tokenizers."""
     options.apply(
         context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress
     )

@@ -40,7 +40,8 @@ EXAMPLES = """Examples:
 METRIC is tokens, bytes_per_token, characters_per_token, nsl, fertility,
 continued_words, strr, unk_rate, round_trip, vocabulary_use, renyi_efficiency
 or shannon_efficiency; with --lang also gini, and parity (the highest).
-Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
+Exit codes: 0 success, 1 a condition of --fail-if is true, 2 bad usage or
+input."""
 
 
 SHORT = "Compare models on the same texts: metrics, sentences, words."
@@ -86,9 +87,9 @@ def compare(
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
-    With no model, it trains some on nine tenths of the texts first, and
-    measures them on the rest; nothing is kept.
-    Every metric is explained by --explain METRIC, and in docs/metrics.md.
+    If you name no model, it trains some on nine tenths of the texts and
+    measures them on the rest; they are not saved.
+    --explain METRIC and docs/metrics.md explain each metric.
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
