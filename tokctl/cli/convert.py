@@ -365,7 +365,7 @@ def _verify(
 
     if not form.reads and form.name not in PEERS:
         raise TokctlError(
-            f"nobody reads a model from {form.title}, so there is nothing to verify",
+            f"no program reads a model from {form.title}, so there is nothing to verify",
             "leave --verify out",
         )
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:

@@ -78,7 +78,8 @@ def decode(
         from tokctl.wording import listed
 
         raise TokctlError(
-            f"{listed(leading)} are models, and ids are of one", "name one, and then the ids"
+            f"{listed(leading)} are models, but ids belong to one model",
+            "name one model, then the ids",
         )
     model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)

@@ -144,7 +144,9 @@ def encode(
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
     if special and "none" in special and len(special) > 1:
-        raise TokctlError("--special none goes with no other", "leave it, or the others, out")
+        raise TokctlError(
+            "--special none can't be combined with others", "leave out none, or the others"
+        )
     if count or csv or sort is not None or len(models or ()) > 1:
         from tokctl.cli import counting
 
@@ -318,9 +320,11 @@ class OutputPlan(NamedTuple):
         if options.index is not None:
             _check_index(form, options, output)
         if options.resume and options.shard_size is None:
-            raise TokctlError("--resume goes on with shards", "add --shard-size N")
+            raise TokctlError("--resume continues shards", "add --shard-size N")
         if form == "megatron" and to_stdout:
-            raise TokctlError("--as megatron writes two files", "name them without end: -o PREFIX")
+            raise TokctlError(
+                "--as megatron writes two files", "give their common prefix: -o PREFIX"
+            )
         size = None
         if options.shard_size is not None:
             hint = "it is a number of ids from 1 up: 100M, say"
@@ -395,8 +399,8 @@ class OutputPlan(NamedTuple):
             dtype = dtype_for(self.form, tokenizer.vocab_size, self.options.dtype)
         if self.size is not None and rows.pads_to_longest:
             raise TokctlError(
-                "--pad longest reads all texts into memory, and --shard-size is for more than that",
-                "say how long: --pad N",
+                "--pad longest reads all texts into memory, so it can't write shards",
+                "give a length: --pad N",
             )
         return dtype, end_id
 
@@ -446,7 +450,7 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
 
     assert isinstance(target.path, str)
     folder = visible(target.path)
-    go_on = f"what is whole stays in {folder}; to go on: the same command with --resume"
+    go_on = f"the complete shards stay in {folder}; to continue, repeat the command with --resume"
     try:
         done = write_stream(stream, target)
     except StoppedError as error:
@@ -462,7 +466,7 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
     if done.was_there:
         world.say(f"note: {folder} is finished, with {len(shards):,} shards; nothing was done")
     elif done.kept:
-        world.say(f"note: {done.kept:,} of {len(shards):,} shards in {folder} were there before")
+        world.say(f"note: {done.kept:,} of {len(shards):,} shards in {folder} were already there")
 
 
 def _job(

@@ -350,7 +350,7 @@ NORMALIZERS = PartFamily(
             main=("text",),
         ),
         "dummy-space": PartKind(
-            "SentencePiece's: a space before each text, or behind it, that is not only spaces",
+            "SentencePiece's: a space before (or after) each text that is not only spaces",
             {"behind": _FALSE},
         ),
     },
@@ -388,7 +388,7 @@ PRE_TOKENIZERS = PartFamily(
             "splits at punctuation", {"behaviour": _BEHAVIOUR}, main=("behaviour",)
         ),
         "digits": PartKind(
-            "splits off numbers, in groups or each digit by itself",
+            "splits off numbers, in groups or as single digits",
             {"individual": _FALSE},
         ),
         "scripts": PartKind("splits where the script changes"),
@@ -397,8 +397,8 @@ PRE_TOKENIZERS = PartFamily(
             {"length": PartOption(int, 5, least=1)},
             main=("length",),
         ),
-        "characters": PartKind("every character by itself"),
-        "graphemes": PartKind("every user-perceived character by itself"),
+        "characters": PartKind("every character on its own"),
+        "graphemes": PartKind("every grapheme (user-perceived character) on its own"),
         "penn-treebank": PartKind("the Penn Treebank's words; white space is dropped"),
         "delimiter": PartKind(
             "splits at a character, which is dropped",
@@ -448,7 +448,7 @@ def is_lossless(part: Part) -> bool:
 DECODERS = PartFamily(
     "decoder",
     {
-        "byte-level": PartKind("joins the bytes that the tokens stand for"),
+        "byte-level": PartKind("joins the bytes that the tokens represent"),
         "wordpiece": PartKind(
             "joins continuations and puts spaces between words",
             {"prefix": PartOption(str, "##"), "cleanup": _TRUE},
