@@ -28,7 +28,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: str) -> None:
 
 
 def test_the_least_memory_is_what_the_page_says() -> None:
-    assert f"; {spoken(LEAST_MEMORY)} is the least" in PAGE.replace("\n", " ")
+    assert f"; the minimum is {spoken(LEAST_MEMORY)}" in PAGE.replace("\n", " ")
 
 
 def test_the_commands_are_taken() -> None:
