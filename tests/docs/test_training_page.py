@@ -62,7 +62,7 @@ def test_a_model_of_counts_differs_in_what_was_read() -> None:
 
 
 def test_the_digest_is_what_the_page_says() -> None:
-    assert "length and how often it counts, as numbers of eight bytes" in PAGE
+    assert "its length and its count, as little-endian 8-byte numbers" in PAGE
     stream = b"".join(
         len(text).to_bytes(8, "little") + times.to_bytes(8, "little") + text
         for text, times in ((b"one", 1), (b"two", 3))
