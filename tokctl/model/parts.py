@@ -292,7 +292,7 @@ _FALSE = PartOption(bool, False)
 _KEEP = {"keep": PartOption(tuple, ())}
 #: A normalizer, and a decoder.
 _REPLACE = PartKind(
-    "puts a text in the place of another, or of what a pattern matches",
+    "replaces a text, or whatever a pattern matches, by another text",
     {
         "pattern": PartOption(str, may_be_empty=False),
         "content": PartOption(str, ""),
@@ -316,7 +316,7 @@ NORMALIZERS = PartFamily(
         "lowercase": PartKind("lower case, character by character"),
         "strip-accents": PartKind("removes combining marks; put nfd before it"),
         "bert": PartKind(
-            "BERT's: controls removed, CJK characters set apart, accents removed, lower case",
+            "BERT's: control characters removed, spaces around CJK characters, accents removed, lower case",
             {
                 "clean_text": _TRUE,
                 "cjk_spacing": _TRUE,
@@ -329,10 +329,12 @@ NORMALIZERS = PartFamily(
         "nfkc_cf": PartKind("SentencePiece's NFKC rules, with case folding", _KEEP),
         "sp_nfkc": PartKind("SentencePiece's NFKC rules", _KEEP),
         "precompiled": PartKind(
-            "rules out of a SentencePiece model, in base64",
+            "the rules of a SentencePiece model, in base64",
             {"rules": PartOption(str), "graphemes": _FALSE, **_KEEP},
         ),
-        "nmt": PartKind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
+        "nmt": PartKind(
+            "Hugging Face's Nmt: control characters removed, unusual spaces replaced by plain ones"
+        ),
         "collapse-spaces": PartKind("one space for each run of spaces"),
         "delete-newlines": PartKind("removes line feeds and carriage returns, as the notebooks do"),
         "strip-spaces": PartKind(
@@ -393,7 +395,7 @@ PRE_TOKENIZERS = PartFamily(
         ),
         "scripts": PartKind("splits where the script changes"),
         "fixed": PartKind(
-            "stretches of so many characters",
+            "pieces of a fixed number of characters",
             {"length": PartOption(int, 5, least=1)},
             main=("length",),
         ),
@@ -406,7 +408,7 @@ PRE_TOKENIZERS = PartFamily(
             main=("text",),
         ),
         "split": PartKind(
-            "splits at a text, or at what a pattern of the regex package matches",
+            "splits at a text, or at matches of a pattern (of the regex package)",
             {
                 "pattern": PartOption(str, may_be_empty=False),
                 "behaviour": _BEHAVIOUR,
@@ -416,7 +418,9 @@ PRE_TOKENIZERS = PartFamily(
             main=("pattern", "behaviour"),
         ),
         "prefix-space": PartKind("puts a space before the text unless one is there"),
-        "byte-level": PartKind("spells each byte as the character that GPT-2's vocabulary has"),
+        "byte-level": PartKind(
+            "writes each byte as the character that GPT-2's vocabulary uses for it"
+        ),
     },
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},
@@ -458,7 +462,7 @@ DECODERS = PartFamily(
             _METASPACE,
             main=("prepend",),
         ),
-        "byte-fallback": PartKind("<0x0A> and its like become bytes"),
+        "byte-fallback": PartKind("tokens such as <0x0A> become bytes"),
         "bpe-suffix": PartKind(
             "a space for each suffix that ends a word",
             {"suffix": PartOption(str, "</w>", may_be_empty=False)},
@@ -467,7 +471,7 @@ DECODERS = PartFamily(
         "join": PartKind("puts a space between any two tokens"),
         "fuse": PartKind("joins all tokens into one text"),
         "strip": PartKind(
-            "removes a character at the ends of each token, so many times at most",
+            "removes a character at the ends of each token, up to a number of times",
             {
                 "content": PartOption(str, " ", one_character=True),
                 "start": PartOption(int, 0),
@@ -491,7 +495,7 @@ POST_PROCESSORS = PartFamily(
     "post-processor",
     {
         "template": PartKind(
-            "special tokens around a text ($A) and around two ($A, $B); :1 sets a type id",
+            "special tokens around a text ($A) and a pair ($A, $B); :1 sets a type id",
             {
                 "single": PartOption(str, "$A", may_be_empty=False),
                 "pair": PartOption(str, "$A:0 $B:1", may_be_empty=False),
@@ -499,7 +503,7 @@ POST_PROCESSORS = PartFamily(
             main=("single", "pair"),
         ),
         "trim-offsets": PartKind(
-            "offsets leave the spaces of byte-level tokens out",
+            "removes the spaces of byte-level tokens from their offsets",
             {"prefix_space": _TRUE},
         ),
     },
