@@ -316,7 +316,7 @@ NORMALIZERS = PartFamily(
         "lowercase": PartKind("lower case, character by character"),
         "strip-accents": PartKind("removes combining marks; put nfd before it"),
         "bert": PartKind(
-            "BERT's: control characters removed, spaces around CJK characters, accents removed, lower case",
+            "BERT's: removes control characters and accents, puts spaces around CJK, lowercases",
             {
                 "clean_text": _TRUE,
                 "cjk_spacing": _TRUE,
@@ -333,7 +333,7 @@ NORMALIZERS = PartFamily(
             {"rules": PartOption(str), "graphemes": _FALSE, **_KEEP},
         ),
         "nmt": PartKind(
-            "Hugging Face's Nmt: control characters removed, unusual spaces replaced by plain ones"
+            "Hugging Face's Nmt: removes control characters, makes unusual spaces plain"
         ),
         "collapse-spaces": PartKind("one space for each run of spaces"),
         "delete-newlines": PartKind("removes line feeds and carriage returns, as the notebooks do"),
@@ -418,9 +418,7 @@ PRE_TOKENIZERS = PartFamily(
             main=("pattern", "behaviour"),
         ),
         "prefix-space": PartKind("puts a space before the text unless one is there"),
-        "byte-level": PartKind(
-            "writes each byte as the character that GPT-2's vocabulary uses for it"
-        ),
+        "byte-level": PartKind("writes each byte as the character that GPT-2 uses for it"),
     },
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},
