@@ -13,9 +13,9 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --memory     # peak memory instead: docs/memory.md
 
 A whole run takes up to an hour on two cores that other programs also use. Slow work has one round;
-if the run exceeds its `--minutes`, so does everything except quick work. The first run takes a
-quarter of an hour longer, to make the long texts and the model of 200,000 ids, which stay in a cache
-outside the project (`--cache`). `--quick` takes less than three minutes.
+if the run exceeds its `--minutes`, so does everything except quick work. The first run takes 15
+minutes longer, to make the long texts and the model of 200,000 ids, which stay in a cache outside
+the project (`--cache`). `--quick` takes less than three minutes.
 """
 
 READING = """\
@@ -24,13 +24,13 @@ READING = """\
 - **Only the ratio means something.** "time, ours = 1" is a contender's time divided by
   tokctl's in the same rounds: above 1 it is slower than tokctl, below 1 faster. Both are the least
   over up to {runs} (three times as many with 1 MB on one thread), because other work on the machine
-  can only add time. The lowest and the highest ratio of a round are also given. A slow contender has
-  fewer rounds, and so have all but the quick ones if the run's time is up.
-- **CPU time is compared**: that of all threads of a pass together. It hardly changes if other programs
-  use the machine, as they did here; for one thread it is the time on an idle machine. Two threads that
-  divide the work without loss take the same CPU time as one, which is "tokctl, 1 thread" in a row for
-  two threads; a peer that leaves the second thread idle has no such loss. "clock" is the elapsed time
-  on this machine: don't compare it with figures from elsewhere.
+  can only add time. The lowest and the highest ratio of a round are also given. A slow contender
+  has fewer rounds, and so have all but the quick ones if the run's time is up.
+- **CPU time is compared**: that of all threads of a pass together. It hardly changes if other
+  programs use the machine, as they did here; for one thread it is the time on an idle machine. Two
+  threads that divide the work without loss take the same CPU time as one, which is "tokctl, 1
+  thread" in a row for two threads; a peer that leaves the second thread idle has no such loss.
+  "clock" is the elapsed time on this machine: don't compare it with figures from elsewhere.
 - Every contender runs in its own process, one after the other in each round (A B C,
   A B C, …), so that no caches, threads or memory of one disturb another. All use as many
   threads as the row says, or one.
@@ -57,8 +57,8 @@ READING = """\
   `r50k` is GPT-2's vocabulary; `o200k` has o200k's pattern and 200,000 ids, trained by tokctl
   on the three texts. Libraries that only accept `str` are in the rows for `str`, and from 10 MB or
   100 MB on only the faster ones; with 1 GB there are `str` and two threads only for `r50k`.
-- For every library, the fastest call is used that gives all ids and nothing else: but for the row "in a list"
-  32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
+- For every library, the fastest call is used that gives all ids and nothing else: except in the row
+  "in a list", 32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
   tokie, quicktok, iree-tokenizer, tiktoken for one text), else a list (HF tokenizers,
   sentencepiece, kitoken, wordchipper, tiktoken for many texts). A list is Python's, of one `int`
   per id. gigatoken gets one text as a batch, whose memory it uses again, up to 32 MB, and by
