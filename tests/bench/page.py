@@ -58,8 +58,8 @@ READING = """\
   on the three texts. Libraries that only accept `str` are in the rows for `str`, and from 10 MB or
   100 MB on only the faster ones; with 1 GB there are `str` and two threads only for `r50k`.
 - For every library, the fastest call is used that gives all ids and nothing else: except in the row
-  "in a list", 32-bit numbers in one buffer where the library has that (tokctl, gigatoken, fastokens, splintr,
-  tokie, quicktok, iree-tokenizer, tiktoken for one text), else a list (HF tokenizers,
+  "in a list", 32-bit numbers in one buffer if the library has that (tokctl, gigatoken, fastokens,
+  splintr, tokie, quicktok, iree-tokenizer, tiktoken for one text), else a list (HF tokenizers,
   sentencepiece, kitoken, wordchipper, tiktoken for many texts). A list is Python's, of one `int`
   per id. gigatoken gets one text as a batch, whose memory it uses again, up to 32 MB, and by
   `encode`, which is faster there, beyond.

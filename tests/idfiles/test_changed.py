@@ -39,8 +39,8 @@ def test_a_source_that_fails_can_be_mended(encode: Encode) -> None:
     done = encode()
     message = "c.txt: line 1, byte 3 is not UTF-8, and this model reads characters"
     hint = (
-        "use --errors replace to put U+FFFD in its place, or a byte-level model; what is whole "
-        "stays in f; to continue, repeat the command with --resume"
+        "use --errors replace to put U+FFFD in its place, or a byte-level model; the complete "
+        "shards stay in f; to continue, repeat the command with --resume"
     )
     assert (done.code, done.err) == (2, error(message, hint))
     assert encode("--resume").err == done.err

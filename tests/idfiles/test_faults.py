@@ -121,7 +121,7 @@ def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     assert done.err.startswith(f"error: can't write {folder}/")
     assert ": No space left on device\n" in done.err
     hint = "make room there, or look at its rights; the complete shards stay in"
-    assert f"hint: {hint} {folder}; to go on" in done.err
+    assert f"hint: {hint} {folder}; to continue" in done.err
     journal = (folder / "journal.jsonl").read_bytes().splitlines()
     whole = [orjson.loads(line)["shard"]["file"] for line in journal[1:]]
     assert whole

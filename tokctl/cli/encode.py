@@ -322,9 +322,7 @@ class OutputPlan(NamedTuple):
         if options.resume and options.shard_size is None:
             raise TokctlError("--resume continues shards", "add --shard-size N")
         if form == "megatron" and to_stdout:
-            raise TokctlError(
-                "--as megatron writes two files", "give their common prefix: -o PREFIX"
-            )
+            raise TokctlError("--as megatron writes two files", "give their prefix: -o PREFIX")
         size = None
         if options.shard_size is not None:
             hint = "it is a number of ids from 1 up: 100M, say"
