@@ -1,4 +1,4 @@
-"""tokctl trains, runs, opens up and compares subword tokenizers.
+"""tokctl trains, runs, inspects and compares subword tokenizers.
 
     from tokctl import Tokenizer
 

@@ -42,49 +42,52 @@ PAGE = """\
 
 This page is written by `python -m tests.bench --memory --write`; don't edit it.
 
-The peak of resident memory of whole processes, the interpreter included, on books, code and
-multilingual text repeated with varied words. "times" is what the longer text needs beside the
-shorter one.
+This page shows how much memory each command needs for a short and a long text, and which limits
+tokctl sets itself. The figures are the peak resident memory of whole processes, including the
+Python interpreter, on books, code and multilingual text, repeated with varied words. "times" is the
+memory for the longer text divided by that for the shorter one.
 
-- `encode` remembers pre-tokens, up to a bound (`--cache-memory`, which a stream of any length does
-  not exceed); Parquet adds pyarrow and a group of rows.
-- `train` and `inspect --use` keep the distinct pre-tokens, which grow with a text. `--memory`
-  bounds them while they are counted: a training itself holds those that it learns from.
-- `compare` holds the texts.
+- `encode` caches pre-tokens, up to a limit (`--cache-memory`, which a stream of any length does not
+  exceed). Parquet adds the memory of pyarrow and one group of rows.
+- `train` and `inspect --use` keep the distinct pre-tokens, whose number grows with the text.
+  `--memory` limits them while they are counted; training itself then keeps those that it learns
+  from.
+- `compare` keeps the texts in memory.
 
-What Python makes token by token (`jsonl --offsets`) gets a tenth of the text. The tokctl measured,
-its Python files and native module together, has the digest `{tokctl}`.
+Formats that Python writes token by token (`jsonl --offsets`) were measured on a tenth of the text.
+The measured version of tokctl (its Python files and native module together) has the digest
+`{tokctl}`.
 """
 
 #: Held by tests/faults/test_exhausted.py.
 BOUNDS = """\
 
-## What is bounded
+## Limits
 
-Where the system has no more memory, a command ends with `error: out of memory` and exit code 2,
-and leaves no file; in Python it is `tokctl.errors.OutOfMemoryError`, which is a `TokctlError` and a
-`MemoryError`. `python -m tests.faults.exhausted` takes commands through all limits. These bounds
-hold whatever memory there is:
+If the system runs out of memory, a command ends with `error: out of memory` and exit code 2, and
+leaves no file. In Python it raises `tokctl.errors.OutOfMemoryError`, which is a `TokctlError` and a
+`MemoryError`. `python -m tests.faults.exhausted` tests commands with less and less memory. The
+following limits apply however much memory there is:
 
-| what | bound | beyond it |
+| what | limit | beyond it |
 |---|--:|---|
-| what the normalizers make of a text | 64 times its bytes, or 64 MB if that is more | an error |
+| the output of normalizers for a text | 64 times its bytes, or 64 MB if that is more | an error |
 | all tokens of a model after its decoders | 256 MB | an error |
-| what decoders make of ids together | 4 kB an id, or 256 MB if that is more | an error |
-| a line, or a text without a place to cut it | 4 GB | an error, as soon as so much has been read |
+| the output of the decoders for ids | 4 kB per id, or 256 MB if that is more | an error |
+| a line, or a text without a place to cut it | 4 GB | an error, as soon as that much is read |
 | a pre-token | 4 GB | an error |
 | symbols of an unbroken run that is merged by rank | those of 64 kB at a time | |
-| what an encoder remembers, for each thread | `--cache-memory` | the oldest is forgotten |
-| counts while text is counted | `--memory` | files without names |
+| the cache of an encoder, for each thread | `--cache-memory` | the oldest entries are dropped |
+| counts while text is counted | `--memory` | temporary files |
 
-- The ids of a text that is encoded at once take four bytes each, its segments eight.
-- Some merges leave no place in a long run where it can be cut, and models that replay their merges
-  in the order learned have no windows: such a run is merged at once, with up to 64 bytes for each
-  of its bytes. A training holds a run whole, whatever `--memory` says: 100 MB of four
-  letters need 1.1 GB for BPE, and 100 MB of one letter 2.2 GB, most of it for the spelling of its
-  tokens, the longest of 67 million letters. Unigram, which stores each piece's places, needs 17 to
-  63 times the size.
-- With 8 GB of address space, 10 GB of zeros in a gzip of 44 MB are an error, for `encode` and for
+- If a text is encoded at once, its ids take four bytes each and its segments eight.
+- With some merges, a long run can't be cut anywhere, and models that replay their merges in the
+  order learned have no windows. Such a run is merged at once, with up to 64 bytes for each of its
+  bytes. Training keeps a whole run in memory, whatever `--memory` is: 100 MB of four letters need
+  1.1 GB for BPE, and 100 MB of one letter 2.2 GB, mostly for the spelling of its tokens, the
+  longest of which has 67 million letters. Unigram, which stores the places of each piece, needs 17
+  to 63 times the size of the text.
+- With 8 GB of address space, 10 GB of zeros in a 44 MB gzip file are an error, for `encode` and for
   `train`, and so is a line of 2 GB.
-- What Python makes of ids, tokens and offsets is bounded by memory alone.
+- The ids, tokens and offsets that Python creates are limited only by the memory available.
 """

@@ -231,7 +231,7 @@ GROWTH = """\
 
 tokctl's seconds for a million bytes of text as `bytes`, on one thread: a flat line is time in
 proportion to the text. At most 1.2 times those of 10 MB are wanted at 1 GB. The fastest peer is
-that of the last column of sizes; who else ran stands in the rows below.
+that of the last column of sizes; the rows below show which others ran.
 """
 ODD = """\
 Seconds for a million bytes with GPT-2's vocabulary, the first pass, and how many times those of

@@ -158,7 +158,7 @@ def test_training_first(call: Call, tmp_path: Path) -> None:
     found = call("low.txt", "--vocab", "300", "--algo", "wordpiece,bpe", "--json")
     assert [entry["name"] for entry in json.loads(found.out)["models"]] == ["wordpiece", "bpe"]
     assert found.err == (
-        "training wordpiece and bpe with 300 ids on low.txt; nothing is kept\n"
+        "training wordpiece and bpe with 300 ids on low.txt; they are not saved\n"
         "note: wordpiece reaches 34 ids: no pair was left to merge\n"
         "note: bpe reaches 279 ids: no pair was left to merge\n"
     )
@@ -177,16 +177,14 @@ def test_the_bundled_sample() -> None:
     assert done.returncode == 0
     size, text, trained = done.stdout.splitlines()[:3]
     assert size.startswith("The text is too short for 10,000 ids: the models are compared at 1,")
-    assert text.startswith(
-        "the-lamplighters-atlas.txt, the part that is held out: 5,493 characters"
-    )
+    assert text.startswith("the-lamplighters-atlas.txt, held-out part: 5,493 characters")
     assert trained == (
         "Trained on 36,880 bytes of the-lamplighters-atlas.txt; measured on 5,656 bytes held out "
         "(10 of 100 blocks of paragraphs, seed 0)."
     )
     assert "\x1b" not in done.stdout
     first, second, *notes = done.stderr.splitlines()
-    assert first == "no text is named: taking the bundled sample, the-lamplighters-atlas.txt"
+    assert first == "no text was given: using the bundled sample, the-lamplighters-atlas.txt"
     assert second.startswith(
         "training bpe, wordpiece-likelihood, wordpiece-count and unigram with 10,000 and 20,000 ids"
     )
@@ -294,7 +292,7 @@ def test_figures_of_what_is_held_out(call: Call) -> None:
 def test_models_of_one_size(call: Call) -> None:
     Path("p.txt").write_text(PARAGRAPHS)
     found = call("--algo", "bpe,wordpiece,unigram,char", "--vocab", "400,350", "p.txt")
-    assert found.out.startswith("There is no size that all reach: bpe has ")
+    assert found.out.startswith("No size is reached by all models: bpe has ")
     found = call("--algo", "wordpiece,unigram,word", "--vocab", "400", "p.txt", "--json")
     document = json.loads(found.out)
     size = document["training"]["size"]
@@ -348,7 +346,7 @@ def test_several_texts(call: Call) -> None:
         (["--held-out", "no.txt", "low.txt"], "error: can't read no.txt: No such file"),
         (
             [*BOTH, "--held-out", "low.txt"],
-            "error: --held-out low.txt can't be used with -m\nhint: models that are trained",
+            "error: --held-out low.txt can't be used with -m\nhint: models that exist already",
         ),
         (
             ["--held-out", "low.txt", "--lang", "en=low.txt"],
@@ -419,7 +417,7 @@ def test_words_that_are_asked_for(call: Call) -> None:
     wrong = call(*BOTH, "--words", "widest")
     assert wrong.err == (
         "error: --words can't be 'widest'\n"
-        "hint: choose spaces or unicode; a word to explain is named by --word\n"
+        "hint: choose spaces or unicode; to explain a word, use --word\n"
     )
 
 
@@ -437,5 +435,5 @@ def test_what_a_metric_is(call: Call) -> None:
 
 def test_a_word_that_was_asked_for(call: Call) -> None:
     page = call("-m", "b.json", "low.txt", "--word", "longer", "--word", "lower").out
-    assert "\n\nWords, and why they are cut so\nlonger  once in the text\nb  " in page
+    assert "\n\nWords, and why they are split this way\nlonger  once in the text\nb  " in page
     assert "\n\nlower  twice in the text\nb  " in page

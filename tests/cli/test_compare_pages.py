@@ -13,7 +13,7 @@ __all__ = ["call"]
 
 PAGE = """\
 low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
-b and w were trained on low.txt: what they make of that says little of other texts.
+b and w were trained on low.txt: what they make of that text says little about others.
 
 What the figures say
 • Words kept whole: w 91.7%, b 33.3%.
@@ -56,19 +56,19 @@ the lowest (new) café
 b  15  t│h│e│␣low│est  │␣│(│new│)│␣│c│a│f│\\xc3│\\xa9
 w   7  [UNK]│low │##est  │(│new│)  │[UNK]
 
-Words, and why they are cut so
+Words, and why they are split this way
 the  not in the text
 b  ␣│t│h│e
-   t + h are never side by side in the text
+   t + h never occur side by side in the text
 w  [UNK]
    no tokens fit all of it, so that the whole word is unknown
 
 café  not in the text
 b  ␣│c│a│f│\\xc3│\\xa9
-   c + a are never side by side in the text
+   c + a never occur side by side in the text
 w  [UNK]
    no tokens fit all of it, so that the whole word is unknown
-counted with punctuation cut off; elsewhere a word is what stands between spaces
+counted without punctuation; elsewhere a word is the text between spaces
 
 Words that are cut most differently
 word       count  b               w
@@ -125,7 +125,7 @@ MARKDOWN = """\
 
 low.txt: 71 characters, 12 words, 4 lines. NSL is relative to b.
 
-b and w were trained on low.txt: what they make of that says little of other texts.
+b and w were trained on low.txt: what they make of that text says little about others.
 
 ## What the figures say
 

@@ -133,7 +133,7 @@ def test_a_folder_of_another_format(models: Models, text: Path) -> None:
     asked = ("--to", "vocab-merges", "-o", "m", "--lossy", "--verify", str(text))
     done = tokctl("convert", "m.json", *asked)
     assert done.code == 2
-    assert "error: the folder m holds tokenizer.json, which would count" in done.err
+    assert "error: the folder m holds tokenizer.json, which would also apply" in done.err
     assert "vocab.json" not in names(Path("m"))
 
 
@@ -143,7 +143,7 @@ def test_what_nobody_reads_is_not_verified(text: Path) -> None:
     asked = ("--to", "word-counts", "-o", "w.tsv", "--lossy", "--verify", str(text))
     done = tokctl("convert", "words.json", *asked)
     assert done.code == 2 and not Path("w.tsv").exists()
-    message = "nobody reads a model from word counts, so there is nothing to verify"
+    message = "no program reads a model from word counts, so there is nothing to verify"
     assert done.err.endswith(error(message, "leave --verify out"))
 
 

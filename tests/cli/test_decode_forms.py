@@ -132,7 +132,7 @@ def test_numbers_in_binary_from_a_pipe(models: Models, ids: list[int]) -> None:
 
 @pytest.mark.parametrize(
     ("option", "meant"),
-    [("--as", "--from says"), ("--format", "--from says"), ("--text-field", "--ids-field names")],
+    [("--as", "--from names"), ("--format", "--from names"), ("--text-field", "--ids-field names")],
 )
 def test_options_of_encode(models: Models, option: str, meant: str) -> None:
     done = tokctl("decode", "-m", models["bytes"], option, "bin", stdin=b"1")

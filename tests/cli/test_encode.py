@@ -228,8 +228,8 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
         ),
         (
             ("--special", "none", "--special", "a"),
-            "--special none goes with no other",
-            "leave it, or the others, out",
+            "--special none can't be combined with others",
+            "leave out none, or the others",
         ),
         (
             (),

@@ -233,6 +233,6 @@ def test_options_without_a_text() -> None:
     err = _refused("compare", "-m", "w.json", "--format", "jsonl")
     assert err.startswith("error: --format says how texts are read, and there is none")
     err = _refused("compare", "-m", "w.json", "empty")
-    assert err.startswith("error: there is no text in what is named")
+    assert err.startswith("error: no text was found in what you named")
     err = _refused("compare", "-m", "w.json", "-", "--lang", "en=-")
     assert err == error("stdin (-) is named twice", "it can be read only once")

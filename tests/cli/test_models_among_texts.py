@@ -30,7 +30,7 @@ def test_compare_takes_models_where_they_stand() -> None:
     assert found == expected
     # Without a text, as with -m.
     ran = tokctl("compare", "b.json", "--json")
-    assert ran.err.startswith("no text is named: taking the bundled sample")
+    assert ran.err.startswith("no text was given: using the bundled sample")
     assert json.loads(ran.out)["training"] is None
 
 
@@ -39,9 +39,9 @@ def test_compare_does_not_guess() -> None:
     assert ran == Result(
         2,
         b"",
-        "error: w.json is a model, and stands where the texts are\n"
-        "hint: tokctl compare -m b.json -m w.json … compares them; with --format text it is a "
-        "text\n",
+        "error: w.json is a model, but was given as a text\n"
+        "hint: tokctl compare -m b.json -m w.json … compares them; --format text reads it "
+        "as text\n",
     )
     as_text = json.loads(
         tokctl("compare", "-m", "b.json", "--format", "text", "w.json", "--json").out
@@ -62,8 +62,8 @@ def test_train_refuses_a_model(path: str) -> None:
     name = path if path == "b.json" else "inside/b.json"
     assert ran.err == (
         f"error: {name} is a model (tokctl model file), and training is on text\n"
-        f"hint: to go on from it: tokctl train --extend {name} TEXT; to train on it as it stands: "
-        f"tokctl train --format text {name}\n"
+        f"hint: to continue training it: tokctl train --extend {name} TEXT; "
+        f"to train on the file as text: tokctl train --format text {name}\n"
     )
     assert tokctl("train", "-q", "--vocab", "270", "--format", "text", "b.json").code == 0
 
@@ -95,7 +95,7 @@ def test_encode_and_decode_take_a_model_first() -> None:
 def test_several_models_are_for_counting() -> None:
     assert tokctl("encode", "b.json", "w.json", "low.txt").code == 2
     ran = tokctl("decode", "b.json", "w.json")
-    assert ran.err.startswith("error: b.json and w.json are models, and ids are of one\n")
+    assert ran.err.startswith("error: b.json and w.json are models, but ids belong to one model\n")
 
 
 TEXTS = {

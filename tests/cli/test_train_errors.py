@@ -135,8 +135,8 @@ CASES = [
      "--fuse-unknown needs an unknown token, and this model has none",
      "leave it out, or name one: --unk-token '[UNK]'"),
     ("nosuch.txt --preset char-bpe --byte-fallback",
-     "--byte-fallback does not go with a word marker: the bytes of a character would carry it, "
-     "too", "leave it out, or take --marker none --pretokenize metaspace"),
+     "--byte-fallback does not go with a word marker: the bytes of a character would carry it "
+     "as well", "leave it out, or take --marker none --pretokenize metaspace"),
     ("nosuch.txt --graphemes", "--graphemes is for char, and this is bpe",
      "leave it out, or add --algo char"),
     ("nosuch.txt --algo word --show-steps 3",

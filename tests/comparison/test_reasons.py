@@ -19,8 +19,8 @@ from tokctl.training.resizing import prune
     ("recipe", "size", "word", "reason"),
     [
         # Bytes that stand for a character are no pair that training left.
-        ("llama2", 300, "caté", "it has no token for é: bytes stand for it"),
-        ("byte-fallback", 300, "caté", "it has no token for é: bytes stand for it"),
+        ("llama2", 300, "caté", "it has no token for é: it is encoded as bytes"),
+        ("byte-fallback", 300, "caté", "it has no token for é: it is encoded as bytes"),
         # One unknown token for several characters names each of them.
         ("sentencepiece-unigram", 40, "doggod", "it has no token for d, o and g"),
         # Only a part of the word is unknown.
@@ -107,5 +107,5 @@ def test_a_word_of_the_text_is_not_said_to_be_absent() -> None:
     text = "low lower don't\nlow high\n"
     llama = Tokenizer.train([document(text)], vocab_size=300, recipe=preset("llama2"))
     assert told(llama, "don't", text).cuts[0].reason == (
-        "▁do + n't are never side by side in the text as training left it"
+        "▁do + n't never occur side by side in the training text after the last merge"
     )

@@ -40,7 +40,7 @@ def test_a_whole_word_and_when_it_was_made() -> None:
 def test_a_space_that_is_a_token_by_itself() -> None:
     (cut,) = told(trained("bpe", 265), "hat").cuts
     assert (cut.whole, cut.segmentation.shown) == (True, (" ", "hat"))
-    assert cut.reason.endswith("; its space is a token by itself")
+    assert cut.reason.endswith("; its space is a separate token")
 
 
 def test_a_pair_that_was_too_rare() -> None:
@@ -55,7 +55,7 @@ def test_a_pair_that_was_too_rare() -> None:
 def test_letters_that_never_meet() -> None:
     (cut,) = told(trained("bpe", 262), "tab").cuts
     assert (cut.whole, cut.segmentation.shown) == (False, (" ", "t", "a", "b"))
-    assert cut.reason == "t + a are never side by side in the text"
+    assert cut.reason == "t + a never occur side by side in the text"
 
 
 def test_a_likelihood_that_was_too_low() -> None:
@@ -91,12 +91,12 @@ def test_pieces_of_a_unigram_model() -> None:
     text = "lower lowest slower slowest newer newest low slow new\n" * 9 + "lieutenant\n"
     unigram = trained("unigram", 30, text)
     assert told(unigram, "lieutenant", text).cuts[0].reason == (
-        "once in the text; a piece has to be there twice"
+        "once in the text; a piece must occur twice"
     )
-    assert told(unigram, "tens", text).cuts[0].reason.startswith("the text doesn't have it")
+    assert told(unigram, "tens", text).cuts[0].reason.startswith("not in the text")
     whole = next(token for token in unigram.tokens if token.startswith("▁") and len(token) > 2)
     found = told(unigram, whole[1:], text).cuts[0]
-    assert found.whole == found.reason.startswith("a piece of its own, probability ")
+    assert found.whole == found.reason.startswith("a whole piece, probability ")
 
 
 def test_a_model_of_other_texts_says_what_its_file_tells() -> None:

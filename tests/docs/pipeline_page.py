@@ -13,9 +13,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipeline.md"
 INTRODUCTION = """\
 # The parts of a pipeline
 
-A text goes through normalizers, pre-tokenizers, the model, and post-processors; decoders lead
-back. A part is a kind with its options. On the command line and from Python it is written as
-`kind`, as `kind:VALUE`, or as JSON:
+To become ids, a text passes through normalizers, pre-tokenizers, the model, and post-processors;
+decoders turn tokens back into text. This page lists all of these parts and the presets that
+combine them. You need it when you build a recipe of your own, or want to know what a stage of
+`tokctl inspect MODEL --recipe` does.
+
+A part is a kind with its options. On the command line and from Python you write it as `kind`, as
+`kind:VALUE`, or as JSON:
 
     tokctl train --normalize nfkc,lowercase --pretokenize digits,gpt2 book.txt
     tokctl train --pretokenize 'regex:\\w+|\\W+' book.txt
@@ -29,13 +33,13 @@ splitting = ["digits", "gpt2"]
 recipe = replace(preset("gpt2"), name="mine", normalizers=["nfc"], pre_tokenizers=splitting)
 ```
 
-Parts in a list act one after the other; a pre-tokenizer splits what those before it have split. A
-value that is a free text takes all that follows it, so give it last or repeat the option. A part
-that does not fit its model (a decoder of bytes for a model of characters, a template that names an
-unknown token) is refused when the recipe is made.
+The parts in a list are applied in order; each pre-tokenizer splits the results of the one before. A
+value that is free text extends to the end of the argument, commas included, so give it last or
+repeat the option. A part that does not fit its model (a byte decoder for a character model, a
+template that names a token which does not exist) is refused when the recipe is made.
 
 The presets (`tokctl train --list-presets`) are recipes made of these parts; `tokctl inspect MODEL
---recipe` shows that of a model.
+--recipe` shows the recipe of a model.
 """
 
 

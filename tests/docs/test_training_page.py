@@ -28,7 +28,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: str) -> None:
 
 
 def test_the_least_memory_is_what_the_page_says() -> None:
-    assert f"; {spoken(LEAST_MEMORY)} is the least" in PAGE.replace("\n", " ")
+    assert f"; the minimum is {spoken(LEAST_MEMORY)}" in PAGE.replace("\n", " ")
 
 
 def test_the_commands_are_taken() -> None:
@@ -64,7 +64,7 @@ def test_a_model_of_counts_differs_in_what_was_read() -> None:
 
 
 def test_the_digest_is_what_the_page_says() -> None:
-    assert "length and how often it counts, as numbers of eight bytes" in PAGE
+    assert "its length and its count, as little-endian 8-byte numbers" in PAGE
     stream = b"".join(
         len(text).to_bytes(8, "little") + times.to_bytes(8, "little") + text
         for text, times in ((b"one", 1), (b"two", 3))

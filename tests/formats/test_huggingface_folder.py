@@ -102,7 +102,7 @@ def test_added_tokens_of_another_model_are_in_the_way(tmp_path: Path) -> None:
     model.save(tmp_path / "x", "huggingface-folder")
     model.save(tmp_path / "x", "huggingface-folder")  # its own files are not
     (tmp_path / "x" / "added_tokens.json").write_text('{"<new>": 7}')
-    with pytest.raises(TokctlError, match=r"holds added_tokens\.json, which would count"):
+    with pytest.raises(TokctlError, match=r"holds added_tokens\.json, which would also apply"):
         model.save(tmp_path / "x", "huggingface-folder")
 
 

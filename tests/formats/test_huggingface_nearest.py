@@ -71,7 +71,7 @@ CASES: dict[str, tuple[FilledRecipe, str]] = {
         "it has nmt_nfkc and lower case",
     ),
     "SentencePiece's rules": (filled(RECIPES["t5"]), "text is composed in part"),
-    "graphemes": (filled(RECIPES["graphemes"]), "graphemes: it has a character with the marks"),
+    "graphemes": (filled(RECIPES["graphemes"]), "graphemes: it takes a character with the marks"),
     "kept pieces": (
         changed("unigram", normalizers=({"kind": "nmt_nfkc", "keep": ["<x>"]},)),
         "that its user-defined pieces are not normalized",

@@ -158,7 +158,7 @@ def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
     model = Tokenizer(filled(RECIPES["gpt2"]))
     model.save(tmp_path / "x", "huggingface-folder")
     before = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
-    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would count"):
+    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would also apply"):
         model.save(tmp_path / "x", "vocab-merges")
     assert {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()} == before
 

@@ -39,8 +39,8 @@ def test_a_source_that_fails_can_be_mended(encode: Encode) -> None:
     done = encode()
     message = "c.txt: line 1, byte 3 is not UTF-8, and this model reads characters"
     hint = (
-        "use --errors replace to put U+FFFD in its place, or a byte-level model; what is whole "
-        "stays in f; to go on: the same command with --resume"
+        "use --errors replace to put U+FFFD in its place, or a byte-level model; the complete "
+        "shards stay in f; to continue, repeat the command with --resume"
     )
     assert (done.code, done.err) == (2, error(message, hint))
     assert encode("--resume").err == done.err
@@ -48,12 +48,12 @@ def test_a_source_that_fails_can_be_mended(encode: Encode) -> None:
     assert listed[0] == "journal.jsonl"
     assert all(name.startswith("shard-") for name in listed[1:])
     refused = encode()
-    hint = "go on with --resume, or choose another folder with -o"
+    hint = "continue with --resume, or choose another folder with -o"
     assert refused.err == error("f holds shards of a run that stopped", hint)
     Path("c.txt").write_bytes(b"low\n")
     resumed = encode("--resume", files=("./a.txt", "b.txt", ".//c.txt"))
     shards = len(list(Path("f").glob("*.bin")))
-    assert resumed == (0, b"", f"note: {shards - 1} of {shards} shards in f were there before\n")
+    assert resumed == (0, b"", f"note: {shards - 1} of {shards} shards in f were already there\n")
     found = made.contents(Path("f"))
     shutil.rmtree("f")
     assert encode().code == 0
@@ -184,7 +184,7 @@ def test_what_is_put_around_texts_comes_again(
     assert encode(*more, form=form).code == 2
     Path("c.txt").write_bytes(b"low\n")
     resumed = encode(*more, "--resume", form=form)
-    assert (resumed.code, "were there before" in resumed.err) == (0, True)
+    assert (resumed.code, "were already there" in resumed.err) == (0, True)
     found = made.contents(Path("f"))
     shutil.rmtree("f")
     assert encode(*more, form=form).code == 0

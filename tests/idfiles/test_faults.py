@@ -62,7 +62,10 @@ def test_stopped_by_a_signal(
         begun.send_signal(sign)
         said = begun.communicate(timeout=600)[1].decode()
         if sign != signal.SIGKILL and not (folder / "manifest.json").exists():
-            hint = f"what is whole stays in {folder}; to go on: the same command with --resume\n"
+            hint = (
+                f"the complete shards stay in {folder}; to continue, repeat the command "
+                "with --resume\n"
+            )
             assert said == ("interrupted\n" if sign == signal.SIGINT else "") + f"hint: {hint}"
             assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
         resumed = process(*arguments, "-o", folder, "--resume")
@@ -117,8 +120,8 @@ def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     assert done.code == 2
     assert done.err.startswith(f"error: can't write {folder}/")
     assert ": No space left on device\n" in done.err
-    hint = "make room there, or look at its rights; what is whole stays in"
-    assert f"hint: {hint} {folder}; to go on" in done.err
+    hint = "make room there, or look at its rights; the complete shards stay in"
+    assert f"hint: {hint} {folder}; to continue" in done.err
     journal = (folder / "journal.jsonl").read_bytes().splitlines()
     whole = [orjson.loads(line)["shard"]["file"] for line in journal[1:]]
     assert whole
@@ -126,7 +129,7 @@ def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     grow = ["mount", "-o", "remount,size=30m", str(small_disk)]
     subprocess.run(grow, check=True)
     resumed = process(*given, "-o", folder, "--resume")
-    assert (resumed.code, "were there before" in resumed.err) == (0, True)
+    assert (resumed.code, "were already there" in resumed.err) == (0, True)
     assert process(*given, "-o", "whole").code == 0
     assert made.contents(folder) == made.contents(Path("whole"))
 

@@ -178,7 +178,7 @@ def test_damage(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match=r"t\.tar is damaged, or no tar: "):
         read(path)
     path.write_bytes(tar(FILES) + tar(FILES))
-    with pytest.raises(TokctlError, match="something stands behind the end"):
+    with pytest.raises(TokctlError, match="there is more data after the end"):
         read(path)
     for data in (b"", b"a text that is no tar\n" * 90):
         path.write_bytes(data)

@@ -277,7 +277,7 @@ def test_a_table_by_its_name_whose_head_is_gone(form: str, tmp_path: Path) -> No
     path = tmp_path / f"t.{form}"
     data = written("file" if form == "arrow" else form, table())
     path.write_bytes(b"\x00" * 8 + data[8:])
-    with pytest.raises(TokctlError, match=rf"t\.{form} does not begin as its name says"):
+    with pytest.raises(TokctlError, match=rf"t\.{form} does not start like the format in its name"):
         open_sources([path])
     assert open_sources([path], Reading("text"))
     path.write_bytes(b"only a name\n")

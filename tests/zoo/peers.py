@@ -2,7 +2,7 @@
 
 A difference has a kind: refused (here alone), unrefused (there alone), ids, tokens, offsets,
 type ids, masks, truncation, decoding; and two that are meant, "special tokens as text" and "offsets
-behind dropped bytes" (docs/formats.md).
+after dropped bytes" (docs/formats.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 
 #: A kind that is meant: see docs/formats.md.
-BEHIND = "offsets behind dropped bytes"
+BEHIND = "offsets after dropped bytes"
 #: Kind, what is here, what is there.
 Difference = tuple[str, object, object]
 

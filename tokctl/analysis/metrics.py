@@ -519,8 +519,8 @@ METRICS = (
         "tokens",
         "lower",
         "",
-        "It grows with the text: compare it on the same text only. A model that drops white "
-        "space, or reads much as unknown, has few tokens that carry less text.",
+        "It grows with the text, so compare it only on the same text. A model that drops white "
+        "space, or has many unknown tokens, needs fewer tokens but keeps less of the text.",
         "count",
         lambda _r, n, _b: n.tokens,
     ),
@@ -531,9 +531,9 @@ METRICS = (
         "bytes per token",
         "higher",
         "",
-        "White space counts, so that a model that drops it looks better by about a byte per "
-        "word. Scripts with long UTF-8 forms look better than others. A vocabulary trained on "
-        "the very text compresses it beyond what it will do on any other.",
+        "White space counts, so a model that drops it looks better by about a byte per word. "
+        "Scripts with long UTF-8 forms look better than others. A vocabulary compresses the text "
+        "that it was trained on better than any other.",
         "ratio",
         lambda _r, n, _b: bytes_per_token(n.bytes, n.tokens),
         like="tokens",
@@ -545,8 +545,8 @@ METRICS = (
         "characters per token",
         "higher",
         "",
-        "White space counts, as for bytes per token. A character of Chinese says more than one "
-        "of English, so that scripts do not compare.",
+        "White space counts, as for bytes per token. A Chinese character carries more than an "
+        "English one, so different scripts can't be compared.",
         "ratio",
         lambda _r, n, _b: characters_per_token(n.characters, n.tokens),
         like="tokens",
@@ -558,8 +558,8 @@ METRICS = (
         "ratio, 1 = the baseline",
         "lower",
         "Dagan et al. 2024, arXiv 2402.01035",
-        "A baseline that reads half of a text as unknown needs few tokens, and makes others "
-        "look long. It is taken over totals, where the paper takes the mean over examples.",
+        "A baseline to which half of a text is unknown needs few tokens, and makes other models "
+        "look worse. It is computed from totals; the paper takes the mean over examples.",
         "ratio",
         lambda _r, n, b: nsl(n.tokens, b.tokens),
         like="tokens",
@@ -571,9 +571,9 @@ METRICS = (
         "tokens per word",
         "lower",
         f"Ács 2019; {_RUST}",
-        "Scripts without spaces have no words to divide by. Words keep their punctuation "
-        "unless they are those of Unicode. Unknown tokens keep it low: look at the UNK rate "
-        "beside it.",
+        "Scripts without spaces have no words to divide by. Words include their punctuation, "
+        "unless you choose Unicode words. Unknown tokens keep it low, so look at the UNK rate "
+        "as well.",
         "ratio",
         lambda _r, n, _b: fertility(n),
         like="tokens",
@@ -585,7 +585,7 @@ METRICS = (
         "share, 0 to 1",
         "lower",
         _RUST,
-        "As fertility. Two tokens and ten count the same.",
+        "As for fertility. A word of two tokens and one of ten count the same.",
         "share",
         lambda _r, n, _b: continued_words(n),
         like="strr",
@@ -597,8 +597,8 @@ METRICS = (
         "share, 0 to 1",
         "higher",
         "arXiv 2510.09947",
-        "As fertility. A model that cuts off punctuation can't keep sea. whole, one that "
-        "splits at spaces alone can. Whole words are no better where a stem would do.",
+        "As for fertility. A model that splits off punctuation can't keep sea. whole; one that "
+        "splits only at spaces can. Whole words are not always better than a stem and a suffix.",
         "share",
         lambda _r, n, _b: strr(n),
     ),
@@ -609,8 +609,8 @@ METRICS = (
         "share, 0 to 1",
         "lower",
         "",
-        "One unknown token can stand for one character or for a word of a hundred: the share "
-        "of text that is lost can be far from it.",
+        "One unknown token can replace one character or a word of a hundred, so the share of text "
+        "that is lost can be very different.",
         "share",
         lambda r, n, _b: unk_rate(n.unknown, n.tokens, reads_everything=r.reads_everything),
         like="round_trip",
@@ -622,8 +622,8 @@ METRICS = (
         "share of lines, 0 to 1",
         "higher",
         "",
-        "It says that something was lost, not how much: one double space fails a line. Models "
-        "that normalize fail by design, byte-level models can't fail.",
+        "It says that something was lost, but not how much: a line fails because of one double "
+        "space. Models that normalize fail by design; byte-level models can't fail.",
         "share",
         lambda _r, n, _b: round_trip(n.exact_lines, n.lines),
     ),
@@ -634,8 +634,8 @@ METRICS = (
         "share of ids, 0 to 1",
         "higher",
         "",
-        "A short text can't use a large vocabulary. Low use on a large text means tokens that "
-        "only served to build longer ones, or a text unlike that of the training.",
+        "A short text can't use a large vocabulary. Low use on a large text means that many tokens "
+        "only served to build longer ones, or that the text differs from the training text.",
         "share",
         lambda r, n, _b: vocabulary_use(len(n.id_counts), r.emittable),
         adds_up=False,
@@ -647,9 +647,8 @@ METRICS = (
         "share of log2 |V| bits, 0 to 1",
         "higher",
         _ZOUHAR,
-        "Adding rare tokens lowers it, by |V| alone. It rose and translations got worse where "
-        "Cognetta et al. 2024 (arXiv 2402.14614) made it rise on purpose. On a short text it "
-        "is too low.",
+        "Adding rare tokens lowers it, because |V| grows. Cognetta et al. 2024 (arXiv 2402.14614) "
+        "raised it on purpose, and translations got worse. On a short text it is too low.",
         "share",
         lambda r, n, _b: renyi_efficiency(n.id_counts.values(), r.emittable),
         adds_up=False,
@@ -661,8 +660,8 @@ METRICS = (
         "share of log2 |V| bits, 0 to 1",
         "higher",
         f"Shannon 1948; {_ZOUHAR}",
-        "As Rényi efficiency; it agreed less with the quality of translations. On a short text "
-        "it is too low.",
+        "As for Rényi efficiency, but it agreed less with the quality of translations. On a short "
+        "text it is too low.",
         "share",
         lambda r, n, _b: shannon_efficiency(n.id_counts.values(), r.emittable),
         adds_up=False,
@@ -682,8 +681,8 @@ _OTHERS = (
         "share, 0 to 1",
         "neither",
         "Jaccard 1901",
-        "A vocabulary that marks the ends of words shares no token with one that marks starts. "
-        "A small vocabulary can't cover a large one, even where it is a part of it.",
+        "A vocabulary that marks the ends of words shares no token with one that marks the starts. "
+        "A small vocabulary can't cover a large one, even if it is a part of it.",
     ),
     Definition(
         "agreement",
@@ -692,8 +691,8 @@ _OTHERS = (
         "F1, 0 to 1",
         "neither",
         "F1, van Rijsbergen 1979",
-        "Two poor models can agree. A model that cuts everywhere shares every boundary that "
-        "another has.",
+        "Two poor models can agree. A model that splits everywhere shares every boundary of any "
+        "other model.",
     ),
     Definition(
         "parity",
@@ -702,8 +701,8 @@ _OTHERS = (
         "ratio, 1 = the reference",
         "lower",
         "Petrov et al. 2023, arXiv 2305.15425",
-        "Only parallel texts compare: the same lines in two languages. A translation is often "
-        "longer than what it translates, and unknown tokens make a language look cheap.",
+        "Only parallel texts can be compared: the same lines in two languages. A translation is "
+        "often longer than the original, and unknown tokens make a language look cheap.",
     ),
     Definition(
         "gini",
@@ -712,8 +711,8 @@ _OTHERS = (
         "0 (equal) to 1 - 1/n",
         "lower",
         "Gini 1912; Foroutan et al. 2025, arXiv 2508.04796",
-        "It says how unequal languages are, not how well any of them fares: a model of bytes can "
-        "be fair and dear to all. It depends on which languages were taken.",
+        "It says how unequal the languages are, not how good any of them is: a byte model can be "
+        "fair but expensive for all. It depends on which languages you choose.",
     ),
     Definition(
         "intervals",
@@ -723,9 +722,9 @@ _OTHERS = (
         "that of the figure",
         "neither",
         "Efron 1979; Efron and Tibshirani 1993",
-        "They tell the noise of which lines were taken, as if each were drawn by itself: lines "
-        "of one book resemble each other. They say nothing of other texts. A few long lines are "
-        "too few.",
+        "They show the noise from the choice of lines, as if lines were independent; but lines "
+        "of one book resemble each other. They say nothing about other texts. A few long lines "
+        "are too few.",
     ),
     Definition(
         "speed",
@@ -734,8 +733,8 @@ _OTHERS = (
         "MB per second",
         "higher",
         "",
-        "It is measured on this machine, now, on words that were seen before: what else runs "
-        "changes it. It is no part of what is the same in every run.",
+        "It is measured on this machine, now, with words that are already in the cache; other "
+        "programs that are running change it. It varies between runs.",
     ),
 )
 

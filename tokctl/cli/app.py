@@ -31,13 +31,13 @@ EPILOG = """Examples:
   tokctl encode book.wordpiece.json book.txt
   tokctl compare book.txt
 
-Every command has --help with examples, and tokctl man COMMAND is its manual page.
+tokctl COMMAND --help shows all options and more examples; tokctl man COMMAND shows the manual page.
 
-Exit codes: 0 done, 1 a comparison or a check failed its condition, or a conversion its check,
-2 bad usage or input, 130 interrupted, 143 ended by SIGTERM.
+Exit codes: 0 success; 1 a condition (--fail-if, --fail-on) or a verification (--verify) failed;
+2 bad usage or input; 130 interrupted; 143 ended by SIGTERM.
 
-Environment: TOKCTL_MODEL (the model where -m is not given), TOKCTL_CACHE, TOKCTL_PROGRESS,
-TOKCTL_SIMD, NO_COLOR, COLUMNS, PAGER; tokctl man tells of all of them."""
+Environment: TOKCTL_MODEL (the default for -m), TOKCTL_CACHE, TOKCTL_PROGRESS,
+TOKCTL_SIMD, NO_COLOR, COLUMNS and PAGER; tokctl man explains them."""
 
 
 def _version(value: bool) -> None:
@@ -57,7 +57,7 @@ def _callback(
         bool, options.CliOption("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Train, run, open up and compare subword tokenizers."""
+    """Train, run, inspect and compare subword tokenizers."""
     options.apply(
         context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress
     )

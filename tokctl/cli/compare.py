@@ -44,7 +44,8 @@ EXAMPLES = """Examples:
 METRIC is tokens, bytes_per_token, characters_per_token, nsl, fertility,
 continued_words, strr, unk_rate, round_trip, vocabulary_use, renyi_efficiency
 or shannon_efficiency; with --lang also gini, and parity (the highest).
-Exit codes: 0 done, 1 a condition of --fail-if holds, 2 bad usage or input."""
+Exit codes: 0 success, 1 a condition of --fail-if is true, 2 bad usage or
+input."""
 
 
 SHORT = "Compare models on the same texts: metrics, sentences, words."
@@ -95,11 +96,11 @@ def compare(
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
-    With no model, it trains some on nine tenths of the texts first, and
-    measures them on the rest; nothing is kept.
-    Every metric is explained by --explain METRIC, and in docs/metrics.md.
-    With --suite, texts by domain and language and what happens to numbers,
-    code and characters are measured, too: docs/suite.md.
+    If you name no model, it trains some on nine tenths of the texts and
+    measures them on the rest; they are not saved.
+    --explain METRIC and docs/metrics.md explain each metric.
+    --suite also measures texts by domain and language, and what happens to
+    numbers, code and characters: docs/suite.md.
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
@@ -110,7 +111,7 @@ def compare(
     if words not in ("spaces", "unicode"):
         raise TokctlError(
             f"--words can't be {words!r}",
-            "choose spaces or unicode; a word to explain is named by --word",
+            "choose spaces or unicode; to explain a word, use --word",
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)
@@ -128,7 +129,7 @@ def compare(
         if model or lang:
             raise TokctlError(
                 f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
-                "models that are trained are measured on the texts that are named"
+                "models that exist already are measured on all of the texts"
                 if model
                 else "give a share, of which each language loses the same lines",
             )
@@ -358,8 +359,8 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
     if found and models:
         both = " ".join(f"-m {path}" for path in [*models, *found])
         raise TokctlError(
-            f"{found[0]} is a model, and stands where the texts are",
-            f"tokctl compare {both} … compares them; with --format text it is a text",
+            f"{found[0]} is a model, but was given as a text",
+            f"tokctl compare {both} … compares them; --format text reads it as text",
         )
     return models or found, [path for path in paths if path not in found]
 
@@ -441,7 +442,7 @@ def _train(
     of_languages = {name: measured(languages.pop(name), lines=True) for name in list(languages)}
     where = texts[0].name if len(texts) == 1 else f"{len(texts)} texts"
     names = listed([f"{size:,}" for size in sorted(set(sizes))])
-    world.say(f"training {listed(list(recipes))} with {names} ids on {where}; nothing is kept")
+    world.say(f"training {listed(list(recipes))} with {names} ids on {where}; they are not saved")
     trained = train_sizes(recipes, texts, sizes, threads=threads, errors=errors)
     equal, size = at_equal_sizes(trained, texts, threads=threads, errors=errors)
     for name, recipe in recipes.items():
@@ -520,10 +521,10 @@ def open_texts(
     if texts or languages:
         return OpenedTexts(texts, languages)
     if paths or given.lists:
-        raise TokctlError("there is no text in what is named", "name a text that is there")
+        raise TokctlError("no text was found in what you named", "name a text that exists")
     given.check_needed("name a text; the bundled sample is plain text")
     sample = corpus_path("sample")
-    world.say(f"no text is named: taking the bundled sample, {sample.name}")
+    world.say(f"no text was given: using the bundled sample, {sample.name}")
     # Where it is installed is nobody's business.
     return OpenedTexts(
         [text._replace(name=sample.name) for text in sources.documents([sample])], {}

@@ -12,16 +12,16 @@ EXAMPLES = """Examples:
   tokctl completion fish >~/.config/fish/completions/tokctl.fish
   source <(tokctl completion bash)
 
-Make the folder first where there is none. The last is for
-one session. A shell that is started afterwards completes
-commands, options, the values of options that have a fixed
-set of them, and names of files. It starts nothing for that.
-bash needs its package bash-completion for the first; zsh
-the folder in its path, in front of compinit in ~/.zshrc:
+Create the folder first if it doesn't exist. The last example
+works for one session only. The next shell that you start
+completes commands, options, option values that come from a
+fixed set, and file names, without starting tokctl. The first
+example needs the package bash-completion. zsh needs the
+folder in its fpath, before compinit in ~/.zshrc:
 
   fpath=(~/.zfunc $fpath)"""
 
-SHORT = "Write the completion script of a shell."
+SHORT = "Write the completion script for a shell."
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def completion(context: typer.Context, shell: options.Shell) -> None:
-    """Write the script that completes command lines of tokctl in a shell to stdout."""
+    """Write a script to stdout that lets your shell complete tokctl command lines."""
     from tokctl.cli.shells import INSTALLED, SCRIPTS
 
     world: World = context.obj

@@ -36,25 +36,26 @@ Formats:
 
 {formats}
 
-What the format can't hold is said before anything is
-written: a note where no text gets other ids without it,
-otherwise an error, unless --lossy allows it. The path
-goes to stdout, alone on a line; files that belong to it
-are named on stderr. Without -o, a name that would be
-the model's own gets the format's name before the ending:
+Before anything is written, tokctl says what the format
+can't hold: in a note if every text keeps its ids without
+it, otherwise in an error, unless you give --lossy. The
+path of the new file goes to stdout, on a line of its
+own; further files that belong to it are named on stderr.
+Without -o, if the new file would have the model's own
+name, the format's name is put before the extension:
 book.bpe.huggingface.json.
 
 --prune keeps special tokens and the alphabet, then the
-first merges (what a training to that size would have
-learned), the pieces with the highest scores, or the
-most frequent words. Ids are numbered anew, in the order
-that they had.
+first merges (those that training to that size would have
+learned), the pieces with the highest scores, or the most
+frequent words. The ids are renumbered without gaps; their
+order stays the same.
 
-Exit codes: 0 done, 1 --verify found a difference, or no
-library to compare with (then nothing is written), 2 bad
-usage or input."""
+Exit codes: 0 success; 1 --verify found a difference, or
+no library to compare with (then nothing is written);
+2 bad usage or input."""
 
-SHORT = "Turn a model into another format, or into a smaller one."
+SHORT = "Convert a model to another format, or to a smaller one."
 #: Columns of the examples.
 WIDTH = 56
 
@@ -84,8 +85,8 @@ def convert(
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
 ) -> None:
-    """Turn a model of any format that tokctl reads into any that it writes, with its whole
-    vocabulary or with the most useful part of it.
+    """Convert a model from any format that tokctl reads to any that it writes, with its whole
+    vocabulary or only the most useful part of it.
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
@@ -365,7 +366,7 @@ def _verify(
 
     if not form.reads and form.name not in PEERS:
         raise TokctlError(
-            f"nobody reads a model from {form.title}, so there is nothing to verify",
+            f"no program reads a model from {form.title}, so there is nothing to verify",
             "leave --verify out",
         )
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:

@@ -20,7 +20,7 @@ EXAMPLES = """Examples:
   tokctl train $(tokctl corpora path sample)
   tokctl train $(tokctl corpora fetch treasure-island)
 
-Fetched texts are kept in $TOKCTL_CACHE, else in ~/.cache/tokctl."""
+Downloaded texts are kept in $TOKCTL_CACHE, by default ~/.cache/tokctl."""
 
 
 def register(app: typer.Typer) -> None:
@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(context: typer.Context, json: options.FactsJson = False) -> None:
-    """Show every named text: name, kind, bytes, path (empty: not here yet) and
-    title, with a tab between; on a terminal a table.
+    """Show every named text: its name, kind, bytes, path (empty if it is not downloaded yet)
+    and title, separated by tabs; on a terminal, a table.
     """
     from tokctl.sources.corpora import list_corpora
 
@@ -71,7 +71,7 @@ def path_(
 def fetch(
     context: typer.Context, name: options.CorpusName, json: options.FactsJson = False
 ) -> None:
-    """Download a text, check its checksum, and print its path. What is here already is
+    """Download a text, check its checksum, and print its path. A text that is already here is
     not downloaded again.
     """
     from tokctl.cli.progress import Bars

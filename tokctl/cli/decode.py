@@ -17,21 +17,23 @@ EXAMPLES = """Examples:
   tokctl decode -m M --from bin --dtype uint32 < ids
   tokctl encode -m M < a | tokctl decode -m M | cmp - a
 
-The last prints nothing, whatever the file a holds, where
-M is a byte-level model: what comes back is identical.
-Other models lose what their normalizer or pre-tokenizer
-drops. What several files hold is written one behind the
-other, with nothing in between.
+If M is a byte-level model, the last command prints
+nothing, whatever the file a holds: the text comes back
+identical. Other models lose what their normalizer or
+pre-tokenizer drops. The texts of several files are
+written one after the other, with nothing in between.
 
-What --from auto tells by: .bin and .arrow at the end of
-a name; the first bytes of npy, parquet, arrow and
-safetensors; a { for jsonl; manifest.json in a folder;
-an .idx beside a .bin for megatron. All else is ids.
+--from auto recognizes bin and arrow by the extensions
+.bin and .arrow; npy, parquet, arrow and safetensors by
+their first bytes; jsonl by a { at the start; a folder of
+shards by its manifest.json; and megatron by an .idx file
+next to a .bin file. Anything else is read as ids.
 
-bin and npy are one text each, unless --eos names the
-token that documents end with. Elsewhere documents have
-ends, and --separator stands behind each: with '' the
-text of one document comes back identical."""
+A bin or npy file is one text, unless --eos names the
+token that ends its documents. The other formats store
+where documents end, and --separator is written after
+each document: with '', the text of a single document
+comes back identical."""
 
 SHORT = "Turn ids back into text."
 
@@ -56,8 +58,8 @@ def decode(
     json: options.DecodeJson = False,
     output: options.Output = None,
 ) -> None:
-    """Turn ids back into text. Of ids in lines, one line in is one line of text out, and the
-    last line ends with a line feed only if the input's does.
+    """Turn ids back into text. Each line of ids becomes one line of text; the last line ends
+    with a line feed only if that of the input does.
     """
     world: World = context.obj
     from tokctl.cli.streams import check_apart
@@ -76,7 +78,8 @@ def decode(
         from tokctl.wording import listed
 
         raise TokctlError(
-            f"{listed(leading)} are models, and ids are of one", "name one, and then the ids"
+            f"{listed(leading)} are models, but ids belong to one model",
+            "name one model, then the ids",
         )
     model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)

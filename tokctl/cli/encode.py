@@ -39,52 +39,54 @@ EXAMPLES = """Examples:
   tokctl encode -m bert.json --max-length 64 --stride 8 a
   tokctl encode -m t5.json --alpha 0.1 --seed 7 a.txt
 
-What is written:
+Output formats:
 
-  ids     numbers with a space between
+  ids     numbers, separated by spaces
 
-  tokens  as the vocabulary spells them, a space between;
-          white space and control characters in one are
-          escaped as in Python
+  tokens  as the vocabulary spells them, separated by
+          spaces; white space and control characters in a
+          token are escaped as in Python
 
-  pieces  a JSON list of the stretches of text that the
-          tokens cover; one that is not UTF-8 is
+  pieces  a JSON list of the parts of the text that the
+          tokens cover; a part that is not UTF-8 is
           {"bytes": "…"}, in base64
 
-  jsonl   {"ids": …, "tokens": …} and, where asked for,
+  jsonl   {"ids": …, "tokens": …} and, if you ask for them:
           offsets, byte_offsets: pairs of start and end
-          word_ids: which pre-token, from 0
-          type_ids, special_mask (1: no text spells it)
+          word_ids: the number of the pre-token, from 0
+          type_ids
+          special_mask (1: added, not part of the text)
           attention_mask (0: padding)
-          window: from 0 for each text (with --stride)
+          window: its number, from 0 (with --stride)
 
-  bin     little-endian numbers of 16 bits, or of 32 with
-          more than 65,536 tokens, and nothing else
-  npy     the same as an array of NumPy
-  parquet one row for each document: input_ids, a list
-  megatron  -o P gives P.bin and P.idx, for Megatron-LM
-  safetensors  input_ids, and where documents end: offsets
+  bin     nothing but little-endian 16-bit numbers, or
+          32-bit ones with more than 65,536 tokens
+  npy     the same numbers as a NumPy array
+  parquet one row per document: input_ids, a list
+  megatron  -o P writes P.bin and P.idx, for Megatron-LM
+  safetensors  input_ids, and offsets: where documents end
 
-Each file is one document in the last five and for --count,
-its line feeds too, and each line one text in the others;
---lines and --whole change that. A record (a line of JSON
-Lines, a row of a table) is always one document, and one
-line.
+In the last five formats and for --count, each file is one
+document, including its line feeds. In the other formats,
+each line is one text. --lines and --whole change that. A
+record (a line of JSON Lines, a row of a table) is always
+one document, and one line of output.
 
-A line ends at a line feed and nowhere else. Where a
-file ends without one and another follows, one is put
-between. With --stride, a text of more than --max-length
-tokens has a line for each of its windows.
+Only a line feed ends a line. If a file doesn't end with
+one and another file follows, tokctl adds one. With
+--stride, a text of more than --max-length tokens gets one
+line for each window.
 
---shard-size N: bin and npy files have exactly N ids, and
-where documents begin beside them; the others end with the
-document that reaches N. Each is whole or absent. After a
-stop, the same command with --resume goes on.
+With --shard-size N, bin and npy files hold exactly N ids,
+and a file next to each says where documents begin; files
+of other formats end with the document that reaches N. A
+shard is written completely or not at all. If a run stops,
+repeat the command with --resume to continue.
 
-With --verbose, a line on stderr ends the work: tokens,
-bytes, MB/s, threads, pre-tokens in the cache."""
+--verbose adds a last line on stderr: tokens, bytes, MB/s,
+threads, and pre-tokens in the cache."""
 
-SHORT = "Turn text into ids, line by line; or tokens, pieces, counts."
+SHORT = "Turn text into ids, tokens, pieces or counts."
 
 
 def register(app: typer.Typer) -> None:
@@ -129,9 +131,9 @@ def encode(
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
 ) -> int | None:
-    """Turn text into ids, line by line: one line in, one line of ids out. It streams: only
-    a line must fit into memory; with --whole or in a file of ids, the longest stretch without a
-    space, or the whole text where the model normalizes it or splits it by a pattern of its own.
+    """Turn text into ids: each line of text becomes one line of ids. Text is read as a stream,
+    so only one line must fit into memory. With --whole and for files of ids it is the longest
+    stretch without a space, or the whole text if the model normalizes it or has a custom pattern.
     """
     world: World = context.obj
     if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
@@ -147,7 +149,9 @@ def encode(
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
     if special and "none" in special and len(special) > 1:
-        raise TokctlError("--special none goes with no other", "leave it, or the others, out")
+        raise TokctlError(
+            "--special none can't be combined with others", "leave out none, or the others"
+        )
     if count or csv or sort is not None or len(models or ()) > 1:
         from tokctl.cli import counting
 
@@ -321,9 +325,9 @@ class OutputPlan(NamedTuple):
         if options.index is not None:
             _check_index(form, options, output)
         if options.resume and options.shard_size is None:
-            raise TokctlError("--resume goes on with shards", "add --shard-size N")
+            raise TokctlError("--resume continues shards", "add --shard-size N")
         if form == "megatron" and to_stdout:
-            raise TokctlError("--as megatron writes two files", "name them without end: -o PREFIX")
+            raise TokctlError("--as megatron writes two files", "give their prefix: -o PREFIX")
         size = None
         if options.shard_size is not None:
             hint = "it is a number of ids from 1 up: 100M, say"
@@ -398,8 +402,8 @@ class OutputPlan(NamedTuple):
             dtype = dtype_for(self.form, tokenizer.vocab_size, self.options.dtype)
         if self.size is not None and rows.pads_to_longest:
             raise TokctlError(
-                "--pad longest reads all texts into memory, and --shard-size is for more than that",
-                "say how long: --pad N",
+                "--pad longest reads all texts into memory, so it can't write shards",
+                "give a length: --pad N",
             )
         return dtype, end_id
 
@@ -449,7 +453,7 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
 
     assert isinstance(target.path, str)
     folder = visible(target.path)
-    go_on = f"what is whole stays in {folder}; to go on: the same command with --resume"
+    go_on = f"the complete shards stay in {folder}; to continue, repeat the command with --resume"
     try:
         done = write_stream(stream, target)
     except StoppedError as error:
@@ -465,7 +469,7 @@ def _write_shards(world: World, stream: Any, target: Target) -> None:
     if done.was_there:
         world.say(f"note: {folder} is finished, with {len(shards):,} shards; nothing was done")
     elif done.kept:
-        world.say(f"note: {done.kept:,} of {len(shards):,} shards in {folder} were there before")
+        world.say(f"note: {done.kept:,} of {len(shards):,} shards in {folder} were already there")
 
 
 def _job(

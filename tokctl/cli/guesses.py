@@ -46,8 +46,8 @@ COMMANDS = {
 
 #: Of one command: what an option of another command, or of another library, is in it.
 OF_COMMAND = {
-    ("decode", "--as"): "--from says what is read, and text comes out",
-    ("decode", "--format"): "--from says what is read",
+    ("decode", "--as"): "--from names the input format, and the output is text",
+    ("decode", "--format"): "--from names the input format",
     ("decode", "--text-field"): "--ids-field names the ids",
     ("encode", "--from"): "--format says what is read, --as what is written",
     ("encode", "--to"): "--as says what is written",

@@ -38,18 +38,22 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --html book.html book.txt
   tokctl inspect book.bpe.json --plot kinds.svg --chart kinds
 
-In a pipe the answers are lines with a tab between fields. --merges: step,
-left, right, token, count; where scores were compared, the score exactly and
-as a decimal. --state: count and tokens, of all words; of those that the step
-has changed, the tokens before. --pairs: left, right, count, and the step that
-merges them; where scores are compared, the counts of left and right and the
-score, twice as above; what would be merged next comes first. The others say
-first on each line what it is. A count or step that is not known is -. Spaces
-and control characters in tokens are shown as ␣ and in Python's escapes;
---json has them as they are."""
+In a pipe, the output is lines with tabs between the fields:
+
+  --merges  step, left, right, token, count; if training compared scores,
+            also the score, as a fraction and as a decimal
+  --state   count and tokens of every word; for words that the step changed,
+            also the tokens before it
+  --pairs   left, right, count, and the step that merges the pair; if
+            training compares scores, also the counts of left and right and
+            the score, as above. The pair that would be merged next is first.
+
+Elsewhere, the first field of a line says what the line holds. - means that a
+count or step is not known. Spaces in tokens are shown as ␣ and control
+characters as Python escapes; --json gives them unchanged."""
 
 
-SHORT = "Open a model up: its tokens, merges, why a word is split so."
+SHORT = "Show what is in a model, and why a word is split the way it is."
 
 
 def register(app: typer.Typer) -> None:
@@ -93,10 +97,10 @@ def inspect(
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
 ) -> int | None:
-    """Open a model up: what is in it, how it came about, why a word is split as it is.
+    """Show what is in a model, how it was trained, and why a word is split the way it is.
 
-    Without a question: a summary, the vocabulary by kind, script and length,
-    the longest tokens, the first and last merges, and checks."""
+    Without a question, it shows a summary, the vocabulary by kind, script and
+    length, the longest tokens, the first and last merges, and checks."""
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}

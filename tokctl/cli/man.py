@@ -13,8 +13,8 @@ EXAMPLES = """Examples:
   tokctl man corpora fetch
   tokctl man encode >tokctl-encode.1
 
-An installation has the same pages under share/man, where
-man finds them: man tokctl-encode."""
+The same pages are installed under share/man, where man
+finds them: man tokctl-encode."""
 
 SHORT = "Show the manual page of a command."
 
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def man(context: typer.Context, command: options.CommandWords = None) -> None:
-    """Show the manual page of a command: on a terminal by man, else as it is written, in roff."""
+    """Show the manual page of a command: on a terminal with man, elsewhere as its roff source."""
     from tokctl.cli import paging, shells
 
     world: World = context.obj

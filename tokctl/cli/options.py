@@ -85,7 +85,7 @@ class CliArgument(ArgumentInfo):
 
 # -- commands ---------------------------------------------------------------------------------
 
-#: Options of `tokctl` itself that every command takes, too, behind its name.
+#: Options of `tokctl` itself that every command also takes, after its name.
 SHARED = ("color", "quiet", "verbose", "debug", "progress")
 
 #: The types of parameters whose values are numbers.
@@ -372,18 +372,20 @@ _everywhere = partial(CliOption, panel="Everywhere")
 Color = Annotated[
     str | None,
     _everywhere(
-        "--color auto|always|never", "Colour; auto is on for a terminal, and NO_COLOR is honoured."
+        "--color auto|always|never",
+        "When to use colour; auto: on a terminal, unless NO_COLOR is set.",
     ),
 ]
-Quiet = Annotated[bool, _everywhere("--quiet -q", "No progress, no summary.")]
-Verbose = Annotated[bool, _everywhere("--verbose", "More about what was done.")]
+Quiet = Annotated[bool, _everywhere("--quiet -q", "Show no progress and no summary.")]
+Verbose = Annotated[bool, _everywhere("--verbose", "Say more about what was done.")]
 Debug = Annotated[bool, _everywhere("--debug", "Show the traceback of an error.")]
 Progress = Annotated[
     str | None,
     _everywhere(
         "--progress auto|bar|log|json|none",
-        "Of long work: a bar, a line now and then, or JSON, an object on each line of "
-        "stderr. auto is a bar on a terminal, else lines; $TOKCTL_PROGRESS is the default.",
+        "How to show the progress of long work on stderr: a bar, a line now and then, or one "
+        "JSON object per line. auto: a bar on a terminal, lines elsewhere. The default is "
+        "$TOKCTL_PROGRESS, or auto.",
     ),
 ]
 
@@ -505,9 +507,10 @@ Format = Annotated[
     str,
     _source(
         "--format FORM",
-        "text, jsonl, parquet, arrow, tsv (a text, a tab, how often it counts), tar, or "
-        "raw (nothing is decompressed). auto knows JSON Lines by the name, the others but "
-        "tsv by their first bytes; gzip, zstd, xz and bz2 are decompressed.",
+        "The format of the texts: text, jsonl, parquet, arrow, tsv (a text, a tab and its "
+        "count), tar, or raw (nothing is decompressed). auto recognizes JSON Lines by the file "
+        "name and the others, except tsv, by their first bytes. gzip, zstd, xz and bz2 are "
+        "decompressed.",
         values=_sources,
     ),
 ]
@@ -515,35 +518,34 @@ TextField = Annotated[
     str | None,
     _source(
         "--text-field NAME",
-        "The field of JSON Lines, or the column, that holds the text; text without it. "
-        "a.b is the field b in a. With it, stdin is JSON Lines, unless it is a table.",
+        "The JSON Lines field, or the column, that holds the text; by default text. "
+        "a.b is field b inside a. If you give it, stdin is read as JSON Lines, unless it is "
+        "a table.",
     ),
 ]
 Include = Annotated[
     list[str] | None,
     _source(
         "--include PATTERN",
-        "Of a folder, only files like this: '*.md' by name, 'docs/**/*.md' by path. "
+        "In folders, read only the files that match: '*.md' by name, 'docs/**/*.md' by path. "
         "Can be repeated.",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    _source(
-        "--exclude PATTERN", "Of a folder, no files and no folders like this. Can be repeated."
-    ),
+    _source("--exclude PATTERN", "In folders, skip files and folders that match. Can be repeated."),
 ]
 FilesFrom = Annotated[
     str | None,
     _source(
         "--files-from FILE",
-        "Read the names of texts from here, one on each line, each as it stands; - is stdin.",
+        "Read the names of the texts from this file, one per line, taken literally; - is stdin.",
     ),
 ]
 Files0From = Annotated[
     str | None,
     _source(
-        "--files0-from FILE", "The same, with a NUL behind each name, as find -print0 writes them."
+        "--files0-from FILE", "The same, with a NUL after each name, as find -print0 writes them."
     ),
 ]
 
@@ -551,23 +553,23 @@ Files0From = Annotated[
 
 
 _MODEL = (
-    "The model: a file or a folder of any format that tokctl reads (tokctl convert "
-    "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. Without it, the one that "
-    "$TOKCTL_MODEL names."
+    "The model: a file or folder in any format that tokctl reads (tokctl convert "
+    "--list-formats shows them), or hf:ORG/NAME on the Hugging Face Hub. The default is "
+    "$TOKCTL_MODEL."
 )
 Model = Annotated[
     str | None,
     CliOption(
         "--model -m MODEL",
         _MODEL,
-        short="The model; or it stands first",
+        short="The model; or give it first, without -m",
     ),
 ]
 Output = Annotated[
     str | None,
     CliOption(
         "--output -o PATH",
-        "Write to this file, whole or not at all; stdout without it.",
+        "Write to this file, completely or not at all; by default to stdout.",
         short="Write to this file",
     ),
 ]
@@ -582,38 +584,40 @@ Coverage = Annotated[
     str | None,
     _vocabulary(
         "--coverage SHARE",
-        "Of the characters, the most frequent get an id, until these make so much of the "
-        "text: 0.9995, say; all by default.",
+        "Give ids to the most frequent characters until they cover this share of the text, "
+        "such as 0.9995; by default to all characters.",
     ),
 ]
 AlphabetLimit = Annotated[
     int | None,
     _vocabulary(
         "--alphabet-limit N",
-        "Of the characters, the N most frequent get an id; all by default.",
+        "Give ids to the N most frequent characters only; by default to all.",
         min=1,
     ),
 ]
 InitialAlphabet = Annotated[
     str,
     _vocabulary(
-        "--initial-alphabet CHARACTERS", "These get an id, seen or not.", show_default=False
+        "--initial-alphabet CHARACTERS",
+        "Give these characters an id even if the text doesn't contain them.",
+        show_default=False,
     ),
 ]
 Weight = Annotated[
     list[str] | None,
     _text(
         "--weight FILE=2.0",
-        "What an occurrence in this text counts (or in this archive, or this file of a "
-        "folder); 1 without it. Can be repeated.",
+        "How much each occurrence in this text (or archive, or file of a folder) counts; "
+        "by default 1. Can be repeated.",
     ),
 ]
 TrainCounts = Annotated[
     bool,
     _text(
         "--word-counts",
-        r"The file is no text, but lines of a word, a tab and its count; \n, \r, \t, "
-        r"\\ and \xff in a word are escapes.",
+        r"The file holds word counts instead of text: on each line a word, a tab and its count. "
+        r"\n, \r, \t, \\ and \xff in a word are escapes.",
         former="--counts",
     ),
 ]
@@ -621,51 +625,52 @@ SaveCounts = Annotated[
     str | None,
     _output(
         "--save-counts PATH",
-        "Write the pre-tokens with their counts, too, before the training starts: a file for "
-        "--word-counts. A name that ends in .gz is written compressed.",
+        "Before training starts, also write the pre-tokens with their counts, as a file for "
+        "--word-counts. If the name ends in .gz, the file is compressed.",
     ),
 ]
 TrainSample = Annotated[
     str | None,
     _text(
         "--sample SHARE",
-        "Read this share of the lines only, or of the documents of JSON Lines and tables, "
-        "chosen at random: 0.1, say.",
+        "Read only a random share of the lines (or of the documents in JSON Lines and tables), "
+        "such as 0.1.",
     ),
 ]
 TrainSeed = Annotated[
-    int | None, _text("--seed N", "Chooses the lines of --sample; 0 without it.", min=0)
+    int | None, _text("--seed N", "The random seed for --sample; by default 0.", min=0)
 ]
 Extend = Annotated[
     str | None,
     _text(
         "--extend MODEL",
-        "Go on from this model, with its recipe: it keeps its ids, and --vocab is the new total.",
-        short="Go on from this model",
+        "Continue training this model, with its recipe: it keeps its ids, and --vocab is the "
+        "new total.",
+        short="Continue training this model",
     ),
 ]
 TrainFiles = Annotated[
     list[str] | None,
     CliArgument(
         "[FILE]...",
-        "Texts: files of any form, folders, archives, addresses; - is stdin, as is no file. "
-        "A model is refused, unless --format says what it is read as.",
+        "Texts: files in any supported format, folders, archives or URLs; - or no FILE is "
+        "stdin. A model file is refused, unless --format says how to read it.",
     ),
 ]
 Vocab = Annotated[
     int,
     CliOption(
         "--vocab -v N",
-        "Ids in all: special tokens, alphabet, and what is learned. 10K is 10,000.",
+        "The vocabulary size: all ids, including special tokens and alphabet. 10K is 10,000.",
         min=1,
-        short="Ids in all; 10,000 by default, or 10K",
+        short="The vocabulary size; by default 10K (10,000)",
     ),
 ]
 TrainOutput = Annotated[
     str | None,
     CliOption(
         "--output -o PATH",
-        "The model file; by default the first text's name and .ALGO.json, here.",
+        "The model file; by default the first text's name with .ALGO.json, in this folder.",
         short="The model file",
     ),
 ]
@@ -673,7 +678,7 @@ ListPresets = Annotated[
     bool,
     CliOption(
         "--list-presets",
-        "List them, and stop.",
+        "List the presets and exit.",
         short="List the presets",
     ),
 ]
@@ -681,50 +686,51 @@ ShowSteps = Annotated[
     int,
     _output(
         "--show-steps N",
-        "Show the corpus state and the merge at each of the first N steps; for unigram, "
-        "the first N rounds.",
+        "Show the corpus state and the merge at each of the first N steps of training; for "
+        "unigram, the first N rounds.",
         min=0,
         short="Show the first N steps of the training",
     ),
 ]
 TrainThreads = Annotated[
-    int | None, CliOption("--threads N", "By default, as many as there are processors.", min=1)
+    int | None, CliOption("--threads N", "Work on N threads; by default one per processor.", min=1)
 ]
 Memory = Annotated[
     str | None,
     CliOption(
         "--memory SIZE",
-        "Count within so much memory: 500M, 2G (powers of 1024). What does not fit goes to "
-        "temporary files in $TMPDIR, or beside the model; the result is the same.",
-        short="Count within so much memory: 2G",
+        "Limit the memory used for counting: 500M, 2G (powers of 1024). What does not fit goes "
+        "to temporary files in $TMPDIR, or next to the model; the result is the same.",
+        short="Limit the memory used for counting: 2G",
     ),
 ]
-TrainJson = Annotated[bool, _output("--json", "On stdout, facts as JSON instead of the path.")]
+TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
 TrainErrors = Annotated[
     str,
     _text(
         "--errors strict|replace",
-        "What to do, for characters, where the text is not UTF-8: stop, or put U+FFFD there.",
+        "If text is not UTF-8 and symbols are characters: stop (strict), or read U+FFFD there "
+        "(replace).",
         closed=True,
     ),
 ]
 MinCount = Annotated[
-    int, _vocabulary("--min-count N", "Drop pre-tokens that occur less often.", min=1)
+    int, _vocabulary("--min-count N", "Drop pre-tokens that occur fewer than N times.", min=1)
 ]
 MinFrequency = Annotated[
     int,
     _vocabulary(
         "--min-frequency N",
-        "Never merge pairs, or give an id to words, that occur less often.",
+        "Don't merge pairs, or give ids to words, that occur fewer than N times.",
         min=1,
-        short="Merge no pair that occurs less often",
+        short="Merge no pair that occurs less than N times",
     ),
 ]
 MaxTokenLength = Annotated[
     int | None,
     _vocabulary(
         "--max-token-length N",
-        "No longer tokens, in bytes or characters; no limit by default, 16 for unigram.",
+        "The length limit of tokens, in bytes or characters; by default none, and 16 for unigram.",
         min=1,
     ),
 ]
@@ -734,13 +740,13 @@ MaxTokenLength = Annotated[
 _splitting = partial(CliOption, panel="How text is split")
 _unknown = partial(CliOption, panel="What is unknown")
 _wordpiece = partial(CliOption, panel="How wordpiece encodes")
-_decoding = partial(CliOption, panel="What is put around, and how tokens become text")
+_decoding = partial(CliOption, panel="What is added around texts, and how tokens become text")
 
 Algo = Annotated[
     str | None,
     CliOption(
         "--algo -a",
-        "The algorithm: bpe by default.",
+        "The algorithm; by default bpe.",
         values=_algorithms,
         short="bpe (default), wordpiece, unigram, word or char",
     ),
@@ -758,8 +764,8 @@ TrainSpecial = Annotated[
     list[str] | None,
     CliOption(
         "--special-token TOKEN",
-        "A special token; it gets one of the lowest ids. Can be repeated.",
-        short="A special token; may be repeated",
+        "Add a special token; it gets one of the lowest ids. Can be repeated.",
+        short="A special token; can be repeated",
         former="--special",
     ),
 ]
@@ -767,10 +773,10 @@ Normalize = Annotated[
     list[str] | None,
     _splitting(
         "--normalize A,B",
-        "What happens to the text first, step by step: nfc, nfd, nfkc, nfkd, lowercase, "
+        "How the text is normalized first, step by step: nfc, nfd, nfkc, nfkd, lowercase, "
         "strip-accents, bert, nmt_nfkc (default for unigram), nmt_nfkc_cf, collapse-spaces, "
         "strip-spaces, strip, delete-newlines, replace:OLD=>NEW, prepend:TEXT, …; or none. "
-        "Can be repeated, and must be behind a free text.",
+        "Can be repeated; steps after a free text (prepend:TEXT) need a new --normalize.",
         values=_normalizers,
         short="Steps before splitting: nfc, lowercase, …",
     ),
@@ -779,25 +785,26 @@ Pretokenize = Annotated[
     list[str] | None,
     _splitting(
         "--pretokenize A,B",
-        "How it is split, step by step: gpt2 (default for bpe), bert (for wordpiece and "
-        "word), metaspace (for unigram), gpt2-words, cl100k, o200k, llama3, qwen2, deepseek-v3, "
-        "whitespace, whitespace-punctuation, punctuation, digits, digits-individual, "
-        "digit-groups (threes from the right), scripts, characters, graphemes, penn-treebank, "
-        "delimiter:TEXT, split:TEXT, regex:PATTERN (of Python's regex package), …; or none. "
-        "Byte-level models take those that keep the text as it is. Can be repeated.",
+        "How text is split into pre-tokens, step by step: gpt2 (default for bpe), bert (for "
+        "wordpiece and word), metaspace (for unigram), gpt2-words, cl100k, o200k, llama3, qwen2, "
+        "deepseek-v3, whitespace, whitespace-punctuation, punctuation, digits, "
+        "digits-individual, digit-groups (threes from the right), scripts, characters, graphemes, "
+        "penn-treebank, delimiter:TEXT, split:TEXT, regex:PATTERN (of Python's regex package), …; "
+        "or none. Byte-level models accept only those that keep the text unchanged. Can be "
+        "repeated.",
         values=_pre_tokenizers,
         short="How text is split: gpt2, cl100k, bert, …",
     ),
 ]
 Characters = Annotated[
     bool | None,
-    _splitting("--chars/--bytes", "Symbols start as characters, or as bytes (default for bpe)."),
+    _splitting("--chars/--bytes", "Start from characters, or from bytes (default for bpe)."),
 ]
 Marker = Annotated[
     str | None,
     _splitting(
         "--marker KIND:TEXT",
-        "How words show where they start or end, with --chars: none, end:_, "
+        "With --chars, how a word's start or end is marked: none, end:_, "
         "end-fused:</w>, start:Ġ; for wordpiece continuation:## (default).",
     ),
 ]
@@ -805,39 +812,40 @@ UnkToken = Annotated[
     str | None,
     _unknown(
         "--unk-token TEXT",
-        "Stands for what has no token: [UNK] by default, <unk> for unigram, none for "
-        "bytes, which need none; '' for none.",
+        "The token for whatever has no token: by default [UNK], <unk> for unigram, and none for "
+        "byte-level models, which need none; '' means none.",
     ),
 ]
 ByteFallback = Annotated[
     bool | None,
     _unknown(
         "--byte-fallback/--no-byte-fallback",
-        "A character without a token becomes the tokens of its bytes, <0xE2> (unigram, "
-        "and bpe with --chars). They take 256 ids.",
+        "Encode a character without a token as its bytes, such as <0xE2> (unigram, and bpe with "
+        "--chars). The byte tokens take 256 ids.",
     ),
 ]
 FuseUnknown = Annotated[
     bool | None,
     _unknown(
         "--fuse-unknown/--no-fuse-unknown",
-        "Unknown characters side by side are one unknown token (unigram, by default; and "
-        "bpe with --chars).",
+        "Encode adjacent unknown characters as one unknown token (default for unigram; also "
+        "for bpe with --chars).",
     ),
 ]
 Graphemes = Annotated[
     bool,
     _splitting(
-        "--graphemes", "For char: user-perceived characters, accents and emoji sequences whole."
+        "--graphemes",
+        "For char: keep graphemes whole, such as accented letters and emoji sequences.",
     ),
 ]
 Template = Annotated[
     str | None,
     _decoding(
         "--template 'ONE=>TWO'",
-        "What encode --add-special puts around one text ($A) and two ($A, $B): "
-        "'[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'; :1 is a type id. Its tokens are special "
-        "tokens (--special-token). none: nothing.",
+        "What encode --add-special adds around one text ($A) and a pair ($A, $B): "
+        "'[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'; :1 is a type id. Its tokens must be "
+        "special tokens (--special-token). none: add nothing.",
     ),
 ]
 Decoder = Annotated[
@@ -845,8 +853,8 @@ Decoder = Annotated[
     _decoding(
         "--decoder A,B",
         "How tokens become text, step by step: byte-level, wordpiece, metaspace, "
-        "byte-fallback, bpe-suffix, join, fuse, replace:OLD=>NEW, …. Without it: what belongs to "
-        "the rest; none: what the marker says. Can be repeated.",
+        "byte-fallback, bpe-suffix, join, fuse, replace:OLD=>NEW, …. By default, the steps that "
+        "match the rest of the recipe; none: only the marker is undone. Can be repeated.",
         values=_decoders,
     ),
 ]
@@ -854,16 +862,17 @@ Score = Annotated[
     str | None,
     _vocabulary(
         "--score count|likelihood",
-        "What makes a pair the best, for wordpiece: likelihood (default) is "
-        "count(ab) / (count(a) x count(b)); count is what Hugging Face trains, with "
-        "its alphabet and its ties.",
+        "For wordpiece, how pairs are scored: likelihood (default) is "
+        "count(ab) / (count(a) x count(b)); count is what Hugging Face uses, with "
+        "its alphabet and its tie rule.",
     ),
 ]
 TieBreak = Annotated[
     str | None,
     _vocabulary(
         "--tie-break RULE",
-        "Which of several best pairs: first-seen, rewritten-last or lowest-id (default for bytes).",
+        "Which of several equally good pairs is merged: first-seen, rewritten-last or lowest-id "
+        "(default for bytes).",
         values=_tie_breaks,
     ),
 ]
@@ -871,7 +880,7 @@ Segment = Annotated[
     str | None,
     _wordpiece(
         "--segment longest-match|merges",
-        "How the wordpiece model encodes: longest match first (default), or by "
+        "How the wordpiece model segments words: longest match first (default), or by "
         "replaying the merges.",
     ),
 ]
@@ -879,27 +888,29 @@ Unknown = Annotated[
     str | None,
     _unknown(
         "--unknown word|char|drop",
-        "What becomes unknown in wordpiece: the whole word (default), or the character alone. "
-        "drop: what has no token is left out of the ids, as Hugging Face's BPE does without an "
-        "unknown token (bpe with --chars, wordpiece by merges, char).",
+        "What becomes unknown in wordpiece: the whole word (default), or only the character. "
+        "drop: leave out what has no token, as Hugging Face's BPE does without an unknown token "
+        "(bpe with --chars, wordpiece by merges, char).",
     ),
 ]
 MaxInputChars = Annotated[
     int | None,
-    _wordpiece("--max-input-chars N", "A longer word is unknown: 100 by default.", min=1),
+    _wordpiece(
+        "--max-input-chars N", "Words of more than N characters are unknown; by default 100.", min=1
+    ),
 ]
 
 # -- encode -----------------------------------------------------------------------------------
 
 _written = partial(CliOption, panel="What is written")
-_length = partial(CliOption, panel="What is put around, and how long it gets")
+_length = partial(CliOption, panel="What is added around texts, and their length")
 _id_file = partial(CliOption, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
 
 EncodeFiles = Annotated[
     list[str] | None,
     CliArgument(
         "[FILE]...",
-        "Texts; - is stdin, as is no file. Without -m, a model that stands first is the model.",
+        "Texts; - or no FILE is stdin. Without -m, the first FILE can be the model.",
     ),
 ]
 EncodeForm = Annotated[
@@ -917,18 +928,18 @@ Count = Annotated[
     bool,
     _written(
         "--count",
-        "Instead, count: tokens, bytes and name of each file as it is, and the total; with "
-        "--lines, line by line, and line feeds make no tokens.",
+        "Instead of ids, write the tokens, bytes and name of each file, and the total. With "
+        "--lines, each line is encoded on its own, without its line feed.",
         short="Count tokens and bytes of each file",
     ),
 ]
-Csv = Annotated[bool, _written("--csv", "With --count: comma-separated, below a header; no total.")]
+Csv = Annotated[bool, _written("--csv", "With --count: write CSV with a header and no total.")]
 Sort = Annotated[
     str | None,
     _written(
         "--sort tokens|bytes|name",
-        "With --count: the most tokens (of the first model) or bytes first, or by name; "
-        "otherwise in the order of reading.",
+        "With --count: sort by tokens (of the first model) or bytes, largest first, or by name; "
+        "by default, files stay in the order they were read.",
         closed=True,
     ),
 ]
@@ -936,64 +947,64 @@ EncodeModels = Annotated[
     list[str] | None,
     CliOption(
         "--model -m MODEL",
-        f"{_MODEL} For --count it can be repeated: a column for each.",
-        short="The model; or it stands first",
+        f"{_MODEL} Can be repeated with --count, which then writes a column per model.",
+        short="The model; or give it first, without -m",
     ),
 ]
 Whole = Annotated[
     bool,
     _text(
         "--whole",
-        "Each file is one text, line feeds and all; not each line.",
+        "Treat each file as one text, including its line feeds, instead of each line.",
         short="Each file is one text, not each line",
     ),
 ]
-Offsets = Annotated[bool, _written("--offsets", "Add offsets to jsonl, in characters.")]
-ByteOffsets = Annotated[bool, _written("--byte-offsets", "Add offsets to jsonl, in bytes.")]
+Offsets = Annotated[bool, _written("--offsets", "Add offsets in characters to jsonl.")]
+ByteOffsets = Annotated[bool, _written("--byte-offsets", "Add offsets in bytes to jsonl.")]
 Full = Annotated[
     bool,
     _written(
         "--full",
-        "Add everything to jsonl; see below.",
+        "Add every field to jsonl; see below.",
         short="Everything: tokens, offsets, masks, as JSON",
     ),
 ]
 EncodeJson = Annotated[
-    bool, _written("--json", "The same as --as jsonl; with --count one JSON document.")
+    bool, _written("--json", "The same as --as jsonl; with --count, one JSON document.")
 ]
 EncodeSpecial = Annotated[
     list[str] | None,
     _text(
         "--special TOKEN",
-        "A special token that the text may spell; all, or none (default): its "
-        "spelling is ordinary text. Can be repeated.",
-        short="Special tokens that the text may spell",
+        "Recognize this special token in the text; or all, or none (the default: special tokens "
+        "in the text are ordinary text). Can be repeated.",
+        short="Special tokens to recognize in the text",
     ),
 ]
 AddSpecial = Annotated[
     bool,
     _length(
         "--add-special/--no-add-special",
-        "Put the special tokens of the model's template around each text; off by default.",
+        "Add the special tokens of the model's template around each text; off by default.",
         show_default=False,
-        short="The template's special tokens around each text",
+        short="Add the template's special tokens",
     ),
 ]
 MaxLength = Annotated[
     int | None,
     _length(
         "--max-length N",
-        "At most N tokens of a text, special ones too; the others are cut off.",
+        "Truncate each text to N tokens, including special tokens.",
         min=1,
-        short="At most N tokens of a text",
+        short="Truncate each text to N tokens",
     ),
 ]
 Stride = Annotated[
     int | None,
     _length(
         "--stride N",
-        "What --max-length cuts off comes in windows of the same length, on lines of "
-        "their own; each shares N tokens with the one before.",
+        "Write what --max-length cuts off as further windows of that length, each on its own "
+        "line; each window repeats the last N tokens of the one before.",
         min=0,
     ),
 ]
@@ -1001,31 +1012,31 @@ Pad = Annotated[
     str | None,
     _length(
         "--pad N|longest",
-        "Fill shorter texts up to N tokens; or to the longest of all, which are read "
-        "into memory for that.",
-        short="Fill shorter texts up to N tokens",
+        "Pad shorter texts to N tokens, or to the length of the longest text; for longest, "
+        "all texts are read into memory.",
+        short="Pad shorter texts to N tokens",
     ),
 ]
 PadToken = Annotated[
     str | None,
     _length(
-        "--pad-token TOKEN", "What --pad fills up with: [PAD] or <pad> where the model has it."
+        "--pad-token TOKEN", "The token for --pad; by default [PAD] or <pad>, if the model has it."
     ),
 ]
 EncodeAlpha = Annotated[
     float | None,
     _text(
         "--alpha ALPHA",
-        "Unigram: draw a segmentation at random, with a probability in proportion to "
-        "exp(ALPHA x score); 0.1, say. For ids, tokens, jsonl and bin.",
+        "Unigram: sample a segmentation at random, with a probability in proportion to "
+        "exp(ALPHA x score); for example 0.1. For ids, tokens, jsonl and bin.",
     ),
 ]
 EncodeSeed = Annotated[
     int | None,
     _text(
         "--seed N",
-        "Of --alpha: the same seed and text give the same tokens; line n takes N + n. 0 "
-        "without it.",
+        "The random seed for --alpha: the same seed and text give the same tokens; line n "
+        "uses N + n. By default 0.",
         min=0,
     ),
 ]
@@ -1033,8 +1044,8 @@ EncodeErrors = Annotated[
     str,
     _text(
         "--errors strict|replace",
-        "What to do, with a character model, where the text is not UTF-8: stop, or "
-        "put U+FFFD there. Byte-level models take anything.",
+        "If text is not UTF-8 and the model is character-level: stop (strict), or read U+FFFD "
+        "there (replace). Byte-level models accept any bytes.",
         closed=True,
     ),
 ]
@@ -1042,60 +1053,61 @@ EncodeThreads = Annotated[
     int | None,
     _text(
         "--threads N",
-        "By default, as many as there are processors; the output is the same with any number. "
+        "Work on N threads; by default one per processor. The output does not depend on it. "
         "For ids, files of ids and --count.",
         min=1,
-        short="Work on N threads; the output is the same",
+        short="Work on N threads; same output",
     ),
 ]
 CacheMemory = Annotated[
     str | None,
     _text(
         "--cache-memory SIZE",
-        "How much each thread may use to remember pre-tokens: 64M, 1G (powers of 1024); by "
-        "default 320M, which only long texts come to. The output is the same with any size.",
+        "Limit each thread's cache of pre-tokens: 64M, 1G (powers of 1024); by default 320M, "
+        "which only long texts fill. The output does not depend on it.",
     ),
 ]
 EncodeEos = Annotated[
     str | None,
     _length(
         "--eos TOKEN",
-        "Put this token of the vocabulary behind each text.",
-        short="Put this token after each text",
+        "Add this token of the vocabulary after each text.",
+        short="Add this token after each text",
     ),
 ]
 Lines = Annotated[
     bool,
     _id_file(
         "--lines",
-        "Each line is a document, not each file; for --count, too. So it is anyway without --as.",
+        "Treat each line as a document, instead of each file; also for --count. Without --as, "
+        "this is the default.",
     ),
 ]
 EncodeDtype = Annotated[
     str | None,
     _id_file(
-        "--dtype uint16|uint32|int32", "How wide an id is; without it as the vocabulary needs."
+        "--dtype uint16|uint32|int32", "The type of the ids; by default what the vocabulary needs."
     ),
 ]
 Index = Annotated[
     str | None,
     _id_file(
         "--index PATH",
-        "Write here where documents end (bin, npy): an .npy of 64-bit numbers, one more "
-        "than there are documents, 0 first.",
+        "For bin and npy, write to PATH where documents end: an .npy file of 64-bit numbers, "
+        "0 first, then one per document.",
     ),
 ]
 ShardSize = Annotated[
     str | None,
     _id_file(
         "--shard-size N",
-        "Write files of N ids (100M: a hundred million; K, M, G) into a folder, -o "
-        "FOLDER, and a manifest; for jsonl, too.",
+        "Write shards of N ids (100M is a hundred million; also K and G) and a manifest into "
+        "the folder that -o names; also for jsonl.",
     ),
 ]
 Resume = Annotated[
     bool,
-    _id_file("--resume", "Go on with the shards of a run that stopped: the same bytes come out."),
+    _id_file("--resume", "Continue the shards of a run that was stopped; the result is the same."),
 ]
 
 # -- decode -----------------------------------------------------------------------------------
@@ -1105,27 +1117,27 @@ DecodeFiles = Annotated[
     list[str] | None,
     CliArgument(
         "[FILE]...",
-        "What encode has written: files, folders of shards; - is stdin, as is no file. Without -m, "
-        "a model that stands first is the model.",
+        "What encode wrote: files, or folders of shards; - or no FILE is stdin. Without -m, the "
+        "first FILE can be the model.",
     ),
 ]
 DecodeForm = Annotated[
     str,
     CliOption(
         "--from FORM",
-        "ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors; auto goes by "
-        "names and first bytes, and what they do not tell is ids.",
+        "The input format: ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors. auto "
+        "goes by file names and first bytes; anything else is read as ids.",
         values=_id_forms,
         closed=True,
-        short="ids, jsonl, bin, npy, parquet, …; known by itself",
+        short="ids, jsonl, bin, npy, parquet, …; default: auto",
     ),
 ]
 DecodeDtype = Annotated[
     str | None,
     CliOption(
         "--dtype TYPE",
-        "Of bin: uint8, int8, uint16, … int64. Without it uint16, or uint32 for a model "
-        "of more than 65,536 tokens.",
+        "The type of the ids in bin: uint8, int8, uint16, … int64; by default uint16, or uint32 "
+        "if the model has more than 65,536 tokens.",
         values=_id_dtypes,
         closed=True,
     ),
@@ -1134,31 +1146,31 @@ IdsField = Annotated[
     str | None,
     CliOption(
         "--ids-field NAME",
-        "The column, the tensor or the field of jsonl that holds the ids; input_ids "
-        "without it, and ids for jsonl.",
+        "The column, tensor or jsonl field that holds the ids; by default input_ids, and ids "
+        "for jsonl.",
     ),
 ]
 Separator = Annotated[
     str | None,
     CliOption(
         "--separator TEXT",
-        r"What stands behind each document of parquet, arrow, megatron and safetensors; "
-        r"\n, \t, \r, \0 and \\ are understood. Without it a line feed, where the document "
-        "does not end with one.",
+        r"Write TEXT after each document of parquet, arrow, megatron and safetensors; "
+        r"\n, \t, \r, \0 and \\ are escapes. By default a line feed, if the document does "
+        "not end with one.",
     ),
 ]
 DecodeEos = Annotated[
     str | None,
     CliOption(
-        "--eos TOKEN", "A document ends with this token, which is left out; of bin and npy, too."
+        "--eos TOKEN", "Documents end with this token, in bin and npy too; it is not written."
     ),
 ]
 SkipSpecial = Annotated[
     bool,
     CliOption(
         "--skip-special",
-        "Leave special tokens out.",
-        short="Leave special tokens out",
+        "Leave out special tokens.",
+        short="Leave out special tokens",
     ),
 ]
 DecodeJson = Annotated[bool, CliOption("--json", "The same as --from jsonl.")]
@@ -1172,25 +1184,23 @@ InspectModel = Annotated[
     str | None,
     CliArgument(
         "MODEL",
-        "The model, unless -m names it: a file, a folder or hf:ORG/NAME; without both, "
-        "$TOKCTL_MODEL.",
+        "The model, unless -m names it: a file, a folder or hf:ORG/NAME; by default $TOKCTL_MODEL.",
     ),
 ]
 InspectTexts = Annotated[
     list[str] | None,
     CliArgument(
         "TEXT",
-        "With --state, --pairs and --use: the text files; - is stdin, which is read "
-        "without any, too. With --token: a text whose words use it; with --check, "
-        "--watch, --html and --plot: texts for them.",
+        "Text files for --state, --pairs and --use; - or no TEXT is stdin. For --token, a text "
+        "whose words use the token. --check, --watch, --html and --plot take texts, too.",
     ),
 ]
 Merges = Annotated[
     str | None,
     _question(
         "--merges A:B",
-        "The merge history from step A to B, both included; also A:, :B, :, N, and -N: "
-        "for the last N.",
+        "The merge history from step A to B, inclusive. Also A:, :B, : and N (one step), and "
+        "-N: for the last N steps.",
         short="The merge history from step A to B",
     ),
 ]
@@ -1198,31 +1208,31 @@ MergesOf = Annotated[
     str | None,
     _question(
         "--merges-of TOKEN",
-        "Every merge in which the token is left, right or made; est*, *est and *est* "
-        "stand for the tokens whose text begins, ends with or contains it. Also with --merges.",
+        "Every merge that uses or makes the token. est*, *est and *est* mean all tokens whose "
+        "text starts with, ends with or contains est. Can be combined with --merges.",
     ),
 ]
 State = Annotated[
     int | None,
     _question(
         "--state STEP",
-        "The corpus state after that step on the texts; 0 is before the first merge.",
-        short="The corpus after that step, on TEXT",
+        "The corpus state of the texts after that step; 0 is before the first merge.",
+        short="The corpus state of TEXT after that step",
     ),
 ]
 Pairs = Annotated[
     int | None,
     _question(
         "--pairs STEP",
-        "The pairs of that corpus state with what the training compares, and which of "
-        "them would be merged next.",
+        "The pairs in that corpus state with the counts or scores that training compares, and "
+        "the pair that would be merged next.",
     ),
 ]
 InspectWord = Annotated[
     str | None,
     _question(
         "--word WORD",
-        "How this word or text is split, step by step, and why not otherwise.",
+        "How this word or text is split, step by step, and why.",
         short="How a word is split, step by step, and why",
     ),
 ]
@@ -1230,16 +1240,16 @@ Token = Annotated[
     str | None,
     _question(
         "--token TOKEN",
-        "Where a token comes from and where it goes; '#300' is the token with id 300, "
-        "unless a token is spelled so. With a TEXT: the words that use it most.",
-        short="Where a token comes from and where it goes",
+        "The merges that make a token and those that use it; '#300' is the token with id 300, "
+        "unless a token has that spelling. With a TEXT, also the words that use it most.",
+        short="The merges that make and use a token",
     ),
 ]
 Use = Annotated[
     bool,
     _question(
         "--use",
-        "Which tokens the texts use, how often, and which never.",
+        "Which tokens the texts use and how often, and which they never use.",
         short="Which tokens TEXT uses, and which never",
     ),
 ]
@@ -1247,7 +1257,7 @@ RecipeOnly = Annotated[
     bool,
     _question(
         "--recipe",
-        "The whole recipe, stage by stage, and where it came from; every field of it with --json.",
+        "The whole recipe, stage by stage, and where it came from; --json shows every field.",
         short="The whole recipe",
     ),
 ]
@@ -1255,15 +1265,16 @@ Rounds = Annotated[
     bool,
     _question(
         "--rounds",
-        "The rounds of a Unigram training: the loss curve, what each left, and what it dropped.",
+        "The rounds of a Unigram training: the loss curve, and the pieces that each round kept "
+        "and dropped.",
     ),
 ]
 Watch = Annotated[
     bool,
     _question(
         "--watch",
-        "Replay the training on the texts, step by step, forward and back with the keys; "
-        "without a text, on the bundled sample. Needs the extra tokctl\\[watch].",
+        "Replay the training on the texts step by step; the keys go forward and back. Without "
+        "a TEXT, on the bundled sample. Needs the extra tokctl\\[watch].",
         short="Replay the training on TEXT",
     ),
 ]
@@ -1271,8 +1282,8 @@ Limit = Annotated[
     int | None,
     _answer(
         "--limit N",
-        "With --merges, --merges-of, --state, --pairs and --token: lines to show; "
-        "without it all, but 30 on a terminal (of merges all). With --use: tokens of each list. "
+        "Lines to show with --merges, --merges-of, --state, --pairs and --token; by default "
+        "all, except that a terminal shows 30 (but all merges). With --use: tokens in each list. "
         "With --check: examples of each finding.",
         min=1,
         short="Show at most N lines",
@@ -1282,8 +1293,8 @@ NBest = Annotated[
     int | None,
     _answer(
         "--nbest N",
-        "With --word, of a Unigram model: ways to show, with their probability; 5 "
-        "without it, 512 at most.",
+        "With --word and a Unigram model: how many segmentations to show, with their "
+        "probabilities; by default 5, at most 512.",
         min=1,
     ),
 ]
@@ -1291,8 +1302,8 @@ InspectCounts = Annotated[
     bool,
     _answer(
         "--word-counts",
-        "With --state, --pairs and --watch: the file is no text, but lines of a word, a tab "
-        "and its count, as train --word-counts reads them.",
+        "With --state, --pairs and --watch: the file holds word counts instead of text, as "
+        "train --word-counts reads them.",
         former="--counts",
     ),
 ]
@@ -1300,11 +1311,11 @@ InspectErrors = Annotated[
     str | None,
     _answer(
         "--errors strict|replace",
-        "With a TEXT: what is not UTF-8, in a character model, is an error (the "
-        "default) or becomes U+FFFD.",
+        "If TEXT is not UTF-8 and the model is character-level: stop (strict, the default), or "
+        "read U+FFFD there (replace).",
     ),
 ]
-_NO_PAGER = "On a terminal, don't show what is longer than the screen in $PAGER (less)."
+_NO_PAGER = "On a terminal, don't use $PAGER (less) for output longer than the screen."
 InspectNoPager = Annotated[
     bool,
     _answer("--no-pager", _NO_PAGER),
@@ -1319,15 +1330,15 @@ InspectJson = Annotated[
 ]
 InspectMarkdown = Annotated[bool, _answer("--markdown", "The answer as Markdown.")]
 InspectLatex = Annotated[
-    bool, _answer("--latex", "The answer as LaTeX, its tables with the package booktabs.")
+    bool, _answer("--latex", "The answer as LaTeX; its tables need the package booktabs.")
 ]
 Check = Annotated[
     bool,
     _question(
         "--check",
-        "The health of the model: unreachable tokens, missing bytes, special tokens that "
-        "text can write, and more; with TEXT also what the text never uses. docs/health.md "
-        "explains each check.",
+        "Check the health of the model: unreachable tokens, missing bytes, special tokens that "
+        "text can spell, and more; with TEXT, also tokens that the text never uses. "
+        "docs/health.md explains each check.",
         short="The health of the model",
     ),
 ]
@@ -1335,7 +1346,7 @@ FailOn = Annotated[
     str | None,
     _answer(
         "--fail-on info|warning|error",
-        "With --check: exit with 1 if anything of that severity or worse is found.",
+        "With --check: exit with code 1 if it finds anything of that severity or worse.",
         closed=True,
     ),
 ]
@@ -1364,8 +1375,8 @@ Html = Annotated[
     str | None,
     _page(
         "--html FILE",
-        "Write one page of HTML that needs no network, and print its path.",
-        short="One page of HTML",
+        "Write one HTML page that needs no network, and print its path.",
+        short="Write one HTML page",
     ),
 ]
 Plot = Annotated[
@@ -1374,7 +1385,7 @@ Plot = Annotated[
         "--plot FILE", "Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path."
     ),
 ]
-_CHART = "Which chart --plot writes; `--chart list` names them."
+_CHART = "Which chart --plot writes; `--chart list` lists them."
 InspectChart = Annotated[str | None, _page("--chart NAME", _CHART, values=_model_charts)]
 CompareChart = Annotated[str | None, _page("--chart NAME", _CHART, values=_comparison_charts)]
 
@@ -1394,17 +1405,17 @@ CompareTexts = Annotated[
     list[str] | None,
     CliArgument(
         "[TEXT]…",
-        "Texts, each one document; - is stdin. Without any: the bundled sample. Models among them "
-        "are compared, as those of -m.",
+        "Texts, each one document; - is stdin. The default is the bundled sample. Model files "
+        "among them are compared, as if given with -m.",
     ),
 ]
 CompareModels = Annotated[
     list[str] | None,
     _models(
         "--model -m MODEL",
-        "A model: a file or folder of any format, or hf:ORG/NAME; may be repeated. "
-        "Without any, models are trained on the texts.",
-        short="A model; may be repeated",
+        "A model: a file or folder in any format, or hf:ORG/NAME; can be repeated. "
+        "Without it, models are trained on the texts.",
+        short="A model; can be repeated",
     ),
 ]
 Baseline = Annotated[
@@ -1412,14 +1423,14 @@ Baseline = Annotated[
     _models(
         "--baseline NAME|MODEL",
         "The model that NSL and the differences are relative to; by default the first. A "
-        "MODEL that is no -m is shown, too.",
+        "MODEL that is not among the others is added to the comparison.",
     ),
 ]
 CompareAlgos = Annotated[
     list[str] | None,
     _models(
         "--algo ALGO,…",
-        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train. By "
+        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train; by "
         f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
         short="What to train; by default all",
@@ -1429,8 +1440,8 @@ CompareSizes = Annotated[
     list[str] | None,
     _models(
         "--vocab -v N,…",
-        "Vocabulary size of the trained models. With several all are trained, and the "
-        "last is shown in detail. By default 20000,10000.",
+        "The vocabulary size of the trained models; by default 20000,10000. If you give several, "
+        "models of every size are trained, and the last size is shown in detail.",
         short="Sizes to train: 5K,10K",
     ),
 ]
@@ -1438,21 +1449,22 @@ HeldOut = Annotated[
     str,
     _models(
         "--held-out SHARE|FILE",
-        "What trained models are measured on: a share of each text that they are not trained on "
-        "(documents, or blocks of paragraphs or lines), another text, or, with 0, what they are "
-        "trained on. By default 0.1.",
-        short="What is measured: 0.1 of each text by default",
+        "What trained models are measured on: a share of each text, which is left out of "
+        "training (documents, or blocks of paragraphs or lines); another text; or, with 0, the "
+        "training text itself. By default 0.1.",
+        short="What to measure on; by default 0.1 of each text",
     ),
 ]
 HeldOutSeed = Annotated[
-    int, _models("--held-out-seed N", "Another number holds out others; by default 0.")
+    int, _models("--held-out-seed N", "The random seed for --held-out; by default 0.")
 ]
 Lang = Annotated[
     list[str] | None,
     _look(
         "--lang NAME=FILE",
-        "A text in the language NAME; may be repeated. They say the same, line by line.",
-        short="A text in a language; may be repeated",
+        "A text in the language NAME; can be repeated. All of these texts must say the same, "
+        "line by line.",
+        short="A text in a language; can be repeated",
     ),
 ]
 Reference = Annotated[
@@ -1463,7 +1475,7 @@ Sentence = Annotated[
     list[str] | None,
     _look(
         "--sentence TEXT",
-        "A sentence to show; may be repeated. By default a few of the texts.",
+        "A sentence to show; can be repeated. By default, a few from the texts.",
         short="A sentence to show",
     ),
 ]
@@ -1471,8 +1483,8 @@ CompareWords = Annotated[
     list[str] | None,
     _look(
         "--word WORD",
-        "A word to explain; may be repeated. By default some of the sentences that models "
-        "cut differently.",
+        "A word to explain; can be repeated. By default, some words of the sentences that the "
+        "models split differently.",
         short="A word to explain",
     ),
 ]
@@ -1480,29 +1492,29 @@ WordRule = Annotated[
     str,
     _look(
         "--words spaces|unicode",
-        "What a word is to fertility, STRR and continued words: what stands between white "
-        "space, or a word by UAX #29.",
+        "What counts as a word for fertility, STRR and continued words: text between white "
+        "space (spaces), or a word as defined by UAX #29 (unicode).",
     ),
 ]
 Intervals = Annotated[
     bool,
     _look(
         "--intervals",
-        "95% intervals by drawing the lines of the texts anew, so that noise is not read as "
-        "a difference.",
+        "Add 95% intervals, computed by resampling the lines of the texts (bootstrap), to tell "
+        "real differences from noise.",
         short="95% intervals: is a difference more than noise?",
     ),
 ]
 Speed = Annotated[
     bool,
-    _look("--speed", "How fast each model encodes and decodes here. Not the same in every run."),
+    _look("--speed", "Measure how fast each model encodes and decodes here; varies between runs."),
 ]
 Explain = Annotated[
     str | None,
     _look(
         "--explain METRIC",
-        "What a metric is: formula, unit, source, when it misleads; all for all of them. "
-        "Compares nothing.",
+        "Explain a metric, or all of them, instead of comparing: its formula, unit and source, "
+        "and when it misleads.",
         values=_metrics,
         short="What a metric is, and when it misleads",
     ),
@@ -1552,8 +1564,8 @@ FailIf = Annotated[
     list[str] | None,
     _comparison(
         "--fail-if 'METRIC OP NUMBER'",
-        "Exit with 1 if this holds for a model over all texts; OP is one of "
-        "< <= > >=. May be repeated. A model that only --baseline names is not checked.",
+        "Exit with code 1 if this is true of a model over all texts; OP is one of "
+        "< <= > >=. Can be repeated. A model that only --baseline names is not checked.",
     ),
 ]
 Markdown = Annotated[
@@ -1564,7 +1576,9 @@ Markdown = Annotated[
         short="Write Markdown",
     ),
 ]
-Latex = Annotated[bool, _comparison("--latex", "Write tables for LaTeX with the package booktabs.")]
+Latex = Annotated[
+    bool, _comparison("--latex", "Write LaTeX tables; they need the package booktabs.")
+]
 CompareNoPager = Annotated[
     bool,
     _comparison("--no-pager", _NO_PAGER),
@@ -1581,14 +1595,15 @@ CompareErrors = Annotated[
     str,
     _reading(
         "--errors strict|replace",
-        "What to do where text is not UTF-8 and a model reads characters.",
+        "If text is not UTF-8 and a model is character-level: stop (strict), or read U+FFFD "
+        "there (replace).",
         closed=True,
     ),
 ]
 CompareThreads = Annotated[
     int | None,
     _reading(
-        "--threads N", "By default as many as there are processors. Changes no result.", min=1
+        "--threads N", "Work on N threads; by default one per processor. Same results.", min=1
     ),
 ]
 
@@ -1652,21 +1667,21 @@ SampleSize = Annotated[
 
 # -- convert ----------------------------------------------------------------------------------
 
-_left_open = partial(CliOption, panel="What a file leaves open")
+_left_open = partial(CliOption, panel="What the model file doesn't say")
 
 ConvertModel = Annotated[
     str | None,
     CliArgument(
         "[MODEL]",
-        "The model: a file or a folder of a format that tokctl reads, or hf:ORG/NAME; "
-        "without it, the one that $TOKCTL_MODEL names.",
+        "The model: a file or folder in any format that tokctl reads, or hf:ORG/NAME; "
+        "by default $TOKCTL_MODEL.",
     ),
 ]
 To = Annotated[
     str | None,
     CliOption(
         "--to -t FORMAT",
-        "The format to write, as the list below has it; tokctl by default.",
+        "The format to write, one of those listed below; by default tokctl.",
         values=_model_formats,
         short="The format to write",
     ),
@@ -1675,8 +1690,8 @@ ConvertOutput = Annotated[
     str | None,
     CliOption(
         "--output -o PATH",
-        "The new file, or folder where the format is one; by default it is called as the "
-        "model, with the ending of the format, here.",
+        "The new file, or the folder if the format is one; by default the model's name with "
+        "the extension of the format, in this folder.",
         short="The new file, or folder",
     ),
 ]
@@ -1684,7 +1699,7 @@ Lossy = Annotated[
     bool,
     CliOption(
         "--lossy",
-        "Write what the format can hold, and leave out the rest.",
+        "Write what the format can hold and leave out the rest.",
         short="Leave out what the format can't hold",
     ),
 ]
@@ -1692,17 +1707,16 @@ Verify = Annotated[
     list[str] | None,
     CliOption(
         "--verify TEXT",
-        "Before the new file is put in its place, read it with tokctl and with the library "
-        "that defines its format, and compare ids and decoded text on this text; - is stdin. "
-        "Can be repeated.",
-        short="Compare ids in the library of the format",
+        "Before saving the new file, load it with tokctl and with the library that defines its "
+        "format, and compare ids and decoded text on TEXT; - is stdin. Can be repeated.",
+        short="Compare ids with the format's own library",
     ),
 ]
 Prune = Annotated[
     int | None,
     CliOption(
         "--prune N",
-        "Keep N ids, the most useful ones.",
+        "Keep only the N most useful ids; see below.",
         min=1,
         short="Keep the N most useful ids",
     ),
@@ -1711,7 +1725,8 @@ Pattern = Annotated[
     str | None,
     _left_open(
         "--pattern SPLIT",
-        "How text is split: as train --pretokenize takes it, cl100k or 'regex:…'.",
+        "How text is split, if the file doesn't say: a value of train --pretokenize, such as "
+        "cl100k or 'regex:…'.",
         values=_pre_tokenizers,
     ),
 ]
@@ -1719,7 +1734,7 @@ ConvertSpecial = Annotated[
     list[str] | None,
     _left_open(
         "--special-token TOKEN=ID",
-        "A special token and its id. Can be repeated.",
+        "Add a special token with its id. Can be repeated.",
         former="--special",
     ),
 ]
@@ -1727,17 +1742,17 @@ ListFormats = Annotated[
     bool,
     CliOption(
         "--list-formats",
-        "Show every format, and what tokctl does with it.",
-        short="Every format",
+        "Show every format, and whether tokctl reads or writes it.",
+        short="List the formats",
     ),
 ]
-ConvertJson = Annotated[bool, CliOption("--json", "On stdout, facts as JSON instead of the path.")]
+ConvertJson = Annotated[bool, CliOption("--json", "Print facts as JSON instead of the path.")]
 
 # -- corpora, check-exercise, completion, man -------------------------------------------------
 
 
-CorpusName = Annotated[str, CliArgument("NAME", "As the list has it.", values=_corpora)]
-FactsJson = Annotated[bool, CliOption("--json", "Facts as JSON.")]
+CorpusName = Annotated[str, CliArgument("NAME", "A name that corpora list shows.", values=_corpora)]
+FactsJson = Annotated[bool, CliOption("--json", "Print facts as JSON.")]
 ExerciseNumber = Annotated[
     str | None, CliArgument("[N]", "Number of the exercise: 2.1.", values=_exercises)
 ]
@@ -1753,7 +1768,7 @@ ExerciseJson = Annotated[bool, CliOption("--json", "The cases, or the list, as J
 Shell = Annotated[str, CliArgument("bash|zsh|fish", "The shell.", closed=True)]
 CommandWords = Annotated[
     list[str] | None,
-    CliArgument("[COMMAND]...", "The command; without it, tokctl as a whole.", values=_commands),
+    CliArgument("[COMMAND]...", "The command; by default tokctl itself.", values=_commands),
 ]
 
 
@@ -1763,7 +1778,7 @@ _FORM = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([KMGT]?)(?:iB)?", re.IGNOR
 
 
 def size_of(option: str, text: str, least: int = 1) -> int:
-    """Bytes: a number, with K, M, G or T (or KiB and so on) behind it, powers of 1024.
+    """Bytes: a number, followed by K, M, G or T (or KiB and so on), powers of 1024.
 
     Raises:
         TokctlError: it is none, or less than `least`; it names the option.
@@ -1772,7 +1787,7 @@ def size_of(option: str, text: str, least: int = 1) -> int:
     if not match:
         raise TokctlError(
             f"{option} can't be {text!r}",
-            "it is a number of bytes, or one with K, M, G or T behind it (powers of 1024): 500M",
+            "give a number of bytes, or one with K, M, G or T after it (powers of 1024): 500M",
         )
     whole, part, unit = match.groups(default="")
     scale = 1 << 10 * _UNITS[unit.upper()]

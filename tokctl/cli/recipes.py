@@ -358,7 +358,7 @@ def _fitting_decoders(
         if marker.text:
             raise TokctlError(
                 "--byte-fallback does not go with a word marker: the bytes of a character "
-                "would carry it, too",
+                "would carry it as well",
                 "leave it out, or take --marker none --pretokenize metaspace",
             )
         decoders = (*decoders, DECODERS.part("byte-fallback"))

@@ -481,15 +481,15 @@ def _fish_quoted(text: str) -> str:
 
 #: What every command returns.
 EXIT_CODES = (
-    ("0", "Done. Also where a pipe was closed by whoever read it: they had enough."),
-    ("2", "Bad usage or input; stderr says what is wrong, and what to do."),
+    ("0", "Success, also if the reader of a pipe closed it early."),
+    ("2", "Bad usage or input; stderr says what is wrong and what to do."),
     ("130", "Interrupted, by Ctrl-C (SIGINT)."),
     ("143", "Ended by SIGTERM."),
 )
 #: What some return besides.
 FAILED = {
-    "inspect": "A finding of --check is as bad as --fail-on says.",
-    "compare": "A condition of --fail-if holds.",
+    "inspect": "A finding of --check has the severity of --fail-on, or a worse one.",
+    "compare": "A condition of --fail-if is true.",
     "convert": "--verify found a difference; nothing was written.",
 }
 
@@ -514,59 +514,61 @@ _MODELS = ("train", "encode", "decode", "inspect", "compare", "convert")
 VARIABLES = (
     Variable(
         "TOKCTL_MODEL",
-        "The model where none is named.",
+        "The model, if you name none.",
         ("encode", "decode", "inspect", "convert"),
     ),
     Variable(
         "TOKCTL_CACHE",
-        "The folder for fetched texts. Without it tokctl in $XDG_CACHE_HOME, else ~/.cache/tokctl.",
+        "The folder for downloaded texts; by default $XDG_CACHE_HOME/tokctl, or ~/.cache/tokctl.",
         ("corpora", "train", "compare"),
     ),
     Variable(
         "XDG_CACHE_HOME",
-        "The folder for caches, where TOKCTL_CACHE is not set; an absolute path.",
+        "The folder for caches, if TOKCTL_CACHE is not set; an absolute path.",
         ("corpora", "train", "compare"),
     ),
     Variable("TOKCTL_PROGRESS", "The default of --progress: auto, bar, log, json or none."),
     Variable(
         "TOKCTL_SIMD",
-        "Which instructions scan text: portable, avx2, avx512 or neon, where the processor has "
-        "them; without it the best. The results are the same.",
+        "The instructions that scan text: portable, avx2, avx512 or neon, if the processor has "
+        "them; by default the fastest. The results are the same.",
         _MODELS,
     ),
-    Variable("NO_COLOR", "Set to anything but nothing: no colour, unless --color asks for it."),
+    Variable("NO_COLOR", "If it is set and not empty: no colour, unless --color asks for it."),
     Variable(
-        "TERM", "With dumb: no colour, no progress bar, no pager. Others leave --watch out, too."
+        "TERM",
+        "If it is dumb: no colour, no progress bar, no pager, no --watch. If it is unknown: no "
+        "--watch.",
     ),
     Variable(
-        "COLUMNS", "The width of tables and help, where no terminal says it; 0 counts as not set."
+        "COLUMNS", "The width of tables and help, if there is no terminal; 0 counts as not set."
     ),
     Variable(
         "LINES",
-        "The height of the screen, for the pager, where no terminal says it.",
+        "The height of the screen, for the pager, if there is no terminal.",
         ("inspect", "compare"),
     ),
-    Variable("COLORFGBG", "The terminal's colours: --watch is light or dark by it.", ("inspect",)),
+    Variable("COLORFGBG", "The terminal's colours: is --watch light or dark?", ("inspect",)),
     Variable(
         "PAGER",
-        "The program that shows long answers on a terminal; less without it, none if it is "
-        "empty or cat.",
+        "The program that shows long output on a terminal; by default less. If it is empty or "
+        "cat, there is no pager.",
         ("inspect", "compare", "man"),
     ),
     Variable(
         "LESS, LESSCHARSET, LV",
-        "Options of the pager; FRX, utf-8 and -c where they are not set.",
+        "Options of the pager; by default FRX, utf-8 and -c.",
         ("inspect", "compare", "man"),
     ),
     Variable(
         "TMPDIR",
-        "The folder for temporary files. A file that is written is made in its own folder.",
+        "The folder for temporary files. Output files are prepared in their own folder.",
         ("convert",),
     ),
     Variable(
         "HF_TOKEN, HF_HOME, HF_HUB_OFFLINE",
-        "For models named hf:ORG/NAME, by the package huggingface_hub: the access token, the "
-        "folder of its cache, and, with 1, that nothing is fetched.",
+        "For models named hf:ORG/NAME, which the package huggingface_hub downloads: the access "
+        "token, the folder of its cache, and 1 for no downloads.",
         _MODELS,
     ),
     Variable(
@@ -577,7 +579,7 @@ VARIABLES = (
     ),
     Variable(
         "HTTPS_PROXY, NO_PROXY",
-        "For what is fetched: the proxy, and the hosts that need none.",
+        "For downloads: the proxy, and the hosts that need none.",
         ("corpora", *_MODELS),
     ),
 )

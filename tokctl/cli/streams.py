@@ -75,8 +75,8 @@ def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) ->
         if found := formats.recognized(name):
             raise TokctlError(
                 f"{name} is a model ({found.title}), and training is on text",
-                f"to go on from it: tokctl train --extend {name} TEXT; to train on it as it "
-                f"stands: tokctl train --format text {name}",
+                f"to continue training it: tokctl train --extend {name} TEXT; to train on the "
+                f"file as text: tokctl train --format text {name}",
             )
 
 
@@ -238,7 +238,7 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
                 status = os.stat(listed)  # noqa: PTH116  (lists are long, and Path is slow)
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                hint = "each name is taken as it stands, from the folder you are in"
+                hint = "names are taken literally and are relative to the current folder"
                 if end == b"\0" and b"\n" in entry:
                     hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
                 raise TokctlError(f"{place}: can't read {listed}: {reason}", hint) from None

@@ -39,11 +39,11 @@ EXAMPLES = """Examples:
   tokctl train --extend a.bpe.json --vocab 12000 b.txt
   M=$(tokctl train -q book.txt)
 
-The path of the file that was written goes to stdout,
-alone on a line; everything else goes to stderr. Ctrl-C
-stops it, and no model is written. The same texts and
-options give the same file, on any number of threads
-and with any --memory."""
+The path of the model file goes to stdout, on a line of
+its own; everything else goes to stderr. If you press
+Ctrl-C, training stops and no model is written. The same
+texts and options give the same file, with any number of
+threads and any --memory."""
 
 
 SHORT = "Train a tokenizer on texts and write its model file."
@@ -101,8 +101,8 @@ def train(
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
 ) -> None:
-    """Train a tokenizer on texts and write its model file: a tokenizer.json that Hugging Face
-    libraries load, where that format can hold the recipe.
+    """Train a tokenizer on texts and write its model file: a tokenizer.json, which Hugging Face
+    libraries load if that format can hold the recipe.
     """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)

@@ -77,7 +77,7 @@ def of_replacements(parts: Sequence[Part]) -> bytes | None:
     """Rules that do what texts put in the place of others do, one after the other; None where
     no rules do.
 
-    Each changes every character by itself where it looks for one character, so all of them
+    Each changes every character on its own where it looks for one character, so all of them
     together do, too. One alone can look for any text: what is found first, from the left, is
     what the longest rule finds.
     """

@@ -96,7 +96,7 @@ def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> No
     for name in getattr(form.load(), "NEIGHBOURS", ()):
         if name not in files and Path(path, name).exists():
             raise TokctlError(
-                f"the folder {path} holds {name}, which would count for the new model, too",
+                f"the folder {path} holds {name}, which would also apply to the new model",
                 "name a new folder, or take that file out of this one",
             )
 

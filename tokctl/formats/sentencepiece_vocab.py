@@ -54,7 +54,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     try:
         here = _filled(_lines(proto), {})
     except (ValueError, TokctlError):
-        return [*found, Loss("what type each piece is, which can't be told here by its score")]
+        return [*found, Loss("what type each piece is, which the scores do not show")]
     for name, what in (
         ("algorithm", "that it is another algorithm than its scores look like"),
         ("normalizers", "the normalizers, which are not SentencePiece's defaults"),
@@ -130,7 +130,7 @@ def _types(listed: list[tuple[bytes, float]], special: dict[bytes, int]) -> list
     names = {piece for piece, _ in listed}
     if _UNKNOWN not in names:
         raise TokctlError(
-            "it has no piece <unk>, and does not say which one stands for unknown characters",
+            "it has no piece <unk>, and does not say which piece is for unknown characters",
             "read the .model that belongs to it",
         )
     whole = all(token in names for token in BYTE_TOKENS)

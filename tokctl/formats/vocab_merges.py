@@ -212,5 +212,5 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
     if near.is_ambiguous:
         raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
     if not recipe.is_byte_level and recipe.marker.text != _SUFFIX:
-        raise InexpressibleError("its tokens are bytes, or characters with </w> behind words")
+        raise InexpressibleError("its tokens are bytes, or characters with </w> after words")
     return near

@@ -111,7 +111,7 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
         raise TokctlError(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF)
     if stream.read(1):
         raise TokctlError(
-            f"{name}: something stands behind the array, at byte {end}",
+            f"{name}: there is more data after the array, at byte {end}",
             "arrays that were joined are no array: name each file",
         )
 

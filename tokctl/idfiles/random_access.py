@@ -89,7 +89,7 @@ class RandomAccessFile:
                 part = os.pread(self.file.fileno(), min(size, BLOCK), start)
                 if not part:
                     raise TokctlError(
-                        f"{self.name}: it ends at byte {start}, before what it says of itself",
+                        f"{self.name}: it ends at byte {start}, before its header is complete",
                         "is it still being written, or cut off?",
                     )
                 parts.append(part)
@@ -164,8 +164,8 @@ class Window:
         for number, end in enumerate(offsets):
             if not (begin or 0) <= end <= self.count:
                 raise TokctlError(
-                    f"{self._file.name}: offset {number} is {end}, which is no place in "
-                    f"{self.count:,} ids behind the one before",
+                    f"{self._file.name}: offset {number} is {end}, which is not a position in "
+                    f"{self.count:,} ids after the one before",
                     "it was damaged, or is of other ids",
                 )
             if begin is not None:

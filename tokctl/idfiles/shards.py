@@ -84,7 +84,7 @@ def _written(manifest: dict[str, Any], *, kept: int, was_there: bool) -> Written
 
 
 class StoppedError(TokctlError):
-    """An error amid the work: what is whole stays in the folder, and a later run goes on."""
+    """An error amid the work: the complete shards stay in the folder, and a later run goes on."""
 
     @classmethod
     def by(cls, error: TokctlError) -> StoppedError:
@@ -398,7 +398,7 @@ def _check_empty(path: Path, *, resume: bool) -> None:
         begun = (
             "holds finished shards" if MANIFEST in entries else "holds shards of a run that stopped"
         )
-        hint = "go on with --resume" if MANIFEST not in entries else "remove it first"
+        hint = "continue with --resume" if MANIFEST not in entries else "remove it first"
         raise TokctlError(f"{path} {begun}", f"{hint}, or {_ELSEWHERE}")
     raise TokctlError(f"{path} is not empty", _ELSEWHERE)
 
@@ -429,7 +429,7 @@ def _cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
     return TokctlError(f"can't {verb} {name}: {reason}", _ELSEWHERE)
 
 
-_MANIFEST_HINT = "it is what tokctl encode --shard-size writes beside the shards"
+_MANIFEST_HINT = "tokctl encode --shard-size writes it next to the shards"
 
 
 @dataclass(frozen=True)

@@ -188,9 +188,9 @@ def check_target(target: Target) -> None:
                 "leave the index out",
             )
         if target.shard_size is not None:
-            raise TokctlError("each shard has an index beside it", "leave the index out")
+            raise TokctlError("each shard has its own index", "leave the index out")
     if target.resume and target.shard_size is None:
-        raise TokctlError("only shards can be resumed", "give the size of a shard, too")
+        raise TokctlError("only shards can be resumed", "also give the size of a shard")
     if target.shard_size is not None and target.shard_size < 1:
         raise TokctlError(f"a shard can't have {target.shard_size} ids", "take 1 or more")
     if target.form == "parquet":

@@ -293,7 +293,7 @@ _FALSE = PartOption(bool, False)
 _KEEP = {"keep": PartOption(tuple, ())}
 #: A normalizer, and a decoder.
 _REPLACE = PartKind(
-    "puts a text in the place of another, or of what a pattern matches",
+    "replaces a text, or whatever a pattern matches, by another text",
     {
         "pattern": PartOption(str, may_be_empty=False),
         "content": PartOption(str, ""),
@@ -317,7 +317,7 @@ NORMALIZERS = PartFamily(
         "lowercase": PartKind("lower case, character by character"),
         "strip-accents": PartKind("removes combining marks; put nfd before it"),
         "bert": PartKind(
-            "BERT's: controls removed, CJK characters set apart, accents removed, lower case",
+            "BERT's: removes control characters and accents, puts spaces around CJK, lowercases",
             {
                 "clean_text": _TRUE,
                 "cjk_spacing": _TRUE,
@@ -330,10 +330,12 @@ NORMALIZERS = PartFamily(
         "nfkc_cf": PartKind("SentencePiece's NFKC rules, with case folding", _KEEP),
         "sp_nfkc": PartKind("SentencePiece's NFKC rules", _KEEP),
         "precompiled": PartKind(
-            "rules out of a SentencePiece model, in base64",
+            "the rules of a SentencePiece model, in base64",
             {"rules": PartOption(str), "graphemes": _FALSE, **_KEEP},
         ),
-        "nmt": PartKind("Hugging Face's Nmt: controls removed, odd spaces made plain"),
+        "nmt": PartKind(
+            "Hugging Face's Nmt: removes control characters, makes unusual spaces plain"
+        ),
         "collapse-spaces": PartKind("one space for each run of spaces"),
         "delete-newlines": PartKind("removes line feeds and carriage returns, as the notebooks do"),
         "strip-spaces": PartKind(
@@ -351,7 +353,7 @@ NORMALIZERS = PartFamily(
             main=("text",),
         ),
         "dummy-space": PartKind(
-            "SentencePiece's: a space before each text, or behind it, that is not only spaces",
+            "SentencePiece's: a space before (or after) each text that is not only spaces",
             {"behind": _FALSE},
         ),
     },
@@ -389,7 +391,7 @@ PRE_TOKENIZERS = PartFamily(
             "splits at punctuation", {"behaviour": _BEHAVIOUR}, main=("behaviour",)
         ),
         "digits": PartKind(
-            "splits off numbers, in groups or each digit by itself",
+            "splits off numbers, in groups or as single digits",
             {"individual": _FALSE},
         ),
         "digit-groups": PartKind(
@@ -399,12 +401,12 @@ PRE_TOKENIZERS = PartFamily(
         ),
         "scripts": PartKind("splits where the script changes"),
         "fixed": PartKind(
-            "stretches of so many characters",
+            "pieces of a fixed number of characters",
             {"length": PartOption(int, 5, least=1)},
             main=("length",),
         ),
-        "characters": PartKind("every character by itself"),
-        "graphemes": PartKind("every user-perceived character by itself"),
+        "characters": PartKind("every character on its own"),
+        "graphemes": PartKind("every grapheme (user-perceived character) on its own"),
         "penn-treebank": PartKind("the Penn Treebank's words; white space is dropped"),
         "delimiter": PartKind(
             "splits at a character, which is dropped",
@@ -412,7 +414,7 @@ PRE_TOKENIZERS = PartFamily(
             main=("text",),
         ),
         "split": PartKind(
-            "splits at a text, or at what a pattern of the regex package matches",
+            "splits at a text, or at matches of a pattern (of the regex package)",
             {
                 "pattern": PartOption(str, may_be_empty=False),
                 "behaviour": _BEHAVIOUR,
@@ -422,7 +424,7 @@ PRE_TOKENIZERS = PartFamily(
             main=("pattern", "behaviour"),
         ),
         "prefix-space": PartKind("puts a space before the text unless one is there"),
-        "byte-level": PartKind("spells each byte as the character that GPT-2's vocabulary has"),
+        "byte-level": PartKind("writes each byte as the character that GPT-2 uses for it"),
     },
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},
@@ -455,7 +457,7 @@ def is_lossless(part: Part) -> bool:
 DECODERS = PartFamily(
     "decoder",
     {
-        "byte-level": PartKind("joins the bytes that the tokens stand for"),
+        "byte-level": PartKind("joins the bytes that the tokens represent"),
         "wordpiece": PartKind(
             "joins continuations and puts spaces between words",
             {"prefix": PartOption(str, "##"), "cleanup": _TRUE},
@@ -465,7 +467,7 @@ DECODERS = PartFamily(
             _METASPACE,
             main=("prepend",),
         ),
-        "byte-fallback": PartKind("<0x0A> and its like become bytes"),
+        "byte-fallback": PartKind("tokens such as <0x0A> become bytes"),
         "bpe-suffix": PartKind(
             "a space for each suffix that ends a word",
             {"suffix": PartOption(str, "</w>", may_be_empty=False)},
@@ -474,7 +476,7 @@ DECODERS = PartFamily(
         "join": PartKind("puts a space between any two tokens"),
         "fuse": PartKind("joins all tokens into one text"),
         "strip": PartKind(
-            "removes a character at the ends of each token, so many times at most",
+            "removes a character at the ends of each token, up to a number of times",
             {
                 "content": PartOption(str, " ", one_character=True),
                 "start": PartOption(int, 0),
@@ -498,7 +500,7 @@ POST_PROCESSORS = PartFamily(
     "post-processor",
     {
         "template": PartKind(
-            "special tokens around a text ($A) and around two ($A, $B); :1 sets a type id",
+            "special tokens around a text ($A) and a pair ($A, $B); :1 sets a type id",
             {
                 "single": PartOption(str, "$A", may_be_empty=False),
                 "pair": PartOption(str, "$A:0 $B:1", may_be_empty=False),
@@ -506,7 +508,7 @@ POST_PROCESSORS = PartFamily(
             main=("single", "pair"),
         ),
         "trim-offsets": PartKind(
-            "offsets leave the spaces of byte-level tokens out",
+            "removes the spaces of byte-level tokens from their offsets",
             {"prefix_space": _TRUE},
         ),
     },

@@ -99,7 +99,7 @@ def compile_pattern(name: str) -> Any:
 
     pattern = name.removeprefix("regex:")
     if not pattern:
-        raise TokctlError("the pattern is empty", "give one behind the colon: regex:\\w+|\\W+")
+        raise TokctlError("the pattern is empty", "give one after the colon: regex:\\w+|\\W+")
     check_size(pattern)
     try:
         return regex.compile(pattern)

@@ -168,7 +168,7 @@ PRESETS = {
         ),
     ),
     "t5": (
-        "T5: Unigram, </s> behind each text",
+        "T5: Unigram, </s> after each text",
         replace(
             UNIGRAM,
             name="t5",

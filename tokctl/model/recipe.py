@@ -421,7 +421,7 @@ def _check_unknown(recipe: Recipe) -> None:
         )
     if recipe.drops_unknown and (recipe.unk_token is not None or recipe.has_every_byte):
         raise TokctlError(
-            "nothing is dropped where every byte has a token, or one stands for the rest",
+            "nothing is dropped if every byte has a token, or if there is an unknown token",
             "leave the unknown token out (--unk-token ''), or --unknown drop",
         )
 

@@ -172,7 +172,7 @@ def _tokens(cuts: Iterable[ModelSegmentation]) -> tuple[tuple[str, ...], ...]:
 def _stories(comparison: Comparison) -> Iterator[Block]:
     if not comparison.stories:
         return
-    yield _heading("Words, and why they are cut so")
+    yield _heading("Words, and why they are split this way")
     for number, story in enumerate(comparison.stories):
         if number:
             yield Gap()
@@ -213,7 +213,7 @@ def headline(comparison: Comparison) -> str:
     what = _texts([text.name for text in comparison.texts])
     many = f"{plural(total.documents, 'document')}, "
     if training and any(text.held_out for text in training.texts):
-        what, many = f"{what}, the part that is held out", ""
+        what, many = f"{what}, held-out part", ""
     elif total.documents == len(comparison.texts):
         many = ""
     return (
@@ -237,7 +237,7 @@ def _sizes(comparison: Comparison, training: Training) -> list[str]:
     if not any(model.exhausted for model in comparison.models) or len(set(sizes.values())) < 2:
         return []
     found = listed([f"{name} has {size:,} ids" for name, size in sizes.items()])
-    return [f"There is no size that all reach: {found}. So their tokens can't be compared."]
+    return [f"No size is reached by all models: {found}. So their tokens can't be compared."]
 
 
 def measured_on(comparison: Comparison) -> list[str]:
@@ -251,7 +251,7 @@ def measured_on(comparison: Comparison) -> list[str]:
         return [
             f"{listed(names)} {'was' if len(names) == 1 else 'were'} trained on "
             f"{_some(file_names(texts))}: what {'it makes' if len(names) == 1 else 'they make'} of "
-            "that says little of other texts."
+            "that text says little about others."
             for texts, names in known.items()
         ]
     names = [text.whole.name for text in training.texts]
@@ -391,7 +391,7 @@ def interval_words(model: ModelReport, metric: Metric) -> str:
 
 #: What the intervals are of.
 RESAMPLED = (
-    f"the lines of the texts drawn anew {RESAMPLES:,} times, the same ones for all models; "
+    f"the lines of the texts resampled {RESAMPLES:,} times, the same ones for all models; "
     "vocabulary use and the efficiencies are no sums over lines"
 )
 
@@ -491,7 +491,7 @@ def language_notes(comparison: Comparison) -> list[str]:
 
 
 #: How the words that are explained are counted.
-COUNTED = "counted with punctuation cut off; elsewhere a word is what stands between spaces"
+COUNTED = "counted without punctuation; elsewhere a word is the text between spaces"
 
 
 def story_title(story: WordStory, comparison: Comparison) -> str:

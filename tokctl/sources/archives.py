@@ -52,7 +52,7 @@ def members(
             stream.turn += 1
         if any(block.strip(b"\0") for block in stream.rest()):
             raise TokctlError(
-                f"{name}: something stands behind the end of the archive",
+                f"{name}: there is more data after the end of the archive",
                 "two archives that were joined are no archive: name each, or tar --concatenate",
             )
 

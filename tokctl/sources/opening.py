@@ -284,8 +284,8 @@ def _check_is_text(name: str, head: bytes) -> None:
     """TokctlError for a table by its name that has lost its first bytes."""
     if without_compression_suffix(name).endswith(_TABLES) and not _NO_TEXT.isdisjoint(head):
         raise TokctlError(
-            f"{name} does not begin as its name says, and is no text",
-            "fetch or write it again; --format says what a file is",
+            f"{name} does not start like the format in its name, and is not text",
+            "download or write it again; --format overrides the format",
         )
 
 

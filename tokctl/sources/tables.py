@@ -220,7 +220,7 @@ class _named:  # noqa: N801  (a context manager, called like a function)
             what = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
             raise TokctlError(
                 f"{self.name} is damaged, or no {what}: {reason}",
-                "fetch or write it again; --format says what a file is",
+                "download or write it again; --format overrides the format",
             ) from None
 
 

@@ -133,7 +133,7 @@ class CountOptions:
     def __post_init__(self) -> None:
         check_errors(self.errors)
         if self.stride is not None and self.max_length is None:
-            raise TokctlError("a stride is for windows of max_length", "give max_length, too")
+            raise TokctlError("a stride is for windows of max_length", "also give max_length")
         if self.stride is not None and self.alpha is not None:
             raise TokctlError("what is drawn has no windows", "leave alpha or the stride out")
         if self.threads < 1:

@@ -826,7 +826,7 @@ class Tokenizer(Answering, metaclass=AnsweringType):
         plain = not add_special and truncation is None and padding is None
         if padding is not None and (padding := Padding.of(padding)).length is None:
             raise TokctlError(
-                "padding of texts that come one by one needs a length",
+                "padding a stream of texts needs a length",
                 "give a number, or Padding(length=…)",
             )
         if not plain:

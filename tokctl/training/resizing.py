@@ -46,7 +46,7 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     symbols = recipe.traits.learns_merges
     if symbols and not made and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
         raise TokctlError(
-            "the model to extend has no merges: its file does not tell how its tokens were made",
+            "the model to extend has no merges: its file does not say how its tokens were made",
             "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
             "tokctl convert --to huggingface makes such a file",
         )

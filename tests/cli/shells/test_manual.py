@@ -73,9 +73,9 @@ def test_a_page_reads_as_the_help(prefix: Path) -> None:
         capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     shown = " ".join(done.stdout.split())
-    assert "--byte-offsets Add offsets to jsonl, in bytes." in shown
+    assert "--byte-offsets Add offsets in bytes to jsonl." in shown
     assert 'echo "a lot of treasure" | tokctl encode -m book.json' in shown
-    assert '{"ids": …, "tokens": …} and, where asked for,' in shown
+    assert '{"ids": …, "tokens": …} and, if you ask for them:' in shown
     assert "--errors strict|replace" in shown and "The default is strict." in shown
     assert "tokctl-train(1)" in shown
 

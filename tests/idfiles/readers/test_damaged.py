@@ -49,7 +49,10 @@ GOOD = {"descr": "<u2", "fortran_order": False, "shape": (3,)}
     [
         (npy(GOOD, b"\1\0\2\0"), "it ends after 2 of 3 ids"),
         (npy(GOOD, b"\1\0\2\0\3"), "it ends after 2 of 3 ids"),
-        (npy(GOOD, bytes(8)), f"something stands behind the array, at byte {16 + len(repr(GOOD))}"),
+        (
+            npy(GOOD, bytes(8)),
+            f"there is more data after the array, at byte {16 + len(repr(GOOD))}",
+        ),
         (npy(GOOD)[:30], "it ends inside its header"),
         (npy(GOOD)[:7], "is no .npy file"),
         (npy(GOOD, version=4), "it is of version 4 of the .npy format"),
@@ -119,7 +122,7 @@ OFFSETS = tensor("I64", [2], 6, 22)
             tensors(
                 {"input_ids": tensor(), "offsets": OFFSETS}, bytes(6) + struct.pack("<qq", 0, 4)
             ),
-            "offset 1 is 4, which is no place in 3 ids behind the one before",
+            "offset 1 is 4, which is not a position in 3 ids after the one before",
         ),
         (
             tensors(

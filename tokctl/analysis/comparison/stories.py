@@ -205,14 +205,14 @@ class Reasons:
             if encoding.raw_ids[place] in (NO_ID, self.tokenizer.unk_id):
                 return self._unknown(word, covered)
             if self._is_byte(encoding.raw_ids[place]):
-                return f"it has no token for {covered}: bytes stand for it"
+                return f"it has no token for {covered}: it is encoded as bytes"
         recipe = self.tokenizer.recipe
         if recipe.traits.learns_characters:
             return "each character is a token"
         if len(ids) == 1:
             whole = self._whole(ids[0])
             apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.reserved_ids
-            return whole + ("; its space is a token by itself" if apart else "")
+            return whole + ("; its space is a separate token" if apart else "")
         # Tokens of one pre-token could have been one; others can't.
         pairs = [
             (encoding.raw_ids[place], encoding.raw_ids[place + 1])
@@ -252,7 +252,7 @@ class Reasons:
         if id_ in model.reserved_ids:
             return "an added token"
         if model.recipe.traits.has_scores:
-            return f"a piece of its own, probability {exp(model.scores[id_]):.2g}"
+            return f"a whole piece, probability {exp(model.scores[id_]):.2g}"
         if model.recipe.traits.learns_words:
             return f"counted {model.counts[id_]:,} times" if model.counts else "a token"
         history = history_of(self.tokenizer)
@@ -277,16 +277,16 @@ class Reasons:
             return f"as one piece it would score {less:.1f} nats less"
         record = tokenizer.model.training
         if self.texts is None or record is None:
-            return "no piece is spelled so"
+            return "no piece has that spelling"
         longest = record.max_token_length or USUAL_LONGEST_PIECE
         if len(piece) > longest:
             return f"a piece has {longest:,} characters at the most"
         # A piece can be a part of longer pre-tokens.
         count = sum(count * pre_token.count(piece.encode()) for pre_token, count in self._counted)
         if count == 0:
-            return "the text doesn't have it: the best pieces of other words"
+            return "not in the text, so it gets the best pieces of other words"
         if count == 1:
-            return "once in the text; a piece has to be there twice"
+            return "once in the text; a piece must occur twice"
         return (
             f"{times(count)} in the text; its piece was dropped, as these parts do nearly as well"
         )
@@ -298,7 +298,9 @@ class Reasons:
         if self.texts is None:
             pair = self._spelled(candidates[0])
             if ranks := history.ranks_of(candidates[0]):  # replayed: its turn was over
-                return f"{pair} came side by side behind step {ranks[-1] + 1:,}, which merges them"
+                return (
+                    f"{pair} only came side by side after step {ranks[-1] + 1:,}, which merges them"
+                )
             return f"it has no merge of {pair}"
         criterion = Criterion(tokenizer)
         symbols, pairs = self._state
@@ -317,8 +319,8 @@ class Reasons:
             there = greedy or any(
                 next(text.documents_with(word.encode()), None) is not None for text in self.texts
             )
-            where = "the text as training left it" if there else "the text"
-            return f"{pair} are never side by side in {where}"
+            where = "the training text after the last merge" if there else "the text"
+            return f"{pair} never occur side by side in {where}"
         if refusal := criterion.refusal((left, right)):
             return f"{pair}: {times(count)}, but that would be {_REFUSED[refusal]}"
         if count < criterion.least:

@@ -355,7 +355,7 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
         raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
     if not tokenizer.model.rounds:
         raise TokctlError(
-            "this model's file says nothing of its training",
+            "this model's file says nothing about its training",
             "what its pieces are worth: --token PIECE",
         )
     return tokenizer.model.rounds

@@ -154,57 +154,57 @@ CHECKS: dict[str, Check] = {
     "unreachable-by-encoding": Check(
         "warning",
         "tokens",
-        "No text is encoded to them: other tokens always win, by merges, longest match or "
-        "probability.",
-        "They take ids and rows of the embedding that are never trained, so a program that "
-        "puts one in gets nonsense; train again, or prune them.",
+        "No text is ever encoded to them, because other tokens always win (by merges, longest "
+        "match or probability).",
+        "Their ids and embedding rows are never trained, so a language model that is given one "
+        "produces nonsense; train the tokenizer again, or prune them.",
     ),
     "unreachable-by-pre-tokenizer": Check(
         "warning",
         "tokens",
-        "The pre-tokenizer cuts inside their text, wherever it stands, so they can't occur.",
-        "The model was likely trained with another pre-tokenizer than its file names; put "
-        "the right one in, or train again.",
+        "The pre-tokenizer always splits their text, in every context, so they can't occur.",
+        "The model was probably trained with a different pre-tokenizer from the one in its file; "
+        "put in the right one, or train again.",
     ),
     "unreachable-by-normalizer": Check(
         "warning",
         "tokens",
         "The normalizer changes their text, so they can't occur.",
-        "The model was likely trained on text that was normalized otherwise (capitals in a "
-        "model that lowers them, say); put the right normalizer in, or train again.",
+        "The model was probably trained on text with a different normalization (for example, it "
+        "has capitals but lowercases text); put in the right normalizer, or train again.",
     ),
     "unreachable-by-added-token": Check(
         "warning",
         "tokens",
         "An added token is found in their text before the model reads it.",
-        "The added token hides them; take it out, or mark it as a whole word only.",
+        "The added token hides them; remove it, or make it match whole words only.",
     ),
     # -- what a text uses
     "unknown-in-text": Check(
         "warning",
         "tokens of the text",
         "Text was encoded to the unknown token, or to nothing.",
-        "What is unknown is lost; add its characters to the alphabet, or use byte fallback "
+        "Unknown text is lost; add its characters to the alphabet, or use byte fallback "
         "or a byte-level model.",
     ),
     "never-used": Check(
         "info",
         "tokens",
         "The text never uses them; the tokens of single bytes are left out.",
-        "On a text like the one a language model is trained on, their embeddings stay "
-        "untrained; take a smaller vocabulary, or more fitting text.",
+        "If the language model is trained on text like this, their embeddings stay untrained; "
+        "use a smaller vocabulary, or train the tokenizer on more similar text.",
     ),
     "rarely-used": Check(
         "info",
         "tokens",
-        "The text uses them, and so rarely that a language model would hardly learn them.",
-        "They are candidates for under-trained tokens; take a smaller vocabulary, or more text.",
+        "The text uses them, but so rarely that a language model would hardly learn them.",
+        "They are likely to stay under-trained; use a smaller vocabulary, or more text.",
     ),
     "only-parts": Check(
         "info",
         "tokens",
-        "The text never uses them, and tokens that it uses are merged from them.",
-        "They are scaffolding: merging needs them, and their embeddings stay untrained.",
+        "The text never uses them, but it uses tokens that are merged from them.",
+        "They are intermediate steps: merging needs them, but their embeddings stay untrained.",
     ),
     # -- the embeddings of a language model
     "under-trained": Check(
@@ -220,157 +220,158 @@ CHECKS: dict[str, Check] = {
         "warning",
         "merges",
         "No text needs them: their token is unreachable, or another pair always makes it, and "
-        "no reachable token is merged from it by them.",
-        "They can be left out without changing any encoding; prune the model.",
+        "no reachable token depends on them.",
+        "Without them, every text is encoded the same; prune the model.",
     ),
     "merges-without-use": Check(
         "info",
         "merges",
-        "The text never needs them: no token that it uses is, or is merged from, what they make.",
-        "On a fitting text the merges that are never needed say how much smaller the "
-        "vocabulary could be (convert --prune).",
+        "The text never needs them: it uses neither the tokens that they make nor tokens merged "
+        "from those.",
+        "If the text is typical, their number says how much smaller the vocabulary could be "
+        "(convert --prune).",
     ),
     # -- duplicates
     "duplicates-in-place": Check(
         "warning",
         "tokens",
-        "Two ids or more stand for the same text in the same place of a word.",
-        "Encoding only ever gives one of them; the others take ids for nothing, or come from "
-        "a damaged vocabulary.",
+        "Two or more ids represent the same text at the same place in a word.",
+        "Encoding only ever gives one of them; the other ids are wasted, or the vocabulary is "
+        "damaged.",
     ),
     "duplicates-alone": Check(
         "info",
         "tokens",
-        "By themselves they are decoded to the same text as another id.",
-        "Normal where words have a marker (▁the and the); programs that look a token up by its "
-        "text must say which they mean.",
+        "Decoded on their own, they give the same text as another id.",
+        "This is normal if words have a marker (▁the and the); a program that looks up a token "
+        "by its text must say which one it means.",
     ),
     # -- ids
     "holes-in-ids": Check(
         "info",
         "ids",
-        "The file gives these ids to no token; here <|unused_ID|> fills each.",
-        "No text gives them, and a language model that does has made a mistake; formats "
-        "without holes keep the fillers as special tokens.",
+        "The file has no token for these ids; tokctl fills each with <|unused_ID|>.",
+        "No text is encoded to them, and a language model that emits one has made a mistake; "
+        "formats that allow no holes keep the fillers as special tokens.",
     ),
     # -- special tokens
     "special-from-text": Check(
         "error",
         "special tokens",
-        "Ordinary text that spells them is encoded to their id, without permission.",
-        "Whoever writes the text can end a turn or a document; give the special token a "
-        "text that no ordinary token has.",
+        "Ordinary text that spells them is encoded to their id, even if you didn't allow it.",
+        "Anyone who writes the text can end a turn or a document; give the special token a "
+        "spelling that no ordinary token has.",
     ),
     "control-from-text": Check(
         "warning",
         "tokens",
-        "They look like control tokens, or are spelled like one, and ordinary text gives them.",
-        "If a program takes them for control tokens, text can forge them; make them special, "
+        "They look like control tokens or are spelled like one, and text can produce them.",
+        "If a program treats them as control tokens, text can forge them; make them special, "
         "or rename them.",
     ),
     "special-without-id": Check(
         "warning",
         "names",
-        "The files name them as special tokens, and they have no id.",
-        "Programs that write them get ordinary tokens, or the unknown one; add them to the "
-        "vocabulary, or mend the files.",
+        "The files name them as special tokens, but they have no id.",
+        "Programs that write them get ordinary tokens or the unknown token; add them to the "
+        "vocabulary, or correct the files.",
     ),
     "no-unknown-token": Check(
         "error",
         "models",
-        "The model can meet characters without a token, and nothing stands for them.",
-        "Encoding stops there with an error, and other libraries drop the character in "
-        "silence; give it an unknown token, byte fallback or a byte-level alphabet.",
+        "Some characters have no token, and the model has no unknown token for them.",
+        "Encoding such a character is an error, and other libraries drop it silently; give the "
+        "model an unknown token, byte fallback or a byte-level alphabet.",
     ),
     # -- bytes
     "missing-bytes": Check(
         "error",
         "bytes",
         "The byte-level alphabet lacks bytes that UTF-8 needs.",
-        "Text that holds them can't be encoded; put the bytes into the vocabulary.",
+        "Text that contains them can't be encoded; add the bytes to the vocabulary.",
     ),
     "missing-binary-bytes": Check(
         "info",
         "bytes",
-        "The byte-level alphabet lacks bytes that are in no UTF-8.",
-        "Text is encoded all the same, and data that is not UTF-8 is not.",
+        "The byte-level alphabet lacks bytes that never occur in UTF-8.",
+        "Text can still be encoded, but data that is not UTF-8 can't.",
     ),
     "missing-byte-tokens": Check(
         "error",
         "bytes",
         "Byte fallback lacks the tokens of bytes that UTF-8 needs.",
-        "Characters with these bytes become unknown, or stop the encoding; put all of <0x00> "
-        "to <0xFF> into the vocabulary.",
+        "Characters with these bytes become unknown, or are an error; add all of <0x00> to "
+        "<0xFF> to the vocabulary.",
     ),
     "partial-utf8": Check(
         "info",
         "tokens",
-        "Their bytes are no whole characters.",
-        "Normal in byte-level models: other tokens complete them; decoded by themselves they "
-        "give U+FFFD, so decode ids together.",
+        "Their bytes are not whole characters.",
+        "This is normal in byte-level models, where other tokens complete them; decoded on their "
+        "own they give U+FFFD, so decode ids together.",
     ),
     "never-utf8": Check(
         "info",
         "tokens",
-        "Their bytes can be in no valid UTF-8, whatever stands beside them.",
-        "Only data that is not UTF-8 gives them; single bytes are part of the alphabet, and "
+        "Their bytes can't be part of valid UTF-8, whatever comes before and after them.",
+        "Only data that is not UTF-8 is encoded to them; single bytes belong to the alphabet, but "
         "longer tokens were trained on damaged text.",
     ),
     # -- scripts and digits
     "lookalike-scripts": Check(
         "warning",
         "tokens",
-        "Latin, Greek and Cyrillic letters stand side by side in them.",
+        "They mix Latin, Greek or Cyrillic letters.",
         "Letters that look alike are a sign of forged or badly recognized text (a "
         "Cyrillic a in a Latin word); normalize the training text.",
     ),
     "mixed-scripts": Check(
         "info",
         "tokens",
-        "They mix scripts; Japanese, Korean and Bopomofo with Han are one, and signs that all "
-        "scripts share fit with each.",
-        "Rarely of use in more than one text; a pre-tokenizer that splits scripts prevents them.",
+        "They mix scripts (Japanese, Korean and Bopomofo may include Han, and characters that "
+        "all scripts share may go with any).",
+        "They are rarely useful beyond one text; a pre-tokenizer that splits scripts avoids them.",
     ),
     "digits-with-letters": Check(
         "info",
         "tokens",
-        "They hold digits and letters.",
-        "Numbers are split otherwise beside letters than alone; a pre-tokenizer that splits "
-        "digits off prevents it.",
+        "They contain both digits and letters.",
+        "Numbers are split differently next to letters than on their own; a pre-tokenizer that "
+        "splits off digits avoids that.",
     ),
     "long-numbers": Check(
         "info",
         "tokens",
-        "They hold more than three digits in a row.",
-        "Numbers of equal length are split unlike one another, which makes arithmetic hard to "
-        "learn; split digits one by one or in threes.",
+        "They contain more than three digits in a row.",
+        "Numbers of the same length are split differently, which makes arithmetic hard to learn; "
+        "split digits singly or in groups of three.",
     ),
     # -- characters
     "replacement-characters": Check(
         "warning",
         "tokens",
-        "They hold U+FFFD, which stands for text that could not be read.",
-        "The training text was damaged; find where it was decoded wrongly.",
+        "They contain U+FFFD, which replaces text that could not be read.",
+        "The training text was damaged; find out where it was decoded incorrectly.",
     ),
     "control-characters": Check(
         "info",
         "tokens",
-        "They hold control characters other than tab and line ends.",
-        "Most often remains of files that were no text; the single bytes of a byte-level "
+        "They contain control characters other than tabs and line ends.",
+        "They usually come from files that were not text; the single bytes of a byte-level "
         "alphabet are not counted.",
     ),
     "trailing-spaces": Check(
         "info",
         "tokens",
-        "They end in a space behind something else.",
-        "What ends in a space is split otherwise there, so a prompt's last space changes what "
-        "comes next; most pre-tokenizers put spaces in front.",
+        "They end in a space after other characters.",
+        "Text that ends in a space is split differently, so a trailing space in a prompt changes "
+        "what comes next; most pre-tokenizers put spaces at the start of tokens.",
     ),
     "long-tokens": Check(
         "info",
         "tokens",
         "They are longer than 32 characters.",
-        "Most often rulers, indentation or a text that was there many times; see whether "
-        "the training text has duplicates.",
+        "They are usually rulers, indentation or text that was repeated many times; check the "
+        "training text for duplicates.",
     ),
 }

@@ -623,7 +623,7 @@ def _pre_tokenizers(model: FilledRecipe) -> Steps:
         found = tuple(clusters if part.kind == "graphemes" else part for part in parts)
         yield Step(
             _with(model, pre_tokenizers=found),
-            "graphemes: it has a character with the marks behind it",
+            "graphemes: it takes a character with the marks after it",
         )
 
 

@@ -162,7 +162,7 @@ def _companions(source: Source) -> dict[str, str]:
             raise damaged(file.name, f"it is no UTF-8 at byte {error.start}") from None
         if sum(map(len, texts.values())) > _MOST_TEXT:
             raise TokctlError(
-                f"the files beside tokenizer.json are too large in {source.name}",
+                f"the files next to tokenizer.json are too large in {source.name}",
                 f"name its tokenizer.json: {source.name}/tokenizer.json",
             )
     return texts

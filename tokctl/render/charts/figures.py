@@ -407,7 +407,7 @@ def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
     return Drawing(
         "kinds",
         "What the vocabulary consists of",
-        "Tokens by where they come from, where in a word they stand, and what they consist of.",
+        "Tokens by origin, by position in a word, and by kind of character.",
         ("by", "kind", "tokens"),
         tuple((bar.group, bar.label, f"{bar.number:,}") for bar in found),
         # The names of the bars stand beside them.

@@ -550,7 +550,7 @@ def _health_blocks(name: str, health: Health) -> Iterator[Block]:
     yield Table((Column(width=_WIDEST), Column(fold=True)), rows)
     yield Gap()
     yield Paragraph(["Verdict: ", _mark(health.verdict), f"; {_tally(health)}"], "bold")
-    yield Paragraph("docs/health.md says of each check what to do.", "dim")
+    yield Paragraph("docs/health.md explains what to do about each check.", "dim")
 
 
 def _mark(name: str) -> Span:
