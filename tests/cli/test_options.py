@@ -60,7 +60,7 @@ def test_what_is_missing() -> None:
 
 
 #: Options that take more in one command than in another, and mean the same.
-_TAKE_MORE = {"--algo", "--vocab", "--dtype", "--special-token"}
+_TAKE_MORE = {"--algo", "--vocab", "--dtype", "--embeddings", "--special-token"}
 
 
 def test_one_word_has_one_meaning() -> None:

@@ -53,7 +53,7 @@ count or step is not known. Spaces in tokens are shown as ␣ and control
 characters as Python escapes; --json gives them unchanged."""
 
 
-SHORT = "Show what is in a model, and why a word is split the way it is."
+SHORT = "Show what is in a model, and why a word is split as it is."
 
 
 def register(app: typer.Typer) -> None:

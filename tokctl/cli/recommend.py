@@ -35,7 +35,7 @@ their names, bpe/metaspace and unigram/metaspace.
 The rules and their sources are in docs/recommend.md."""
 
 
-SHORT = "Recommend vocabulary size, algorithm and pre-tokenizer for texts."
+SHORT = "Recommend a vocabulary size, algorithm and pre-tokenizer."
 
 
 def register(app: typer.Typer) -> None:

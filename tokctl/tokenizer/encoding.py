@@ -338,7 +338,9 @@ def native_error(error: CoreError, first: int = 0) -> TokctlError:
 
 def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError:
     """The error for ids that the native decoder refused with `error`."""
-    if not isinstance(ids, Iterable) or isinstance(ids, str):
+    # What the decoder could read is named by its place, whatever kind of array it came in.
+    no_ids = not isinstance(ids, Iterable) or isinstance(ids, str)
+    if no_ids and not isinstance(error, CoreError):
         return TokctlError(f"the ids can't be {brief(ids)}", "they are a list or an array: [5]")
     message = "one of the ids is no whole number from 0 to 2^32 - 1"
     if isinstance(error, CoreError):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
+from tokctl.analysis import suite
 from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
 from tokctl.cli.shells import ShellCommand, ShellOption, brief
@@ -74,7 +75,7 @@ def test_closed_sets_are_those_of_the_code(root: ShellCommand) -> None:
     assert values(root, "encode", "--errors") == ("strict", "replace")
     assert values(root, "encode", "--color") == ("auto", "always", "never")
     assert values(root, "encode", "--progress") == ("auto", "bar", "log", "json", "none")
-    assert values(root, "compare", "--explain") == ("all", *DEFINITIONS)
+    assert values(root, "compare", "--explain") == ("all", *DEFINITIONS, *suite.DEFINITIONS)
     written = tuple(known.name for known in FORMATS if known.writes)
     assert values(root, "convert", "--to") == written
     assert values(root, "encode", "--sort") == ("tokens", "bytes", "name")
