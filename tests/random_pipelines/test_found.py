@@ -235,7 +235,7 @@ def test_a_piece_that_was_inserted_is_there_twice() -> None:
     assert isinstance(ours, Tokenizer) and theirs is not None
     assert theirs.encode(", a").tokens == ["Ã", "©", "é", ",", "Ġ", "a"]
     assert ours.encode(", a").tokens == ["Ã", "©", ",", "Ġ", "a"]
-    fault = "what was inserted is there twice behind ByteLevel or Strip"
+    fault = "what was inserted is there twice after ByteLevel, Strip, NFC or NFKC"
     assert faulty(made, theirs) == fault
     strip = {"type": "Strip", "strip_left": True, "strip_right": True}
     both = {"type": "Sequence", "normalizers": [inserting, strip]}
@@ -244,6 +244,14 @@ def test_a_piece_that_was_inserted_is_there_twice() -> None:
     assert isinstance(ours, Tokenizer) and theirs is not None
     assert theirs.normalizer.normalize_str(" ") == "éé" and ours.encode(" ").tokens == ["é"]
     assert faulty(made, theirs) == fault
+    for form in ("NFC", "NFKC"):
+        both = {"type": "Sequence", "normalizers": [inserting, {"type": form}]}
+        made = document(word_level("éo\u0301" * 3), normalizer=both)
+        ours, theirs = loaded(made)
+        assert isinstance(ours, Tokenizer) and theirs is not None
+        assert theirs.normalizer.normalize_str("o\u0301" * 3) == "ééóóó"
+        assert ours.pre_tokens("o\u0301" * 3)[0].decode() == "éóóó"
+        assert faulty(made, theirs) == fault
 
 
 def test_normalized_added_tokens_are_found_among_spelled_bytes() -> None:
