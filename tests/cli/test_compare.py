@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import date, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,12 @@ def test_how_it_was_made(call: Call, tmp_path: Path) -> None:
     page = call(*arguments).out.partition("How this was made\n")[2]
     assert page.startswith("command  tokctl compare --algo bpe --vocab 260 low.txt\ntokctl   ")
     assert f"low.txt: {len(data)} bytes, sha256 {digest}" in page and str(tmp_path) not in page
+    # The day is named where it is asked for, in every form.
+    assert found["date"] == ""
+    dated = json.loads(call(*arguments, "--date", "--json").out)["provenance"]["date"]
+    assert abs(date.fromisoformat(dated) - date.today()) <= timedelta(days=1)
+    for form in ((), ("--markdown",), ("--latex",)):
+        assert dated in call(*arguments, "--date", *form).out.replace("{-}", "-")
 
 
 def test_figures_of_what_is_held_out(call: Call) -> None:

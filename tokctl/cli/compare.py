@@ -86,6 +86,7 @@ def compare(
     chart: options.CompareChart = None,
     errors: options.CompareErrors = "strict",
     threads: options.CompareThreads = None,
+    date: options.Date = False,
     no_pager: options.CompareNoPager = False,
     format: options.Format = "auto",  # noqa: A002
     text_field: options.TextField = None,
@@ -181,6 +182,7 @@ def compare(
         training=here and here.training,
         trained_on=here and here.texts,
         command=_command_line(world.arguments),
+        date=date_today() if date else "",
         baseline=known_as,
         sentences=sentence,
         words=word,
@@ -223,6 +225,13 @@ def compare(
     if holding:
         raise TokctlError("; ".join(holding), exit_code=ExitCode.CONDITION_FAILED)
     return ExitCode.DONE
+
+
+def date_today() -> str:
+    """The day here, as 2026-01-31."""
+    from datetime import date
+
+    return date.today().isoformat()
 
 
 #: The folders of an absolute path.

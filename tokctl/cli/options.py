@@ -1579,6 +1579,13 @@ Markdown = Annotated[
 Latex = Annotated[
     bool, _comparison("--latex", "Write LaTeX tables; they need the package booktabs.")
 ]
+Date = Annotated[
+    bool,
+    _comparison(
+        "--date",
+        "Say on which day the comparison was made. Without it, the output is always the same.",
+    ),
+]
 CompareNoPager = Annotated[
     bool,
     _comparison("--no-pager", _NO_PAGER),

@@ -501,9 +501,11 @@ def story_title(story: WordStory, comparison: Comparison) -> str:
 
 
 def made_of(provenance: MadeFrom) -> Iterator[tuple[str, str]]:
-    """Command line, version, and digests of texts and models."""
+    """Command line, date, version, and digests of texts and models."""
     if provenance.command:
         yield "command", provenance.command
+    if provenance.date:
+        yield "date", provenance.date
     yield "tokctl", provenance.version
     for label, origins in (("texts", provenance.texts), ("models", provenance.models)):
         names = file_names([origin.name for origin in origins])

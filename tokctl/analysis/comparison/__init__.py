@@ -100,6 +100,7 @@ def compare(
     training: Training | None = None,
     trained_on: Sequence[Text] | None = None,
     command: str = "",
+    date: str = "",
     word_rule: str = "spaces",
     intervals: bool = False,
     speed: bool = False,
@@ -128,6 +129,7 @@ def compare(
         trained_on: the texts that the models were trained on, where they are not `texts`: words
             are explained by them.
         command: the command line, for whoever wants to make the comparison again.
+        date: the day, to be named in the result; empty for none.
         word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
             `unicode` (UAX #29).
         intervals: finds how far figures move with the lines that happen to be in the texts;
@@ -221,7 +223,7 @@ def compare(
             known={named[report.name]: report.total.counts for report in reports},
         ),
         training=training,
-        provenance=_provenance(named, read, training, command),
+        provenance=replace(_provenance(named, read, training, command), date=date),
     )
     return replace(comparison, findings=findings_of(comparison, named))
 

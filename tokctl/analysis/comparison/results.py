@@ -284,12 +284,14 @@ class MadeFrom:
         version: of tokctl.
         command: the command line; empty where it was made from Python.
         texts: whole, those that models were trained on here among them.
+        date: the day, if it was asked for; without it the same comparison gives the same bytes.
     """
 
     version: str
     command: str
     texts: tuple[Digest, ...]
     models: tuple[Digest, ...]
+    date: str = ""
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,7 @@ complete -c tokctl -n "__tokctl_in 'compare'" -l plot -r -F -d 'Write a chart as
 complete -c tokctl -n "__tokctl_in 'compare'" -l chart -x -a 'list sweep languages relative lengths frequencies texts' -d 'Which chart --plot writes'
 complete -c tokctl -n "__tokctl_in 'compare'" -l errors -x -a 'strict replace' -d 'If text is not UTF-8 and a model is character-level'
 complete -c tokctl -n "__tokctl_in 'compare'" -l threads -x -d 'Work on N threads'
+complete -c tokctl -n "__tokctl_in 'compare'" -l date -d 'Say on which day the comparison was made'
 complete -c tokctl -n "__tokctl_in 'compare'" -l no-pager -d 'On a terminal, don\'t use $PAGER (less) for output longer ...'
 complete -c tokctl -n "__tokctl_in 'compare'" -l format -x -a 'auto text jsonl parquet arrow tsv tar raw' -d 'The format of the texts'
 complete -c tokctl -n "__tokctl_in 'compare'" -l text-field -r -F -d 'The JSON Lines field, or the column, that holds the text'
