@@ -7,7 +7,7 @@ error that Python raises for them says which name is ours. So does the one for a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Never
 
 _CHANGES = "a tokenizer never changes; "
 
@@ -129,14 +129,47 @@ OPTIONS = {
 }
 
 
-def missing(owner: str, classes: Iterable[str], name: str) -> AttributeError:
-    """The error for an attribute that is not there, with what it is called here."""
-    message = f"{owner} has no attribute {name!r}"
-    answer = next((NAMES[one][name] for one in classes if name in NAMES.get(one, ())), None)
-    if answer is None:
-        return AttributeError(message)
-    # With its name, so that Python's own guess is not added.
-    return AttributeError(f"{message}; in tokctl: {answer}", name=name)
+class _Foreign:
+    """An attribute that is not there, whose error says what it is called here.
+
+    A `__getattr__` would say the same, and make every other attribute of the class slower.
+    """
+
+    def __init__(self, name: str, answer: str) -> None:
+        self._name = name
+        self._answer = answer
+
+    def __get__(self, instance: object, owner: type) -> Never:
+        what = "type object" if instance is None else ""
+        owned = f"{what} {owner.__name__!r}" if what else f"{owner.__name__!r} object"
+        # With its name, so that Python's own guess is not added.
+        raise AttributeError(
+            f"{owned} has no attribute {self._name!r}; in tokctl: {self._answer}", name=self._name
+        )
+
+
+class AnsweringType(type):
+    """The type of classes that answer to names of other libraries, and do not list them."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
+        super().__init__(name, bases, members)
+        for foreign, answer in NAMES.get(name, {}).items():
+            setattr(cls, foreign, _Foreign(foreign, answer))
+
+    def __dir__(cls) -> list[str]:
+        return _own(cls, super().__dir__())
+
+
+class Answering(metaclass=AnsweringType):
+    """A class whose errors for names of other libraries say what they are called here."""
+
+    def __dir__(self) -> list[str]:
+        return _own(type(self), super().__dir__())
+
+
+def _own(kind: type, names: Iterable[str]) -> list[str]:
+    foreign = {name for one in kind.__mro__ for name in NAMES.get(one.__name__, ())}
+    return [name for name in names if name not in foreign]
 
 
 def no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:

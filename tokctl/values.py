@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -35,37 +35,10 @@ class Brief:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class Answering:
-    """A class whose errors for names of other libraries say what they are called here
-    (`tokctl.habits`)."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise _lacks(f"{type(self).__name__!r} object", type(self), name)
-
-
-class AnsweringType(type):
-    """The type of such a class that is asked for them itself, too."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(cls, name: str) -> Any:
-            raise _lacks(f"type object {cls.__name__!r}", cls, name)
-
-
-def _lacks(owner: str, kind: type, name: str) -> AttributeError:
-    if name.startswith("__"):  # Python asks for these itself
-        return AttributeError(f"{owner} has no attribute {name!r}")
-    from tokctl.habits import missing
-
-    return missing(owner, (one.__name__ for one in kind.__mro__), name)
-
-
 def suggesting(function: Callable[P, T]) -> Callable[P, T]:
     """A function whose errors say which option a misspelt one may have been, or what one of
     another library is called here. It takes a tenth of a microsecond: what may be called millions
-    of times takes `**unknown`, and raises `tokctl.habits.no_option` itself."""
+    of times does without, and Python's own error names the option alone."""
     code = function.__code__
     most = code.co_argcount
     known = frozenset(code.co_varnames[: most + code.co_kwonlyargcount])

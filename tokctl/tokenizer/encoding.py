@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.errors import CoreError, TokctlError
-from tokctl.values import Answering, brief, cached_property
+from tokctl.habits import Answering
+from tokctl.values import brief, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
 from tokctl.errors import CoreError, TokctlError
+from tokctl.habits import Answering
 from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
@@ -20,7 +21,7 @@ from tokctl.tokenizer.encoding import (
     token_names,
     utf8_of,
 )
-from tokctl.values import Answering, AnsweringType, brief, cached_property, suggesting
+from tokctl.values import brief, cached_property, suggesting
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +84,7 @@ class RoleId:
         return None if token is None else tokenizer.special_ids[token]
 
 
-class Tokenizer(Answering, metaclass=AnsweringType):
+class Tokenizer(Answering):
     """A filled recipe that encodes and decodes.
 
     It never changes, but for the memory that its caches may take. Threads may share it, a process
@@ -667,7 +668,6 @@ class Tokenizer(Answering, metaclass=AnsweringType):
         add_special: bool = False,
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
-        **unknown: Never,
     ) -> list[int] | list[list[int]]:
         """The ids alone, of one text or of each of many: faster than `encode`.
 
@@ -680,8 +680,6 @@ class Tokenizer(Answering, metaclass=AnsweringType):
         Raises:
             TokctlError: as `encode`; also where a character has no id.
         """
-        if unknown:
-            raise _no_option(Tokenizer.encode_ids, unknown)
         matcher = self.special_matcher(special)
         plain = not add_special and truncation is None and padding is None
         try:
@@ -1106,16 +1104,12 @@ class Tokenizer(Answering, metaclass=AnsweringType):
         """The native decoder."""
         return encoders.decoder(self.model)
 
-    def decode_bytes(
-        self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, **unknown: Never
-    ) -> bytes:
+    def decode_bytes(self, ids: Iterable[int] | Encoding, *, skip_special: bool = False) -> bytes:
         """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary.
 
         Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
         a Python object for each id. Of an `Encoding` its ids are taken, padding and all.
         """
-        if unknown:
-            raise _no_option(Tokenizer.decode_bytes, unknown)
         if isinstance(ids, Encoding):
             ids = ids.ids
         try:
@@ -1124,12 +1118,7 @@ class Tokenizer(Answering, metaclass=AnsweringType):
             raise bad_ids_error(error, self.vocab_size, ids) from None
 
     def decode(
-        self,
-        ids: Iterable[int] | Encoding,
-        *,
-        skip_special: bool = False,
-        errors: str = "strict",
-        **unknown: Never,
+        self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, errors: str = "strict"
     ) -> str:
         """The text that `ids` stand for, which are those of `decode_bytes`.
 
@@ -1138,8 +1127,6 @@ class Tokenizer(Answering, metaclass=AnsweringType):
             errors: what to do where the bytes are not UTF-8 (ids can end inside a
                 character): `strict`, or any other error handler of `bytes.decode`.
         """
-        if unknown:
-            raise _no_option(Tokenizer.decode, unknown)
         if isinstance(ids, Encoding):
             ids = ids.ids
         try:
@@ -1285,12 +1272,6 @@ class DecodeStream(Answering):
             return ""
         self._finished = True
         return self._stream.finish_text()
-
-
-def _no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:
-    from tokctl.habits import no_option
-
-    return no_option(function, unknown)
 
 
 def check_threads(threads: int) -> None:
