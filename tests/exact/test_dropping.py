@@ -155,5 +155,5 @@ def test_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_recipes_that_drop() -> None:
-    with pytest.raises(TokctlError, match="nothing is dropped where every byte has a token"):
+    with pytest.raises(TokctlError, match="nothing is dropped if every byte has a token"):
         replace(default_recipe("bpe"), unknown="drop")
