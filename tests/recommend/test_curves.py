@@ -132,6 +132,13 @@ def test_pieces_are_the_same_however_blocks_are_cut(
     assert all(piece.decode() and len(piece) <= 1 << 17 for piece in pieces)
 
 
+def test_blocks_that_end_where_a_piece_does() -> None:
+    data = b"word " * (1 << 18)
+    for size in (1 << 17, 1 << 18, 1 << 20):
+        assert b"".join(_pieces([data[:size]])) == data[:size]
+        assert list(_pieces([data[:size], data[size:]])) == list(_pieces([data]))
+
+
 @given(
     pieces=st.lists(st.binary(min_size=1, max_size=9), max_size=40),
     size=st.integers(1, 120),
@@ -253,6 +260,7 @@ def test_errors() -> None:
     assert message(text, sizes=[]) == "there is no size to try"
     assert message(text, held_out=0.0).startswith("nothing is held out")
     assert message(text, held_out=2.0) == "a share of 2.0 can't be held out"
+    assert message(text, sample_size=9).startswith("a sample of 9 bytes has no room")
     assert message(text, params=3) == "a model can't have 3 parameters"
     for sizes, threads, sample in product(([0], [300]), (0, 1), (0, 5000)):
         if sizes == [300] and threads and sample:

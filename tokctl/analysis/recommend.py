@@ -271,7 +271,7 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         rest += block
         start = 0
-        while len(rest) - start >= 2 * _PIECE:
+        while len(rest) - start > 2 * _PIECE:
             end = rest.find(b"\n", start + _PIECE, start + 2 * _PIECE) + 1
             if not end:
                 end = start + 2 * _PIECE
@@ -348,6 +348,11 @@ def _read(
                 documents += 1
             if progress:
                 progress("count", read, None)
+    if sampler.pieces and not sampler.kept:
+        raise TokctlError(
+            f"a sample of {size:,} bytes has no room for any piece of the text",
+            f"a piece can have {2 * _PIECE:,} bytes; 20M is the default",
+        )
     return sampler, documents, read
 
 
