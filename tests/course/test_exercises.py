@@ -262,6 +262,8 @@ def test_arguments_that_a_function_changes_are_its_own(written: Any) -> None:
         ("plain = 3\n", "mine.py: there is no function plain in it"),
         ("", "mine.py: there is no function plain in it"),
         ("\0", "mine.py"),
+        ("import os; os.write(3, b'5\\n')", "it has written to files that it did not open"),
+        ("import os; os.write(3, b'{\"ready\": 1}\\n{}\\n')", "it has written to files"),
     ],
 )
 def test_a_file_that_can_not_be_run(code: str, message: str, written: Any) -> None:
@@ -387,7 +389,7 @@ def test_wrong_usage(written: Any, tmp_path: Path) -> None:
         2, b"", error(f"{missing}: there is no such file", f"write the function {task}")
     )  # fmt: skip
     assert tokctl("check-exercise", "1.2", tmp_path).code == 2
-    for wrong in ("0", "-1", "nan"):
+    for wrong in ("0", "-1", "nan", "inf", "1e+300"):
         assert tokctl("check-exercise", "1.2", path, "--timeout", wrong) == (
             2, b"", error(f"--timeout can't be {wrong}", "give seconds: 10")
         )  # fmt: skip

@@ -49,6 +49,8 @@ __all__ = [
 
 #: Seconds that all cases of an exercise may take together.
 SECONDS = 10.0
+#: More than this can't be waited for: systems count milliseconds in 31 bits.
+MOST_SECONDS = 1_000_000.0
 #: Bytes that the process of the reader's code may take.
 MEMORY = 1 << 30
 
@@ -328,13 +330,17 @@ os._exit(0)
 """
 
 
+#: What each line reports.
+_REPORTS = ({"unloaded"}, {"missing"}, {"ready"}, {"case", "value", "trouble", "printed"})
+
+
 def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
     """Runs the reader's file in another process, and compares what its function returns with what
     tokctl gives.
 
     Args:
         path: of a Python file. Its code runs as this user, with all that this user may do.
-        seconds: that all cases may take together.
+        seconds: that all cases may take together, `MOST_SECONDS` at the most.
 
     Raises:
         TokctlError: the file can't be read or run, or has no such function.
@@ -401,6 +407,9 @@ def _run(
             lines.append(json.loads(line))
         except ValueError:  # cut off in its middle
             break
+    # The reader's code may have written among them.
+    if not all(isinstance(line, dict) and line.keys() in _REPORTS for line in lines):
+        return [], "it has written to files that it did not open"
     return lines, ended
 
 
