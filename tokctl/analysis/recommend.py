@@ -19,18 +19,21 @@ from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import category
 
+from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals, measure_all
 from tokctl.analysis.comparison.results import Interval
-from tokctl.analysis.held_out import SHARE, check_share, split
+from tokctl.analysis.held_out import SHARE, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
 from tokctl.errors import CoreError, OutOfMemoryError, TokctlError
 from tokctl.model import Recipe
-from tokctl.model.parts import DECODERS, PRE_TOKENIZERS
+from tokctl.model.parts import DECODERS, PRE_TOKENIZERS, native_parts
 from tokctl.model.presets import default_recipe
 from tokctl.sources import Document, Source, check_errors, check_utf8, checked_batch, flat, opened
 from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.tokenizer import check_threads
 from tokctl.training.counting import Progress
 from tokctl.training.options import Number
 from tokctl.values import available_threads
@@ -402,7 +405,6 @@ def _apart(
     documents: Sequence[tuple[bytes, int]], share: float, seed: int
 ) -> tuple[list[Text], list[Text], str]:
     """What to train on, what is held out, and the unit of that."""
-    check_share(share)
     if not share:
         raise TokctlError(
             "nothing is held out, and a model measured on the text that it was trained on seems "
@@ -807,8 +809,8 @@ def recommend(
     check_errors(errors)
     tried, grid = candidates_of(candidates, spaceless=False), sizes_of(sizes)
     shape = None if params is None else ModelShape.of(params)
-    if threads is not None and threads < 1:
-        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+    if threads is not None:
+        check_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
         raise TokctlError(f"a sample can't have {sample_size!r} bytes", "give a number from 1 up")
     other = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
@@ -1173,15 +1175,11 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
             continue
         learned += 1
         letters = sum(char.isalpha() for char in text)
-        others = sum(not (char.isalnum() or char == " " or _is_mark(char)) for char in text)
+        others = sum(
+            not (char.isalnum() or char == " " or category(char)[0] == "M") for char in text
+        )
         mixed += bool(letters and others)
     return mixed, learned
-
-
-def _is_mark(char: str) -> bool:
-    from unicodedata import category
-
-    return category(char).startswith("M")
 
 
 def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
@@ -1196,9 +1194,6 @@ def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
 
 
 def _pre_tokens(recipe: Recipe, text: bytes) -> list[str]:
-    from tokctl import _native
-    from tokctl.model.parts import native_parts
-
     counter = _native.Counter(native_parts(recipe.pre_tokenizers), [], 1)
     counter.feed_documents([text])
     return [word.decode() for word, _ in counter.finish(1).items()]

@@ -206,7 +206,14 @@ def test_several_files_and_their_index(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match="is one of several files"):
         embedding_facts(subject, shards[0])
     nul = r'{"weight_map": {"model.embed_tokens.weight": "a\u0000b"}}'
-    for wrong in (nul, '{"weight_map": {"a": "../b"}}', '{"weight_map": [1]}', "[]", "{", '{"a": 1}'):
+    for wrong in (
+        nul,
+        '{"weight_map": {"a": "../b"}}',
+        '{"weight_map": [1]}',
+        "[]",
+        "{",
+        '{"a": 1}',
+    ):
         index.write_text(wrong)
         with pytest.raises(TokctlError) as caught:
             embedding_facts(subject, index)

@@ -35,14 +35,13 @@ sides. The boundaries that are kept are given as F1 of the two sets, over all wo
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl import _native
-from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.analysis.metrics import Definition, Figure, mean, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 
@@ -295,7 +294,7 @@ def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -
     no_words = "the text has no words that it changes"
     figures = {
         "changed": ratio(different, words, no_words),
-        "token_ratio": math.fsum(ratios) / len(ratios) if ratios else Absent(no_words),
+        "token_ratio": mean(ratios, no_words),
         "kept": ratio(2 * kept, before + after, "neither words nor variants are cut"),
     }
     return Variation(name, group, words, figures)
