@@ -71,6 +71,13 @@ def test_threads_and_runs_change_nothing() -> None:
     assert recommend(text, params=10**6, sizes=SIZES, seed=7).to_dict()["curves"] != one["curves"]
 
 
+def test_a_text_that_gives_fewer_pieces_than_the_next_multiple_of_128() -> None:
+    found = recommend(document(b"ab ba\n" * 50), candidates=["unigram"], sizes=[300])
+    for curve in found.curves:
+        (point,) = curve.points
+        assert 256 < point.size < 300 and point.size == curve.reach
+
+
 def test_a_candidate_that_loses_text_is_left_out() -> None:
     text = document(lexicon_text(lines=800))
     found = recommend(text, candidates=["bpe/gpt2", "wordpiece"], sizes=[400, 600])

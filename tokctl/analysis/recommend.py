@@ -580,7 +580,7 @@ class _Bench:
 
     def curve(self, one: TokenizerCandidate, sizes: Sequence[int]) -> SizeCurve:
         """The candidate at these sizes, as far as the text fills them; the last is then the
-        largest multiple of 128 that it fills."""
+        largest multiple of 128 that it fills, if its alphabet fits into that."""
         points: dict[int, CurvePoint] = {}
         reach: int | None = None
         for size in sorted(sizes, reverse=True):
@@ -589,7 +589,7 @@ class _Bench:
             if found.size < size:
                 reach = found.size
                 last = 128 * (reach // 128) or reach
-                found = points.get(last) or self.point(one, last)
+                found = points.get(last) or self.point(one, last) or found
             if found:
                 points[found.size] = found
         ordered = tuple(points[size] for size in sorted(points))
