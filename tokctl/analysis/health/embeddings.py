@@ -14,7 +14,7 @@ a low value is a sign of little training. They are read off a matrix with a row 
   less time than the component, and still serves where unused rows are so many that they are the
   first component themselves.
 
-**Known to be unused** are rows behind the last id (padding of the matrix), fillers of holes, bytes
+**Known to be unused** are rows after the last id (padding of the matrix), fillers of holes, bytes
 that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
 there are none of these, the tokens that no text gives.
 

@@ -1,11 +1,11 @@
 """How well a model's cuts inside words agree with a gold list of morphemes.
 
-Words are encoded as words in running text: behind a space. A boundary is a byte offset strictly
+Words are encoded as words in running text: after a space. A boundary is a byte offset strictly
 inside a word at which a token starts or ends, or a morpheme does in the list. So a cut inside a
 character is one of the tokens', and no morpheme's.
 
 **The gold list** is UTF-8 text with a word on each line: the word, a tab, its morphemes; what
-stands behind a second tab is not read. Two forms of the morphemes are read, and may be mixed:
+follows a second tab is not read. Two forms of the morphemes are read, and may be mixed:
 
 - separated by one space: `un happi ness`. The joining mark `@@` at the beginning or the end of a
   morpheme is taken off, so that `un@@ happi@@ ness` and `un @@happi @@ness` (the data of
