@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,17 @@ def test_what_code_starts_ends_with_it(written: Any, tmp_path: Path) -> None:
     judge(exercise("1.2"), written(stub(body)), seconds=5)
     time.sleep(1.1)
     assert not mark.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no sessions")
+def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> None:
+    code = (
+        "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(8)\n    os._exit(0)\n"
+    )
+    start = time.monotonic()
+    verdict = judge(exercise("1.2"), written(code + stub("return text")), seconds=1)
+    assert time.monotonic() - start < 5
+    assert all(result.ran for result in verdict.results)
 
 
 def test_memory_has_a_limit(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:

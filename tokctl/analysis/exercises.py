@@ -397,7 +397,12 @@ def _run(
         ended = f"the process ended by itself, with exit code {process.returncode}"
     except subprocess.TimeoutExpired:
         _end(process)
-        written, _ = process.communicate()
+        try:
+            written, _ = process.communicate(timeout=1)
+        except subprocess.TimeoutExpired as held:  # by a process in a session of its own
+            written = held.output or b""
+            assert process.stdout is not None
+            process.stdout.close()
         ended = f"there was no result after {seconds:g} seconds"
     finally:
         _end(process)
