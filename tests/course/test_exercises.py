@@ -293,6 +293,8 @@ def test_a_file_that_can_not_be_run(code: str, message: str, written: Any) -> No
         ([1, 2], (1, 2), None),
         (1.0, 1.0 + 1e-12, None),
         (1.0, 1, None),
+        (1.0, 10**400, "not the same"),
+        (1.0, "1", "not the same"),
         (True, 1, "not the same"),
         ("1", 1, "not the same"),
         (None, None, None),
