@@ -218,4 +218,6 @@ def test_the_cache_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     put("org--weights", "model.safetensors")
     put("org--another-revision", "tokenizer.json", "def")
     shutil.rmtree(put("org--interrupted", "tokenizer.json").parents[1] / "refs")
+    damaged = put("org--damaged", "tokenizer.json").parents[1] / "refs" / "main"
+    damaged.write_bytes(b"\xff\0")
     assert hub.cached() == {"gpt2": first, "org/name": second}

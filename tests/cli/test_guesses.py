@@ -30,6 +30,7 @@ GUESSES = [
     ("corpora --list", "tokctl corpora list"),
     ("--model m.json encode a.txt", "--model comes after the command: tokctl encode --model …"),
     ("-m m.json encode a.txt", "-m comes after the command"),
+    ("-v encode a.txt", "--verbose has no short form"),
     ("--colr never encode a.txt", "did you mean --color?"),
     ("train --vocab-size 300 a.txt", "did you mean --vocab?"),
     ("train --vocab_size 300 a.txt", "did you mean --vocab?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,17 @@ def test_what_code_starts_ends_with_it(written: Any, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no sessions")
+def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> None:
+    code = (
+        "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(8)\n    os._exit(0)\n"
+    )
+    start = time.monotonic()
+    verdict = judge(exercise("1.2"), written(code + stub("return text")), seconds=1)
+    assert time.monotonic() - start < 5
+    assert all(result.ran for result in verdict.results)
+
+
 def test_memory_has_a_limit(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("resource", reason="this system has no such limit")
     monkeypatch.setattr(exercises, "MEMORY", 1 << 28)
@@ -262,6 +274,8 @@ def test_arguments_that_a_function_changes_are_its_own(written: Any) -> None:
         ("plain = 3\n", "mine.py: there is no function plain in it"),
         ("", "mine.py: there is no function plain in it"),
         ("\0", "mine.py"),
+        ("import os; os.write(3, b'5\\n')", "it has written to files that it did not open"),
+        ("import os; os.write(3, b'{\"ready\": 1}\\n{}\\n')", "it has written to files"),
     ],
 )
 def test_a_file_that_can_not_be_run(code: str, message: str, written: Any) -> None:
@@ -279,6 +293,8 @@ def test_a_file_that_can_not_be_run(code: str, message: str, written: Any) -> No
         ([1, 2], (1, 2), None),
         (1.0, 1.0 + 1e-12, None),
         (1.0, 1, None),
+        (1.0, 10**400, "not the same"),
+        (1.0, "1", "not the same"),
         (True, 1, "not the same"),
         ("1", 1, "not the same"),
         (None, None, None),
@@ -387,7 +403,7 @@ def test_wrong_usage(written: Any, tmp_path: Path) -> None:
         2, b"", error(f"{missing}: there is no such file", f"write the function {task}")
     )  # fmt: skip
     assert tokctl("check-exercise", "1.2", tmp_path).code == 2
-    for wrong in ("0", "-1", "nan"):
+    for wrong in ("0", "-1", "nan", "inf", "1e+300"):
         assert tokctl("check-exercise", "1.2", path, "--timeout", wrong) == (
             2, b"", error(f"--timeout can't be {wrong}", "give seconds: 10")
         )  # fmt: skip

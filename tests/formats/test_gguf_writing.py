@@ -285,6 +285,7 @@ REFUSED = {
     "no bytes": (filled(RECIPES["sentencepiece-bpe"]), "no tokens for bytes"),
     "bytes that stay unused": (filled(recipe("unigram", byte_fallback=True)), "leaves unused"),
     "a NUL": (with_control("<\0>"), "holds a NUL"),
+    "a NUL of Unigram": (filled(RECIPES["unigram"].with_special_tokens(["<\0>"])), "holds a NUL"),
     "a byte": (with_control("\u010a"), "spell"),
 }  # fmt: skip
 

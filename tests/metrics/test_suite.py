@@ -33,7 +33,10 @@ from tokctl.analysis.suite.texts import (
 )
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
+from tokctl.model import FilledRecipe
+from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import corpora
+from tokctl.tokenizer import Tokenizer
 
 NAMES = ("bpe", "wordpiece", "unigram")
 GOLD = {"gold.tsv": [GoldWord("lowest", ("low", "est")), GoldWord("wide", ("wide",))]}
@@ -130,6 +133,15 @@ def test_who_reads_little_has_no_part_in_who_has_the_fewest(found: Suite) -> Non
             assert not own.within_noise or (own.model in reading and own.model != domain.fewest)
     scripts = found.domains[-1]
     assert scripts.fewest == "bpe"  # the others know no letter but those of their text
+
+
+def test_a_model_that_drops_a_whole_text_has_not_the_fewest_tokens() -> None:
+    recipe = replace(BPE_CHARACTERS, pre_tokenizers=(), unk_token=None, special_tokens=())
+    drops = Tokenizer(FilledRecipe(replace(recipe, unknown="drop"), [b"~"]))
+    models = [("drops", drops), ("bpe", model("bpe"))]
+    first = run_suite(models, [document(b"word", "a.txt")]).domains[0]
+    assert (first.fewest, first.models[0].figures["tokens"]) == ("bpe", 0)
+    assert run_suite(models[:1], [document(b"word", "a.txt")]).domains[0].fewest == ""
 
 
 def test_languages_as_the_twin_counts(found: Suite) -> None:
@@ -232,6 +244,8 @@ def test_what_can_not_be_done() -> None:
         run_suite([("bpe", model("bpe"))], baseline="x")
     with pytest.raises(TokctlError, match="no model of the suite is called 'x'"):
         run_suite([("bpe", model("bpe"))], embeddings={"x": "x.safetensors"})
+    with pytest.raises(TokctlError, match="threads can't be 0"):
+        run_suite([("bpe", model("bpe"))], threads=0)
 
 
 def test_a_damaged_installation(monkeypatch: pytest.MonkeyPatch) -> None:

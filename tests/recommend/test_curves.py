@@ -71,6 +71,13 @@ def test_threads_and_runs_change_nothing() -> None:
     assert recommend(text, params=10**6, sizes=SIZES, seed=7).to_dict()["curves"] != one["curves"]
 
 
+def test_a_text_that_gives_fewer_pieces_than_the_next_multiple_of_128() -> None:
+    found = recommend(document(b"ab ba\n" * 50), candidates=["unigram"], sizes=[300])
+    for curve in found.curves:
+        (point,) = curve.points
+        assert 256 < point.size < 300 and point.size == curve.reach
+
+
 def test_a_candidate_that_loses_text_is_left_out() -> None:
     text = document(lexicon_text(lines=800))
     found = recommend(text, candidates=["bpe/gpt2", "wordpiece"], sizes=[400, 600])
@@ -130,6 +137,13 @@ def test_pieces_are_the_same_however_blocks_are_cut(
     assert b"".join(pieces) == data
     assert pieces == list(_pieces([data]))
     assert all(piece.decode() and len(piece) <= 1 << 17 for piece in pieces)
+
+
+def test_blocks_that_end_where_a_piece_does() -> None:
+    data = b"word " * (1 << 18)
+    for size in (1 << 17, 1 << 18, 1 << 20):
+        assert b"".join(_pieces([data[:size]])) == data[:size]
+        assert list(_pieces([data[:size], data[size:]])) == list(_pieces([data]))
 
 
 @given(
@@ -253,6 +267,7 @@ def test_errors() -> None:
     assert message(text, sizes=[]) == "there is no size to try"
     assert message(text, held_out=0.0).startswith("nothing is held out")
     assert message(text, held_out=2.0) == "a share of 2.0 can't be held out"
+    assert message(text, sample_size=9).startswith("a sample of 9 bytes has no room")
     assert message(text, params=3) == "a model can't have 3 parameters"
     for sizes, threads, sample in product(([0], [300]), (0, 1), (0, 5000)):
         if sizes == [300] and threads and sample:

@@ -49,6 +49,8 @@ __all__ = [
 
 #: Seconds that all cases of an exercise may take together.
 SECONDS = 10.0
+#: More than this can't be waited for: systems count milliseconds in 31 bits.
+MOST_SECONDS = 1_000_000.0
 #: Bytes that the process of the reader's code may take.
 MEMORY = 1 << 30
 
@@ -328,13 +330,17 @@ os._exit(0)
 """
 
 
+#: What each line reports.
+_REPORTS = ({"unloaded"}, {"missing"}, {"ready"}, {"case", "value", "trouble", "printed"})
+
+
 def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
     """Runs the reader's file in another process, and compares what its function returns with what
     tokctl gives.
 
     Args:
         path: of a Python file. Its code runs as this user, with all that this user may do.
-        seconds: that all cases may take together.
+        seconds: that all cases may take together, `MOST_SECONDS` at the most.
 
     Raises:
         TokctlError: the file can't be read or run, or has no such function.
@@ -391,7 +397,12 @@ def _run(
         ended = f"the process ended by itself, with exit code {process.returncode}"
     except subprocess.TimeoutExpired:
         _end(process)
-        written, _ = process.communicate()
+        try:
+            written, _ = process.communicate(timeout=1)
+        except subprocess.TimeoutExpired as held:  # by a process in a session of its own
+            written = held.output or b""
+            assert process.stdout is not None
+            process.stdout.close()
         ended = f"there was no result after {seconds:g} seconds"
     finally:
         _end(process)
@@ -401,6 +412,9 @@ def _run(
             lines.append(json.loads(line))
         except ValueError:  # cut off in its middle
             break
+    # The reader's code may have written among them.
+    if not all(isinstance(line, dict) and line.keys() in _REPORTS for line in lines):
+        return [], "it has written to files that it did not open"
     return lines, ended
 
 
@@ -434,9 +448,8 @@ def difference(expected: Any, got: Any, place: str = "") -> str | None:
     tuple of equal items are equal, and so are numbers that are as close as rounding leaves them."""
     told = f"at {place}: " if place else ""
     if isinstance(expected, float):
-        if isinstance(got, (int, float)) and math.isclose(
-            expected, got, rel_tol=1e-6, abs_tol=1e-9
-        ):
+        is_number = isinstance(got, (int, float)) and abs(got) <= sys.float_info.max
+        if is_number and math.isclose(expected, got, rel_tol=1e-6, abs_tol=1e-9):
             return None
     elif isinstance(expected, (list, tuple)):
         if isinstance(got, (list, tuple)):

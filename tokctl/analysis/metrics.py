@@ -36,6 +36,11 @@ def ratio(above: float, below: float, reason: str) -> Figure:
     return above / below if below else Absent(reason)
 
 
+def mean(values: Sequence[float], reason: str) -> Figure:
+    """Of the values; absent with the reason where there are none."""
+    return ratio(math.fsum(values), len(values), reason)
+
+
 @dataclass(frozen=True)
 class Counts:
     """All of them add up over texts.

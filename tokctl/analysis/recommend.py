@@ -19,18 +19,21 @@ from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import category
 
+from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals, measure_all
 from tokctl.analysis.comparison.results import Interval
-from tokctl.analysis.held_out import SHARE, check_share, split
+from tokctl.analysis.held_out import SHARE, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
 from tokctl.errors import CoreError, OutOfMemoryError, TokctlError
 from tokctl.model import Recipe
-from tokctl.model.parts import DECODERS, PRE_TOKENIZERS
+from tokctl.model.parts import DECODERS, PRE_TOKENIZERS, native_parts
 from tokctl.model.presets import default_recipe
 from tokctl.sources import Document, Source, check_errors, check_utf8, checked_batch, flat, opened
 from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.tokenizer import check_threads
 from tokctl.training.counting import Progress
 from tokctl.training.options import Number
 from tokctl.values import available_threads
@@ -271,7 +274,7 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         rest += block
         start = 0
-        while len(rest) - start >= 2 * _PIECE:
+        while len(rest) - start > 2 * _PIECE:
             end = rest.find(b"\n", start + _PIECE, start + 2 * _PIECE) + 1
             if not end:
                 end = start + 2 * _PIECE
@@ -348,6 +351,11 @@ def _read(
                 documents += 1
             if progress:
                 progress("count", read, None)
+    if sampler.pieces and not sampler.kept:
+        raise TokctlError(
+            f"a sample of {size:,} bytes has no room for any piece of the text",
+            f"a piece can have {2 * _PIECE:,} bytes; 20M is the default",
+        )
     return sampler, documents, read
 
 
@@ -397,7 +405,6 @@ def _apart(
     documents: Sequence[tuple[bytes, int]], share: float, seed: int
 ) -> tuple[list[Text], list[Text], str]:
     """What to train on, what is held out, and the unit of that."""
-    check_share(share)
     if not share:
         raise TokctlError(
             "nothing is held out, and a model measured on the text that it was trained on seems "
@@ -573,7 +580,7 @@ class _Bench:
 
     def curve(self, one: TokenizerCandidate, sizes: Sequence[int]) -> SizeCurve:
         """The candidate at these sizes, as far as the text fills them; the last is then the
-        largest multiple of 128 that it fills."""
+        largest multiple of 128 that it fills, if its alphabet fits into that."""
         points: dict[int, CurvePoint] = {}
         reach: int | None = None
         for size in sorted(sizes, reverse=True):
@@ -582,7 +589,7 @@ class _Bench:
             if found.size < size:
                 reach = found.size
                 last = 128 * (reach // 128) or reach
-                found = points.get(last) or self.point(one, last)
+                found = points.get(last) or self.point(one, last) or found
             if found:
                 points[found.size] = found
         ordered = tuple(points[size] for size in sorted(points))
@@ -802,8 +809,8 @@ def recommend(
     check_errors(errors)
     tried, grid = candidates_of(candidates, spaceless=False), sizes_of(sizes)
     shape = None if params is None else ModelShape.of(params)
-    if threads is not None and threads < 1:
-        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+    if threads is not None:
+        check_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
         raise TokctlError(f"a sample can't have {sample_size!r} bytes", "give a number from 1 up")
     other = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
@@ -1168,15 +1175,11 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
             continue
         learned += 1
         letters = sum(char.isalpha() for char in text)
-        others = sum(not (char.isalnum() or char == " " or _is_mark(char)) for char in text)
+        others = sum(
+            not (char.isalnum() or char == " " or category(char)[0] == "M") for char in text
+        )
         mixed += bool(letters and others)
     return mixed, learned
-
-
-def _is_mark(char: str) -> bool:
-    from unicodedata import category
-
-    return category(char).startswith("M")
 
 
 def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
@@ -1191,9 +1194,6 @@ def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
 
 
 def _pre_tokens(recipe: Recipe, text: bytes) -> list[str]:
-    from tokctl import _native
-    from tokctl.model.parts import native_parts
-
     counter = _native.Counter(native_parts(recipe.pre_tokenizers), [], 1)
     counter.feed_documents([text])
     return [word.decode() for word, _ in counter.finish(1).items()]

@@ -62,7 +62,7 @@ def check_exercise(
             f"tokctl check-exercise {number} FILE checks the function {asked.signature} in it: "
             f"{asked.task}",
         )
-    if timeout is not None and not timeout > 0:
+    if timeout is not None and not 0 < timeout <= exercises.MOST_SECONDS:
         raise TokctlError(f"--timeout can't be {timeout:g}", "give seconds: 10")
     verdict = exercises.judge(asked, file, timeout or exercises.SECONDS)
     paging.write(world, verdict_answer(verdict), form, pages=False)

@@ -125,7 +125,7 @@ def compare(
         )
     inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
     inputs += [entry.partition("=")[2] for entry in lang or []]
-    share = _share(held_out)
+    share = options.held_out_share(held_out)
     if share is None:
         if model or lang:
             raise TokctlError(
@@ -150,7 +150,8 @@ def compare(
     if report is None:
         return ExitCode.DONE
     recipes = {} if model else _recipes(algo or [options.DEFAULT_ALGORITHMS])
-    sizes = _sizes(vocab or [])
+    # The last is shown in detail.
+    sizes = options.vocab_sizes(vocab or []) or list(options.DEFAULT_SIZES)
     at_hand = _at_hand(world, [*(model or []), *recipes]) if published else {}
     named, known_as, added = _load(model or [], [*recipes, *at_hand], baseline)
     vectors = _embeddings(embeddings or [], [*named, *recipes, *at_hand])
@@ -348,14 +349,6 @@ def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
     }
 
 
-def _sizes(values: Sequence[str]) -> list[int]:
-    """The sizes of `--vocab`, in the order given; the last is shown in detail."""
-    words = [word.strip() for value in values for word in value.split(",")]
-    hint = "give a size, or several: 5000,10K"
-    sizes = [options.count_of("--vocab", word, 2**32, hint) for word in words]
-    return sizes or list(options.DEFAULT_SIZES)
-
-
 def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[str], list[str]]:
     """The models and the texts among the arguments; with `--format` everything is a text.
 
@@ -372,18 +365,6 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
             f"tokctl compare {both} … compares them; --format text reads it as text",
         )
     return models or found, [path for path in paths if path not in found]
-
-
-def _share(value: str) -> float | None:
-    """The share of `--held-out`; None where it names a text."""
-    from tokctl.analysis.held_out import check_share
-
-    try:
-        share = float(value)
-    except ValueError:
-        return None
-    check_share(share)
-    return share
 
 
 def _load(

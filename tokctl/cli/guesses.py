@@ -132,12 +132,12 @@ def _option(word: str, asked: Any, command: str | None) -> str:
     if meant := OF_COMMAND.get((command or "", word)):
         return meant
     own = _names(asked)
-    if inner := getattr(asked, "commands", {}).get(command):
-        if word in _names(inner):
-            return f"{word} comes after the command: tokctl {command} {word} …"
-    elif word in _FILES and "--files-from" in own:
+    inner = getattr(asked, "commands", {}).get(command)
+    if inner and word in _names(inner):
+        return f"{word} comes after the command: tokctl {command} {word} …"
+    if word in _FILES and "--files-from" in own:
         return "files are named as they are, without an option"
-    elif word == "-v":
+    if word == "-v":
         return "--verbose has no short form"
     near = _nearest(word.replace("_", "-"), own)
     return f"did you mean {near}?" if near else ""

@@ -289,6 +289,31 @@ def count_of(option: str, text: str, below: int, hint: str) -> int:
     return found
 
 
+def vocab_sizes(values: Sequence[str]) -> list[int]:
+    """The sizes of a `--vocab` that may be repeated and may hold commas, in the order given."""
+    words = [word for value in values for word in value.split(",")]
+    return [
+        count_of("--vocab", word.strip(), 2**32, "give a size, or several: 8K,16K,32K")
+        for word in words
+    ]
+
+
+def held_out_share(value: str) -> float | None:
+    """The share of a `--held-out`; None where it names a text.
+
+    Raises:
+        TokctlError: it is a number, and no share.
+    """
+    from tokctl.analysis.held_out import check_share
+
+    try:
+        share = float(value)
+    except ValueError:
+        return None
+    check_share(share)
+    return share
+
+
 def values_of(parameter: Any) -> tuple[str, ...]:
     """All values that a parameter of a command can have; empty where there are others."""
     declared = parameter.declared

@@ -1,7 +1,6 @@
 """`tokctl recommend`: which tokenizer to train on a corpus."""
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -67,9 +66,10 @@ def recommend(
     """Recommend a tokenizer for texts: vocabulary size, algorithm, pre-tokenizer and coverage,
     with the figures that say so, and the command that trains it.
 
-    Candidates are trained on nine tenths of the texts and measured on the rest. The size is the
-    knee of the best curve: from there a doubling saves less than 5% of the tokens. With
-    --params it is the one with the least training compute for a byte of text.
+    Candidates are trained on nine tenths of the texts and measured on the rest.
+    The size is the knee of the best curve: from there a doubling saves less
+    than 5% of the tokens. With --params it is the one with the least training
+    compute for a byte of text.
     """
     world: World = context.obj
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
@@ -82,8 +82,8 @@ def recommend(
         recommending.ModelShape.of(count)
     names = None if not algo else [name.strip() for one in algo for name in one.split(",")]
     recommending.candidates_of(names, spaceless=True)
-    sizes = None if not vocab else _sizes(vocab)
-    share = _share(held_out)
+    sizes = None if not vocab else options.vocab_sizes(vocab)
+    share = options.held_out_share(held_out)
     if share is None and held_out == "-" and "-" in (texts or ["-"]):
         raise TokctlError("stdin (-) is named twice", "it can be read only once")
     opened = sources.open(world, texts)
@@ -129,20 +129,6 @@ def parameters(text: str) -> int:
     scale = _SCALES[unit.upper()]
     found: int = int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
     return found
-
-
-def _sizes(values: Sequence[str]) -> list[int]:
-    words = [word.strip() for value in values for word in value.split(",")]
-    hint = "give a size, or several: 8K,16K,32K"
-    return [options.count_of("--vocab", word, 2**32, hint) for word in words]
-
-
-def _share(value: str) -> float | None:
-    """The share of `--held-out`; None where it names a text."""
-    try:
-        return float(value)
-    except ValueError:
-        return None
 
 
 def _reading(sources: Sources, errors: str) -> list[str]:

@@ -131,7 +131,9 @@ def cached() -> dict[str, Path]:
         return {}
     found = {}
     for folder in sorted(Path(HF_HUB_CACHE).glob("models--*")):
-        with suppress(OSError):  # without `refs/main`: another revision, or an interrupted fetch
+        # Without `refs/main`, or with nothing readable in it, it is another revision, or an
+        # interrupted fetch.
+        with suppress(OSError, ValueError):
             revision = (folder / "refs" / "main").read_text().strip()
             snapshot = folder / "snapshots" / revision
             if any(any(snapshot.glob(pattern)) for pattern in _WHOLE):

@@ -205,7 +205,15 @@ def test_several_files_and_their_index(tmp_path: Path) -> None:
         assert (found.tensor, found.indicator) == (INPUT, "norm")
     with pytest.raises(TokctlError, match="is one of several files"):
         embedding_facts(subject, shards[0])
-    for wrong in ('{"weight_map": {"a": "../b"}}', '{"weight_map": [1]}', "[]", "{", '{"a": 1}'):
+    nul = r'{"weight_map": {"model.embed_tokens.weight": "a\u0000b"}}'
+    for wrong in (
+        nul,
+        '{"weight_map": {"a": "../b"}}',
+        '{"weight_map": [1]}',
+        "[]",
+        "{",
+        '{"a": 1}',
+    ):
         index.write_text(wrong)
         with pytest.raises(TokctlError) as caught:
             embedding_facts(subject, index)
@@ -237,6 +245,9 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     damaged = rows(1, SIZE)
     damaged[5, 3] = numpy.nan
     assert "row 5 of the tensor" in error(tmp_path, {INPUT: damaged}).message
+    huge = numpy.ones((SIZE, 24))
+    huge[7, 1] = -1e300
+    assert "row 7 of the tensor" in error(tmp_path, {INPUT: huge}).message
     empty = error(tmp_path, {INPUT: numpy.zeros((SIZE, 0), numpy.float32)})
     assert "has 0 numbers in each row" in empty.message
     with pytest.raises(TokctlError, match="the indicator can't be 'l3'"):

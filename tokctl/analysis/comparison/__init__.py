@@ -51,7 +51,7 @@ from tokctl.tokenizer.model_names import (
     name_files,
     named_models,
 )
-from tokctl.tokenizer.tokenizer import Tokenizer
+from tokctl.tokenizer.tokenizer import Tokenizer, check_threads
 from tokctl.training.counting import digest_of
 from tokctl.values import available_threads
 
@@ -167,8 +167,8 @@ def compare(
         raise TokctlError(
             f"there is no rule {word_rule!r} for words", f"choose {' or '.join(WORD_RULES)}"
         )
-    if threads is not None and threads < 1:
-        raise TokctlError(f"threads can't be {threads}", "it is a number from 1 up")
+    if threads is not None:
+        check_threads(threads)
     threads = threads or available_threads()
     characters = any(not model.recipe.is_byte_level for model in named.values())
     read = read_texts(texts, characters=characters, errors=errors)

@@ -460,8 +460,8 @@ def _speed(speed: Speed | None) -> dict[str, Any] | None:
     if speed is None:
         return None
     return {
-        "encode_mb_per_s": _number(speed.encode_mb_per_s),
-        "decode_mb_per_s": _number(speed.decode_mb_per_s),
+        "encode_mb_per_s": number_of(speed.encode_mb_per_s),
+        "decode_mb_per_s": number_of(speed.decode_mb_per_s),
         "bytes": speed.bytes,
         "threads": speed.threads,
     }
@@ -501,12 +501,13 @@ def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
     """Figures for JSON: `metrics`, null where one is absent, and `reasons` for those."""
     reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Absent)}
     return {
-        "metrics": {name: _number(figure) for name, figure in figures.items()},
+        "metrics": {name: number_of(figure) for name, figure in figures.items()},
         "reasons": reasons,
     }
 
 
-def _number(figure: Figure) -> float | None:
+def number_of(figure: Figure) -> float | None:
+    """For JSON: None where it is absent."""
     return None if isinstance(figure, Absent) else figure
 
 
@@ -536,14 +537,14 @@ def _story(story: WordStory) -> dict[str, Any]:
 
 
 def _matrix(rows: Sequence[Sequence[Figure]]) -> list[list[float | None]]:
-    return [[_number(cell) for cell in row] for row in rows]
+    return [[number_of(cell) for cell in row] for row in rows]
 
 
 def languages_document(found: Languages, models: Sequence[str]) -> dict[str, Any]:
     """Languages for JSON."""
     return {
         "reference": found.reference,
-        "gini": dict(zip(models, map(_number, found.gini), strict=True)),
+        "gini": dict(zip(models, map(number_of, found.gini), strict=True)),
         "languages": [
             {
                 "name": language.name,

@@ -14,7 +14,7 @@ a low value is a sign of little training. They are read off a matrix with a row 
   less time than the component, and still serves where unused rows are so many that they are the
   first component themselves.
 
-**Known to be unused** are rows behind the last id (padding of the matrix), fillers of holes, bytes
+**Known to be unused** are rows after the last id (padding of the matrix), fillers of holes, bytes
 that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
 there are none of these, the tokens that no text gives.
 
@@ -77,6 +77,8 @@ _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weigh
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 #: Bytes of rows that are read at a time.
 _PIECE = 1 << 21
+#: Sums of squares of such numbers are still finite. Those of single precision are smaller.
+_TOO_LARGE = 1e100
 #: Numbers of a row: more than any model has.
 _MOST_DIMENSIONS = 1 << 16
 _LONGEST_INDEX = 100_000_000
@@ -433,7 +435,7 @@ def _index(path: Path) -> dict[str, Path]:
         raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise TokctlError(f"{path} is no index of safetensors files", _HINT) from None
-    if any(Path(file).name != file for file in files.values()):
+    if any("\0" in file or Path(file).name != file for file in files.values()):
         raise TokctlError(f"{path} names files in other folders", _HINT)
     return found
 
@@ -460,11 +462,12 @@ class _Embeddings:
             if self.tensor.dtype == "BF16":  # the upper half of an F32
                 numbers = (numbers.astype("<u4") << 16).view("<f4")
             rows = numbers.reshape(count, self.dimensions).astype(numpy.float64)
-            if not numpy.isfinite(rows).all():
-                row = first + int(numpy.argmin(numpy.isfinite(rows).all(axis=1)))
+            sound = (abs(rows) < _TOO_LARGE).all(axis=1)  # not so of what is no number
+            if not sound.all():
+                row = first + int(numpy.argmin(sound))
                 raise TokctlError(
                     f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
-                    "finite number",
+                    f"finite number, or one beyond {_TOO_LARGE:g}",
                     "the file is damaged, or the training went wrong",
                 )
             yield first, rows

@@ -23,6 +23,7 @@ from tokctl.analysis.comparison.results import (
     Languages,
     figures_document,
     languages_document,
+    number_of,
 )
 from tokctl.analysis.health.embeddings import EmbeddingFacts
 from tokctl.analysis.metrics import Absent, Counts, Figure, Range, range_of
@@ -44,6 +45,7 @@ from tokctl.errors import TokctlError
 from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.model_names import Model, named_models
+from tokctl.tokenizer.tokenizer import check_threads
 from tokctl.values import available_threads
 from tokctl.wording import file_names, listed, percent, plural
 
@@ -79,8 +81,8 @@ class DomainReport:
     """All models on one domain.
 
     Attributes:
-        fewest: the model with the fewest tokens, of those that read all but a hundredth of their
-            tokens; empty where none does.
+        fewest: the model with the fewest tokens, of those that have some and read all but a
+            hundredth of them; empty where none does.
     """
 
     name: str
@@ -201,6 +203,8 @@ def run_suite(
         raise TokctlError(
             f"no model of the suite is called {unknown[0]!r}", f"its models are: {', '.join(named)}"
         )
+    if threads is not None:
+        check_threads(threads)
     threads = threads or available_threads()
     characters = any(not model.recipe.is_byte_level for model in named.values())
     own = read_texts(list(texts), characters=characters, errors=errors)
@@ -268,7 +272,8 @@ def _domain(
         name: measured_of(domain.name, ranges[name], own, counts[baseline]).figures
         for name, own in counts.items()
     }
-    reading = [name for name in counts if _reads(figures[name])]
+    # What drops all characters has no token that could be unknown.
+    reading = [name for name, own in counts.items() if own.tokens and _reads(figures[name])]
     fewest = min(reading, key=lambda name: counts[name].tokens, default="")
     found = intervals(measured, ranges, fewest or baseline, threads)
     models = []
@@ -558,13 +563,13 @@ def _model_document(model: SuiteModel) -> dict[str, Any]:
                 for style in splits.STYLES
             ],
             "indentation": [
-                {"of": kind, "length": length, "tokens": _number(figure)}
+                {"of": kind, "length": length, "tokens": number_of(figure)}
                 for (kind, length), figure in code.indentation.items()
             ],
             "operators": {"share": code.operators, "cut": list(code.cut_operators)},
         },
         "characters": [
-            {"script": script, **asdict(cuts), "share": _number(cuts.of_non_ascii)}
+            {"script": script, **asdict(cuts), "share": number_of(cuts.of_non_ascii)}
             for script, cuts in model.characters.items()
         ],
         "stability": {
@@ -624,7 +629,3 @@ def _undertrained_document(report: UndertrainedReport) -> dict[str, Any]:
 
 def _ids(ids: Sequence[int]) -> dict[str, Any]:
     return {"count": len(ids), "first": list(ids[:_MOST_IDS])}
-
-
-def _number(figure: Figure) -> float | None:
-    return None if isinstance(figure, Absent) else figure

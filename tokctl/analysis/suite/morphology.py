@@ -1,11 +1,11 @@
 """How well a model's cuts inside words agree with a gold list of morphemes.
 
-Words are encoded as words in running text: behind a space. A boundary is a byte offset strictly
+Words are encoded as words in running text: after a space. A boundary is a byte offset strictly
 inside a word at which a token starts or ends, or a morpheme does in the list. So a cut inside a
 character is one of the tokens', and no morpheme's.
 
 **The gold list** is UTF-8 text with a word on each line: the word, a tab, its morphemes; what
-stands behind a second tab is not read. Two forms of the morphemes are read, and may be mixed:
+follows a second tab is not read. Two forms of the morphemes are read, and may be mixed:
 
 - separated by one space: `un happi ness`. The joining mark `@@` at the beginning or the end of a
   morpheme is taken off, so that `un@@ happi@@ ness` and `un @@happi @@ness` (the data of
@@ -31,14 +31,13 @@ language models do their tasks (arXiv 2507.06378).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.analysis.metrics import Definition, Figure, mean, ratio
 from tokctl.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
@@ -298,21 +297,21 @@ def boundary_agreement(tokenizer: Tokenizer, gold: Sequence[GoldWord]) -> Morpho
         "precision": ratio(shared, total_cut, none_cut),
         "recall": ratio(shared, total_gold, none_gold),
         "f1": ratio(2 * shared, total_gold + total_cut, f"{none_gold}, and {none_cut}"),
-        "macro_precision": _mean([_precision(word) for word in scored if word.cut], none_cut),
-        "macro_recall": _mean([word.shared / word.gold for word in complex_], none_gold),
-        "macro_f1": _mean(
+        "macro_precision": mean([_precision(word) for word in scored if word.cut], none_cut),
+        "macro_recall": mean([word.shared / word.gold for word in complex_], none_gold),
+        "macro_f1": mean(
             [2 * word.shared / (word.gold + word.cut) for word in scored if word.gold + word.cut],
             f"{none_gold}, and {none_cut}",
         ),
         "all_cut": ratio(
             sum(word.shared == word.gold for word in complex_), len(complex_), none_gold
         ),
-        "morphscore_recall": _mean([word.shared / word.gold for word in several], none_several),
-        "morphscore_precision": _mean([_precision(word) for word in several], none_several),
-        "morphscore_recall_all": _mean(
+        "morphscore_recall": mean([word.shared / word.gold for word in several], none_several),
+        "morphscore_precision": mean([_precision(word) for word in several], none_several),
+        "morphscore_recall_all": mean(
             [0.0 if word.one_token else word.shared / word.gold for word in complex_], none_gold
         ),
-        "morphscore_precision_all": _mean(
+        "morphscore_precision_all": mean(
             [0.0 if word.one_token else _precision(word) for word in complex_], none_gold
         ),
     }
@@ -353,7 +352,3 @@ def _scored(tokenizer: Tokenizer, words: Sequence[GoldWord]) -> Iterator[_Scored
 
 def _precision(word: _Scored) -> float:
     return word.shared / word.cut if word.cut else 0.0
-
-
-def _mean(values: Sequence[float], reason: str) -> Figure:
-    return math.fsum(values) / len(values) if values else Absent(reason)

@@ -1,6 +1,6 @@
 """How a model cuts numbers, code and characters: where the boundaries of its tokens fall.
 
-A word is looked at where it stands in a text behind another one, `a 1234`: a token belongs to it
+A word is looked at where it follows another one in a text, `a 1234`: a token belongs to it
 if it covers some of it, and a boundary is inside it if a token starts or ends strictly between
 its first and its last byte.
 """
@@ -36,7 +36,7 @@ class WordSplit(NamedTuple):
 
 
 def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> WordSplit:
-    """What a model makes of a word that stands behind another word and a space, and before
+    """What a model makes of a word that follows another word and a space, and before
     `after`."""
     before = b"a "
     data = before + word.encode() + after.encode()
@@ -64,7 +64,7 @@ WAYS = ("unknown", "whole", "right", "left", "single", "other")
 
 @dataclass(frozen=True)
 class NumberSplits:
-    """How the numbers 1 to 9,999 are cut, as they stand behind a space.
+    """How the numbers 1 to 9,999 are cut, as they are after a space.
 
     Attributes:
         tokens: by the number of digits, then by the number of tokens: the share of these numbers.
@@ -331,7 +331,7 @@ DEFINITIONS = (
     Definition(
         "identifier_tokens",
         "tokens per identifier",
-        "tokens of the names / names, each behind a space",
+        "tokens of the names / names, each after a space",
         "tokens per name",
         "lower",
         "",

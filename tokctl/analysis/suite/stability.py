@@ -10,7 +10,7 @@ script `WITHOUT_SPACES`. Of these at most `WORDS` are taken: those whose SHA-256
 the least. So every distinct word is as likely to be taken, however often it is used, and the same
 seed takes the same words.
 
-**A variant** is a word as it stands behind a space, with one change:
+**A variant** is a word as it is after a space, with one change:
 
 | variant | what changes |
 |---|---|
@@ -27,7 +27,7 @@ Which letter a typo hits, and what it becomes, SHA-256 of seed, variant and word
 that a variant does not change (`lower` of a word in lower case) is left out of it.
 
 **Boundaries** are byte offsets strictly inside a word at which a token starts or ends. Word and
-variant are aligned piece by piece: what stands before a change, the change, what stands behind it;
+variant are aligned piece by piece: what is before a change, the change, what is after it;
 for the case, letter by letter. A boundary at the edge of a piece has a counterpart, and so has one
 inside a piece that is the same in both; those inside a piece that differs are left out on both
 sides. The boundaries that are kept are given as F1 of the two sets, over all words.
@@ -35,14 +35,13 @@ sides. The boundaries that are kept are given as F1 of the two sets, over all wo
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl import _native
-from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.analysis.metrics import Definition, Figure, mean, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 
@@ -60,7 +59,7 @@ _MISLEADS = (
     "Rare words count as much as frequent ones. Texts without spaces have no words to change."
 )
 
-#: n tokens of the word behind a space, n' of its variant; K boundaries of the word that have a
+#: n tokens of the word after a space, n' of its variant; K boundaries of the word that have a
 #: counterpart, K' of the variant.
 DEFINITIONS = (
     Definition(
@@ -295,7 +294,7 @@ def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -
     no_words = "the text has no words that it changes"
     figures = {
         "changed": ratio(different, words, no_words),
-        "token_ratio": math.fsum(ratios) / len(ratios) if ratios else Absent(no_words),
+        "token_ratio": mean(ratios, no_words),
         "kept": ratio(2 * kept, before + after, "neither words nor variants are cut"),
     }
     return Variation(name, group, words, figures)

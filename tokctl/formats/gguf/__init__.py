@@ -564,9 +564,12 @@ def write(model: FilledRecipe) -> Files:
 def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     """The file, and what is lost of the model: what comes back of it otherwise."""
     kind = _kind(model.recipe)
+    nul = InexpressibleError("a token holds a NUL, which ends a text there")
+    if any("\0" in token.text for token in model.added):  # pieces would spell it otherwise
+        raise nul
     draft = _DRAFTS[kind](model)
     if any("\0" in text for text in draft.keys["tokens"]):
-        raise InexpressibleError("a token holds a NUL, which ends a text there")
+        raise nul
     template = _chat_template(model)
     keys = {
         "general.architecture": kind,
