@@ -6,6 +6,7 @@ error that Python raises for them says which name is ours. So does the one for a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -132,7 +133,9 @@ OPTIONS = {
 def missing(owner: str, classes: Iterable[str], name: str) -> AttributeError:
     """The error for an attribute that is not there, with what it is called here."""
     message = f"{owner} has no attribute {name!r}"
-    answer = next((NAMES[one][name] for one in classes if name in NAMES.get(one, ())), None)
+    # SentencePiece has each name in capitals, too: EncodeAsIds is encode_as_ids.
+    small = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    answer = next((NAMES[one][small] for one in classes if small in NAMES.get(one, ())), None)
     if answer is None:
         return AttributeError(message)
     # With its name, so that Python's own guess is not added.
