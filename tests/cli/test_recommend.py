@@ -165,6 +165,16 @@ def test_a_sample_is_told() -> None:
     assert "pieces chosen at random" in " ".join(shown.split())
 
 
+def test_a_sample_that_is_too_short(folder: Path) -> None:
+    from tokctl.sources.corpora import corpus_path
+
+    story = corpus_path("sample").read_bytes()
+    (folder / "stories.txt").write_bytes(story * 4)
+    ((_, sentence),) = records(run("--sample-size", "100K", "stories.txt"))["advice"]
+    assert sentence.startswith("The sample is too short to say it")
+    assert sentence.endswith("Take a larger one (--sample-size).")
+
+
 def test_errors(folder: Path) -> None:
     def refused(*arguments: str) -> str:
         done = run(*arguments)

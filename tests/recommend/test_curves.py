@@ -254,6 +254,7 @@ def test_errors() -> None:
     assert message(text, held_out=0.0).startswith("nothing is held out")
     assert message(text, held_out=2.0) == "a share of 2.0 can't be held out"
     assert message(text, params=3) == "a model can't have 3 parameters"
+    assert message(text, sample_size=9).startswith("a sample of 9 bytes is too small")
     for sizes, threads, sample in product(([0], [300]), (0, 1), (0, 5000)):
         if sizes == [300] and threads and sample:
             continue

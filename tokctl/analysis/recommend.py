@@ -200,7 +200,9 @@ class ModelShape:
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
             raise TokctlError(
                 f"a model can't have {parameters!r} parameters",
-                "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B",
+                "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B"
+                if isinstance(parameters, int)
+                else "give a whole number: 1_000_000_000",
             )
         width = max(64, 64 * round((ASPECT * parameters / 12) ** (1 / 3) / 64))
         return cls(parameters, width, max(1, round(parameters / (12 * width**2))))
@@ -378,6 +380,11 @@ def read_corpus(
     """
     sampler, count, read = _read(sources, sample_size, seed, errors, progress)
     documents = sampler.documents()
+    if not documents and read:
+        raise TokctlError(
+            f"a sample of {sample_size:,} bytes is too small: no piece of the text fits into it",
+            f"pieces have up to {2 * _PIECE >> 10} kB: take a larger sample (--sample-size)",
+        )
     if not documents:
         raise TokctlError("the text is empty", "name a text to train a tokenizer on")
     sampled = None if sampler.is_all else sum(len(text) for text, _ in documents)
@@ -840,7 +847,7 @@ def recommend(
         curves[name] = _joined(curves[name], bench.curve(CANDIDATES[name], fine))
         size = _refined(curves[name], size, shape)
     if _ends_early(curves[name], size, shape):
-        advice = (_too_short(curves, name, shape),)
+        advice = (_too_short(curves, name, shape, corpus),)
         return Recommendation(corpus, shape, tuple(curves.values()), advice=advice)
     return _compared(bench, curves, eligible, name, size, shape)
 
@@ -1246,15 +1253,20 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     return f"{'; '.join(said)}{more}."
 
 
-def _too_short(curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None) -> Advice:
+def _too_short(
+    curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None, corpus: HeldOutCorpus
+) -> Advice:
     """What can be said of a text that runs out before the best curve flattens."""
     best, common = curves[name], min(curve.points[-1].size for curve in curves.values())
     what = "there is no knee" if shape is None else "the compute still falls"
     gain = _gain_up_to(best, best.points[-1].size)
     saved = "" if gain is None else f", while a doubling still saves {percent(gain)} of the tokens"
+    text, more = "text", "Give more text of the same kind"
+    if corpus.sampled is not None:
+        text, more = "sample", "Take a larger one (--sample-size)"
     return Advice(
         "vocabulary size",
-        f"The text is too short to say it: {what} up to {best.reach or best.points[-1].size:,} "
+        f"The {text} is too short to say it: {what} up to {best.reach or best.points[-1].size:,} "
         f"ids, where {name} has used it up{saved}. The largest size that all candidates reach is "
-        f"{common:,}. Give more text of the same kind.",
+        f"{common:,}. {more}.",
     )
