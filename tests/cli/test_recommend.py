@@ -175,6 +175,14 @@ def test_a_sample_that_is_too_short(folder: Path) -> None:
     assert sentence.endswith("Take a larger one (--sample-size).")
 
 
+def test_a_continuation_mark_is_no_punctuation() -> None:
+    found = records(run("--algo", "wordpiece", "--vocab", "400", "a.txt"))
+    advice = dict(found["advice"])
+    assert advice["pre-tokenizer"].endswith(
+        "bert. 0.0% of its tokens join letters with punctuation or line ends."
+    )
+
+
 def test_errors(folder: Path) -> None:
     def refused(*arguments: str) -> str:
         done = run(*arguments)

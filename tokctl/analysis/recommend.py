@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals, measure_all
 from tokctl.analysis.comparison.results import Interval
+from tokctl.analysis.explain.vocabulary import text_ids, written_text
 from tokctl.analysis.held_out import SHARE, check_share, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
@@ -1166,11 +1167,9 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
     """Tokens of letters and of other characters that are neither letters nor spaces, and all
     tokens of several characters."""
     mixed = learned = 0
-    reserved = tokenizer.model.reserved_ids
-    for id_ in range(tokenizer.vocab_size):
-        if id_ in reserved:
-            continue
-        text = tokenizer.decode([id_], errors="replace").strip(" ")
+    for id_ in text_ids(tokenizer):
+        # Without its marker: the ## of a WordPiece token is no punctuation.
+        text = written_text(tokenizer, id_).decode(errors="replace").strip(" ")
         if len(text) < 2 or "\ufffd" in text:
             continue
         learned += 1
