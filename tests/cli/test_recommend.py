@@ -175,9 +175,10 @@ def test_a_sample_that_is_too_short(folder: Path) -> None:
     assert sentence.endswith("Take a larger one (--sample-size).")
 
 
-def test_a_continuation_mark_is_no_punctuation() -> None:
+def test_a_continuation_mark_is_no_punctuation_and_no_character() -> None:
     found = records(run("--algo", "wordpiece", "--vocab", "400", "a.txt"))
     advice = dict(found["advice"])
+    assert "symbols" in advice["coverage"] and "characters an id" not in advice["coverage"]
     assert advice["pre-tokenizer"].endswith(
         "bert. 0.0% of its tokens join letters with punctuation or line ends."
     )

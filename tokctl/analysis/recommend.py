@@ -1223,14 +1223,16 @@ def _on_coverage(
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
         return f"Byte-level: 256 ids spell every text, and no --coverage is needed. {facts}"
+    # WordPiece counts a character twice: at the start of a word, and inside one (a, ##a).
+    unit = "symbols" if recipe.marker.is_continuation else "characters"
     told = [
-        f"--coverage {one.coverage} gives {one.alphabet:,} characters an id and needs "
+        f"--coverage {one.coverage} gives {one.alphabet:,} {unit} an id and needs "
         f"{percent(abs(one.more), 3)} {'more' if one.more >= 0 else 'fewer'} tokens"
         for one in trials[1:]
     ]
     best = _coverage(trials)
     first = (
-        f"All {trials[0].alphabet:,} characters get an id"
+        f"All {trials[0].alphabet:,} {unit} get an id"
         if best == trials[0].coverage
         else f"--coverage {best}"
     )
