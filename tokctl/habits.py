@@ -154,7 +154,9 @@ class AnsweringType(type):
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
         super().__init__(name, bases, members)
         for foreign, answer in NAMES.get(name, {}).items():
-            setattr(cls, foreign, _Foreign(foreign, answer))
+            # SentencePiece has its names in capitals, too: EncodeAsPieces.
+            for one in (foreign, "".join(map(str.capitalize, foreign.split("_")))):
+                setattr(cls, one, _Foreign(one, answer))
 
     def __dir__(cls) -> list[str]:
         return _own(cls, super().__dir__())
@@ -168,8 +170,9 @@ class Answering(metaclass=AnsweringType):
 
 
 def _own(kind: type, names: Iterable[str]) -> list[str]:
-    foreign = {name for one in kind.__mro__ for name in NAMES.get(one.__name__, ())}
-    return [name for name in names if name not in foreign]
+    from inspect import getattr_static
+
+    return [name for name in names if type(getattr_static(kind, name, None)) is not _Foreign]
 
 
 def no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:

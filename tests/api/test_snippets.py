@@ -558,6 +558,7 @@ ANSWERS: list[tuple[Call, str]] = [
     (lambda _: Tokenizer.from_file("a"), "in tokctl: Tokenizer.load(path)"),  # type: ignore[attr-defined]
     (lambda t: t.add_special_tokens(["a"]), "with_special_tokens(tokens) makes another"),  # type: ignore[attr-defined]
     (lambda t: t.n_vocab, "in tokctl: len(tok)"),  # type: ignore[attr-defined]
+    (lambda t: t.EncodeAsPieces("a"), "in tokctl: encode(text).tokens"),  # type: ignore[attr-defined]
     (lambda t: t.encode("a").special_tokens_mask, "in tokctl: special_mask"),  # type: ignore[attr-defined]
     (lambda t: t.decode_stream().step(5), "in tokctl: push(ids)"),  # type: ignore[attr-defined]
     (lambda t: setattr(t, "pre_tokenizer", None), "recipe=replace(recipe, pre_tokenizers=…)"),

@@ -151,7 +151,7 @@ def test_a_text_that_is_too_short() -> None:
     assert "command" not in found and "vocabulary" not in found
     ((subject, sentence),) = found["advice"]
     assert subject == "vocabulary size"
-    assert sentence.startswith("The text is too short to say it")
+    assert sentence.startswith("The text is too short to tell")
     assert "The largest size that all candidates reach is 1," in sentence
     shown = run(str(corpus_path("sample")), stdout_is_terminal=True, environ={"PAGER": ""})
     assert b"Command" not in shown.out and b"too short" in shown.out
@@ -163,6 +163,25 @@ def test_a_sample_is_told() -> None:
     assert int(used) <= 150 * 1024 < int(read)
     shown = run(*SMALL, "--sample-size", "150K", "a.txt", stdout_is_terminal=True).out.decode()
     assert "pieces chosen at random" in " ".join(shown.split())
+
+
+def test_a_sample_that_is_too_short(folder: Path) -> None:
+    from tokctl.sources.corpora import corpus_path
+
+    story = corpus_path("sample").read_bytes()
+    (folder / "stories.txt").write_bytes(story * 4)
+    ((_, sentence),) = records(run("--sample-size", "100K", "stories.txt"))["advice"]
+    assert sentence.startswith("The sample is too short to tell")
+    assert sentence.endswith("Take a larger one (--sample-size).")
+
+
+def test_a_continuation_mark_is_no_punctuation_and_no_character() -> None:
+    found = records(run("--algo", "wordpiece", "--vocab", "400", "a.txt"))
+    advice = dict(found["advice"])
+    assert "symbols" in advice["coverage"] and "characters an id" not in advice["coverage"]
+    assert advice["pre-tokenizer"].endswith(
+        "bert. 0.0% of its tokens join letters with punctuation or line ends."
+    )
 
 
 def test_errors(folder: Path) -> None:

@@ -179,12 +179,18 @@ def test_output_comes_as_input_comes(models: Models) -> None:
 
 
 def test_a_terminal_on_stdin_is_no_hang(models: Models, folder: Path) -> None:
-    hint = "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type"
-    expected = error("there is no text: stdin is a terminal", hint).encode()
-    for arguments in (
-        ("train",),
-        ("encode", "-m", models["bytes"]),
-        ("decode", "-m", models["bytes"]),
+    no_text = error(
+        "there is no text: stdin is a terminal",
+        "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
+    ).encode()
+    no_ids = error(
+        "there are no ids: stdin is a terminal",
+        "name a file, or pipe ids in: cat ids.txt | tokctl …; - lets you type",
+    ).encode()
+    for arguments, expected in (
+        (("train",), no_text),
+        (("encode", "-m", models["bytes"]), no_text),
+        (("decode", "-m", models["bytes"]), no_ids),
     ):
         main, terminal = pty.openpty()
         try:

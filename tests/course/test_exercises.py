@@ -402,7 +402,9 @@ def test_wrong_usage(written: Any, tmp_path: Path) -> None:
     assert tokctl("check-exercise", "1.2", missing) == (
         2, b"", error(f"{missing}: there is no such file", f"write the function {task}")
     )  # fmt: skip
-    assert tokctl("check-exercise", "1.2", tmp_path).code == 2
+    assert tokctl("check-exercise", "1.2", tmp_path) == (
+        2, b"", error(f"{tmp_path}: it is a folder", f"write the function {task}")
+    )  # fmt: skip
     for wrong in ("0", "-1", "nan", "inf", "1e+300"):
         assert tokctl("check-exercise", "1.2", path, "--timeout", wrong) == (
             2, b"", error(f"--timeout can't be {wrong}", "give seconds: 10")

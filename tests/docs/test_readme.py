@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import shared_file
 from tokctl import Tokenizer
 from tokctl.cli.app import COMMANDS
+from tokctl.model.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,6 +83,10 @@ def test_the_python_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert names["text"] == "There is still a lot of treasure"
     assert isinstance(names["tok"], Tokenizer)
     assert Tokenizer.load("book.json").vocab_size == 10_000
+
+
+def test_the_number_of_recipes() -> None:
+    assert f"lists {len(PRESETS)} recipes" in " ".join(README.split())
 
 
 def test_the_first_two_commands_set_everything_up() -> None:

@@ -263,3 +263,6 @@ def test_equal_models_have_equal_figures() -> None:
         first, second = domain.models
         assert first.figures == second.figures
         assert (domain.fewest, first.within_noise, second.within_noise) == ("a", False, True)
+    assert twice.findings[0] == (
+        "Fewest tokens: a on every domain. As few, or more but not beyond noise: b on every domain."
+    )

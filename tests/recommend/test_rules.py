@@ -175,3 +175,9 @@ def test_shapes_are_about_as_large_as_asked(params: int) -> None:
 def test_no_shape(params: int) -> None:
     with pytest.raises(TokctlError, match="parameters"):
         ModelShape.of(params)
+
+
+def test_a_number_of_parameters_is_no_text() -> None:
+    with pytest.raises(TokctlError, match="'1B'") as error:
+        ModelShape.of("1B")  # type: ignore[arg-type]
+    assert error.value.hint == "give a whole number: 1_000_000_000"

@@ -348,7 +348,8 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
     file = Path(path).absolute()
     hint = f"write the function {asked.signature}: {asked.task}"
     if not file.is_file():
-        raise TokctlError(f"{path}: there is no such file", hint)
+        what = "it is a folder" if file.is_dir() else "there is no such file"
+        raise TokctlError(f"{path}: {what}", hint)
     cases = asked.all_cases()
     lines, ended = _run(asked, file, cases, seconds)
     first = lines[0] if lines else {}

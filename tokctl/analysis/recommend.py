@@ -24,6 +24,7 @@ from unicodedata import category
 from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals, measure_all
 from tokctl.analysis.comparison.results import Interval
+from tokctl.analysis.explain.vocabulary import text_ids, written_text
 from tokctl.analysis.held_out import SHARE, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
@@ -203,7 +204,9 @@ class ModelShape:
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
             raise TokctlError(
                 f"a model can't have {parameters!r} parameters",
-                "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B",
+                "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B"
+                if isinstance(parameters, int)
+                else "give a whole number: 1_000_000_000",
             )
         width = max(64, 64 * round((ASPECT * parameters / 12) ** (1 / 3) / 64))
         return cls(parameters, width, max(1, round(parameters / (12 * width**2))))
@@ -351,11 +354,6 @@ def _read(
                 documents += 1
             if progress:
                 progress("count", read, None)
-    if sampler.pieces and not sampler.kept:
-        raise TokctlError(
-            f"a sample of {size:,} bytes has no room for any piece of the text",
-            f"a piece can have {2 * _PIECE:,} bytes; 20M is the default",
-        )
     return sampler, documents, read
 
 
@@ -386,6 +384,11 @@ def read_corpus(
     """
     sampler, count, read = _read(sources, sample_size, seed, errors, progress)
     documents = sampler.documents()
+    if not documents and read:
+        raise TokctlError(
+            f"a sample of {sample_size:,} bytes is too small: no piece of the text fits into it",
+            f"pieces have up to {2 * _PIECE >> 10} kB: take a larger sample (--sample-size)",
+        )
     if not documents:
         raise TokctlError("the text is empty", "name a text to train a tokenizer on")
     sampled = None if sampler.is_all else sum(len(text) for text, _ in documents)
@@ -847,7 +850,7 @@ def recommend(
         curves[name] = _joined(curves[name], bench.curve(CANDIDATES[name], fine))
         size = _refined(curves[name], size, shape)
     if _ends_early(curves[name], size, shape):
-        advice = (_too_short(curves, name, shape),)
+        advice = (_too_short(curves, name, shape, corpus),)
         return Recommendation(corpus, shape, tuple(curves.values()), advice=advice)
     return _compared(bench, curves, eligible, name, size, shape)
 
@@ -1166,11 +1169,9 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
     """Tokens of letters and of other characters that are neither letters nor spaces, and all
     tokens of several characters."""
     mixed = learned = 0
-    reserved = tokenizer.model.reserved_ids
-    for id_ in range(tokenizer.vocab_size):
-        if id_ in reserved:
-            continue
-        text = tokenizer.decode([id_], errors="replace").strip(" ")
+    for id_ in text_ids(tokenizer):
+        # Without its marker: the ## of a WordPiece token is no punctuation.
+        text = written_text(tokenizer, id_).decode(errors="replace").strip(" ")
         if len(text) < 2 or "\ufffd" in text:
             continue
         learned += 1
@@ -1217,14 +1218,16 @@ def _on_coverage(
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
         return f"Byte-level: 256 ids spell every text, and no --coverage is needed. {facts}"
+    # WordPiece counts a character twice: at the start of a word, and inside one (a, ##a).
+    unit = "symbols" if recipe.marker.is_continuation else "characters"
     told = [
-        f"--coverage {one.coverage} gives {one.alphabet:,} characters an id and needs "
+        f"--coverage {one.coverage} gives {one.alphabet:,} {unit} an id and needs "
         f"{percent(abs(one.more), 3)} {'more' if one.more >= 0 else 'fewer'} tokens"
         for one in trials[1:]
     ]
     best = _coverage(trials)
     first = (
-        f"All {trials[0].alphabet:,} characters get an id"
+        f"All {trials[0].alphabet:,} {unit} get an id"
         if best == trials[0].coverage
         else f"--coverage {best}"
     )
@@ -1246,15 +1249,20 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     return f"{'; '.join(said)}{more}."
 
 
-def _too_short(curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None) -> Advice:
+def _too_short(
+    curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None, corpus: HeldOutCorpus
+) -> Advice:
     """What can be said of a text that runs out before the best curve flattens."""
     best, common = curves[name], min(curve.points[-1].size for curve in curves.values())
     what = "there is no knee" if shape is None else "the compute still falls"
     gain = _gain_up_to(best, best.points[-1].size)
     saved = "" if gain is None else f", while a doubling still saves {percent(gain)} of the tokens"
+    text, more = "text", "Give more text of the same kind"
+    if corpus.sampled is not None:
+        text, more = "sample", "Take a larger one (--sample-size)"
     return Advice(
         "vocabulary size",
-        f"The text is too short to say it: {what} up to {best.reach or best.points[-1].size:,} "
+        f"The {text} is too short to tell: {what} up to {best.reach or best.points[-1].size:,} "
         f"ids, where {name} has used it up{saved}. The largest size that all candidates reach is "
-        f"{common:,}. Give more text of the same kind.",
+        f"{common:,}. {more}.",
     )

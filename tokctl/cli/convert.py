@@ -257,7 +257,7 @@ def _is_same(first: str, second: str) -> bool:
 def _check_target(world: World, target: str, form: "Format", inputs: Sequence[str]) -> None:
     """TokctlError where the place surely can't be written, or is one of the inputs."""
     if not form.is_folder and target.endswith("/"):
-        raise TokctlError(f"{target} is a folder, and a {form.title} is a file", "name a file")
+        raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
     if not form.is_folder:
         streams.check_output(world, target, inputs)
         return

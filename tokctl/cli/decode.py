@@ -90,7 +90,7 @@ def decode(
     tokenizer = streams.load_model(world, model)
     if eos is not None:
         streams.end_id(tokenizer, eos)  # an unknown token is an error before all else
-    names = streams.names(world, files)
+    names = streams.names(world, files, ids=True)
     texts = [IdSource(name, read_options, world.stdin) for name in names]
     check_apart(world, names, [output or "-"])
     from tokctl.cli.progress import Bars

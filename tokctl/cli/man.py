@@ -30,7 +30,7 @@ def man(context: typer.Context, command: options.CommandWords = None) -> None:
     world: World = context.obj
     words = command or []
     path = shells.INSTALLED / shells.page_path(["tokctl", *words])
-    if not (all(map(str.isalpha, words)) and path.is_file()):
+    if not (all(word.replace("-", "").isalpha() for word in words) and path.is_file()):
         names = ", ".join(each.path[1] for each in shells.command_tree().commands)
         raise TokctlError(f"there is no command {' '.join(words)!r}", f"choose one of: {names}")
     page = path.read_bytes()

@@ -251,15 +251,18 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
     return names
 
 
-def names(world: World, files: Sequence[str] | None) -> list[str]:
+def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:
     """The arguments; stdin where there are none. TokctlError where that is a terminal, or named
     twice."""
     from tokctl import sources
 
     if not files and world.stdin_is_terminal:
+        what, kind, file = (
+            ("are no ids", "ids", "ids.txt") if ids else ("is no text", "text", "book.txt")
+        )
         raise TokctlError(
-            "there is no text: stdin is a terminal",
-            "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
+            f"there {what}: stdin is a terminal",
+            f"name a file, or pipe {kind} in: cat {file} | tokctl …; - lets you type",
         )
     found = list(files or [sources.STDIN])
     if found.count(sources.STDIN) > 1:

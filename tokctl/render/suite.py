@@ -146,7 +146,9 @@ def _domains(suite: Suite) -> Iterator[Section]:
     )
     notes = []
     if any(model.within_noise for domain in suite.domains for model in domain.models):
-        notes.append("~ more tokens than the best, but the 95% interval of the difference holds 0")
+        notes.append(
+            "~ as many tokens as the best, or more: the 95% interval of the difference holds 0"
+        )
     if unread:
         notes.append(
             f"? over {MOST_UNKNOWN:.0%} of the tokens are unknown: text is lost, not compressed"

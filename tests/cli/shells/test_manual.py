@@ -96,9 +96,11 @@ def test_text_is_never_a_request(plain: str, written: str) -> None:
     assert roff(plain) == written
 
 
-def test_man_writes_the_page(files: dict[str, str]) -> None:
+def test_man_writes_the_page(root: ShellCommand, files: dict[str, str]) -> None:
     assert tokctl("man", "corpora", "fetch").out.decode() == pages(files)["tokctl-corpora-fetch.1"]
     assert tokctl("man").out.decode() == pages(files)["tokctl.1"]
+    for each in root.commands:
+        assert tokctl("man", *each.path[1:]).out.startswith(b".TH TOKCTL"), each.path
     done = tokctl("man", "swim")
     assert done.code == 2 and done.err.startswith("error: there is no command 'swim'\nhint: choose")
 

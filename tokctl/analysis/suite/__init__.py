@@ -66,8 +66,8 @@ class DomainFigures:
     Attributes:
         figures: by the name of the metric; NSL is relative to the suite's baseline.
         intervals: 95 % of the resamples of lines, by the name of the metric, without NSL.
-        within_noise: it has more tokens than the model with the fewest, but the interval of the
-            difference holds 0.
+        within_noise: it has as many tokens as the model with the fewest, or more, and the interval
+            of the difference holds 0.
     """
 
     model: str
@@ -380,8 +380,12 @@ def _fewest(suite: Suite) -> str:
         f"{listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
         for name, domains in by_model.items()
     )
-    noise = "; ".join(f"{name} on {listed(domains)}" for name, domains in close.items())
-    return f"Fewest tokens: {said}." + (f" More, but not beyond noise: {noise}." if noise else "")
+    noise = "; ".join(
+        f"{name} on {listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
+        for name, domains in close.items()
+    )
+    more = f" As few, or more but not beyond noise: {noise}." if noise else ""
+    return f"Fewest tokens: {said}.{more}"
 
 
 def _unread(suite: Suite) -> str:
