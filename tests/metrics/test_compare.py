@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tokctl.analysis.comparison.samples import pick_sentences
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
+from tokctl.model.presets import default_recipe
+from tokctl.tokenizer import Tokenizer
 
 #: With characters that normalizers make longer, and make spaces of.
 ALPHABET = "lowernstid (\u2019é\u3000\n\t\r\x1c\ufb01\u00bd\ufdfa\u00a8E▁<s>"
@@ -234,3 +237,15 @@ def test_models_are_given_as_they_are_there(tmp_path: Path) -> None:
         compare([path, ("mine", tokenizer)], [document("low")])
     with pytest.raises(TokctlError, match="can't read the model"):
         compare([tmp_path / "none.json"], [document("low")])
+
+
+def test_what_a_model_drops_is_unknown() -> None:
+    """Losing text is not compression."""
+    recipe = default_recipe("bpe", characters=True)
+    recipe = replace(recipe, unk_token=None, special_tokens=())
+    keeping = Tokenizer.train_on_counts({"low": 5, "lower": 2}, recipe=recipe, vocab_size=12)
+    dropping = Tokenizer(replace(keeping.model, recipe=replace(keeping.recipe, unknown="drop")))
+    text = "low дом low\n".encode()
+    assert len(dropping.encode_ids(text)) == 2 < measure(dropping, text, 1).tokens
+    assert measure(dropping, text, 1) == measure(keeping, text, 1)
+    assert measure(dropping, text, 1).unknown == len(" дом \n")

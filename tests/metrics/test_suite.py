@@ -140,7 +140,7 @@ def test_a_model_that_drops_a_whole_text_has_not_the_fewest_tokens() -> None:
     drops = Tokenizer(FilledRecipe(replace(recipe, unknown="drop"), [b"~"]))
     models = [("drops", drops), ("bpe", model("bpe"))]
     first = run_suite(models, [document(b"word", "a.txt")]).domains[0]
-    assert (first.fewest, first.models[0].figures["tokens"]) == ("bpe", 0)
+    assert (first.fewest, first.models[0].figures["unk_rate"]) == ("bpe", 1)
     assert run_suite(models[:1], [document(b"word", "a.txt")]).domains[0].fewest == ""
 
 

@@ -52,7 +52,8 @@ class Counts:
         whole_words: words that are one token, and not the unknown one.
         split_words: words that are two tokens or more.
         tokens: all of them, unknown ones included.
-        unknown: unknown tokens; for a model that has none, characters without an id.
+        unknown: unknown tokens; for a model that has none, characters without an id, among them
+            those that it drops.
         lines: what `\\n` ends; behind the last one, what is left if anything is.
         exact_lines: lines with decode(encode(line)) = line.
         id_counts: how often each id came out, of those that did. What has no id is not there.
@@ -228,7 +229,7 @@ def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
     """Unknown tokens over tokens.
 
     A model that lacks both an unknown token and some characters leaves those without an
-    id: they are counted.
+    id, or drops them: they are counted.
 
     Args:
         reads_everything: nothing can be unknown, as for a byte-level model, or one in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import median
 from time import perf_counter
@@ -68,7 +68,8 @@ def measure_all(
     """Measures one model on one text, in one pass over its tokens.
 
     Each document is encoded whole, and counts as often as the text says; each line is encoded
-    once more by itself, for the round trip. Bytes are one document.
+    once more by itself, for the round trip. Bytes are one document. A character that the model
+    drops is counted as an unknown token.
 
     Args:
         threads: the result does not depend on it.
@@ -79,8 +80,13 @@ def measure_all(
     # Without an unknown token, what has no id is what the model does not know.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
     text = Text("", text) if isinstance(text, bytes) else text
+    encoder = tokenizer.encoder
+    if tokenizer.recipe.drops_unknown:
+        # What is left out without a trace would pass for compression.
+        keeping = replace(tokenizer.recipe, unknown="word")
+        encoder = Tokenizer(replace(tokenizer.model, recipe=keeping)).encoder
     native = _native.Measured.of(
-        tokenizer.encoder,
+        encoder,
         tokenizer.decoder,
         text.data,
         tokenizer.special_matcher("none"),
