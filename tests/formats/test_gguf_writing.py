@@ -270,6 +270,18 @@ def recipe(name: str, **changes: Any) -> Recipe:
     return replace(RECIPES[name], **changes)
 
 
+def ordinary_unknown() -> FilledRecipe:
+    """Unigram without an unknown token, in which `<unk>` is a piece like any other."""
+    bare = replace(RECIPES["unigram"], unk_token=None, special_tokens=())
+    tokens = [b"<unk>", b"a", b"b", b"ab"]
+    return FilledRecipe(
+        bare,
+        tokens,
+        scores=[0.0, -1.0, -2.0, -1.5],
+        added_tokens=(AddedToken("<unk>", 0, ordinary=True),),
+    )
+
+
 REFUSED = {
     "a pattern": (filled(recipe("gpt2", pre_tokenizers=("regex:\\w",))), "none of its names means"),
     "no splitting": (filled(recipe("gpt2", pre_tokenizers=())), "none of its names means none"),
@@ -287,6 +299,7 @@ REFUSED = {
     "a NUL": (with_control("<\0>"), "holds a NUL"),
     "a NUL of Unigram": (filled(RECIPES["unigram"].with_special_tokens(["<\0>"])), "holds a NUL"),
     "a byte": (with_control("\u010a"), "spell"),
+    "an unknown token that is none": (ordinary_unknown(), "reads it otherwise"),
 }  # fmt: skip
 
 

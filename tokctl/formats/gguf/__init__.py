@@ -588,7 +588,10 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     if again.tokens != wanted.tokens or _steps(again) != _steps(wanted):
         raise InexpressibleError("llama.cpp would make other tokens of its spellings")
     settled = {name: getattr(again.recipe, name) for name in draft.settled}
-    wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
+    try:
+        wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
+    except TokctlError as error:  # its unknown token, which is spelled like another token
+        raise InexpressibleError(f"llama.cpp reads it otherwise: {error.message}") from None
     wanted, pairs = _without_pairs(wanted, again)
     others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
     return data, [
