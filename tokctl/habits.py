@@ -140,8 +140,8 @@ class _Foreign:
         self._answer = answer
 
     def __get__(self, instance: object, owner: type) -> Never:
-        what = "type object" if instance is None else ""
-        owned = f"{what} {owner.__name__!r}" if what else f"{owner.__name__!r} object"
+        kind = repr(owner.__name__)
+        owned = f"type object {kind}" if instance is None else f"{kind} object"
         # With its name, so that Python's own guess is not added.
         raise AttributeError(
             f"{owned} has no attribute {self._name!r}; in tokctl: {self._answer}", name=self._name

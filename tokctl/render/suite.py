@@ -18,6 +18,7 @@ from tokctl.analysis.suite import (
     Suite,
     SuiteModel,
     domain_names,
+    reads,
 )
 from tokctl.analysis.suite.splits import DIGITS, INDENTATIONS, STYLES, WAYS
 from tokctl.render.compare import body, opening
@@ -139,11 +140,7 @@ def _domains(suite: Suite) -> Iterator[Section]:
             for name, domain in zip(names, suite.domains, strict=True)
         ]
 
-    unread = any(
-        not isinstance(figure := model.figures["unk_rate"], Absent) and figure > MOST_UNKNOWN
-        for domain in suite.domains
-        for model in domain.models
-    )
+    unread = any(not reads(model.figures) for domain in suite.domains for model in domain.models)
     notes = []
     if any(model.within_noise for domain in suite.domains for model in domain.models):
         notes.append(
@@ -193,8 +190,7 @@ def _domains(suite: Suite) -> Iterator[Section]:
 
 def _size(domain: DomainReport, model: DomainFigures) -> str:
     mark = "*" if model.model == domain.fewest else "~" if model.within_noise else " "
-    unknown = model.figures["unk_rate"]
-    if not isinstance(unknown, Absent) and unknown > MOST_UNKNOWN:
+    if not reads(model.figures):
         mark = "?"
     # One model has nothing to be better than.
     mark = mark if len(domain.models) > 1 or mark == "?" else " "
@@ -214,9 +210,8 @@ def _languages(suite: Suite) -> Iterator[Section]:
     for language in found.languages:
         cells = []
         for figures in language.figures:
-            unknown = figures["unk_rate"]
-            lost = not isinstance(unknown, Absent) and unknown > MOST_UNKNOWN
-            cells.append(written(figures["parity"], "ratio") + " ?"[lost])
+            mark = " " if reads(figures) else "?"
+            cells.append(written(figures["parity"], "ratio") + mark)
         rows.append((f"{language.name} ({suite.scripts[language.name]})", cells))
     any_lost = any(cell.endswith("?") for _, cells in rows for cell in cells)
     rows.append(("Gini of tokens per line", [written(gini, "ratio") + " " for gini in found.gini]))

@@ -273,7 +273,7 @@ def _domain(
         for name, own in counts.items()
     }
     # What drops all characters has no token that could be unknown.
-    reading = [name for name, own in counts.items() if own.tokens and _reads(figures[name])]
+    reading = [name for name, own in counts.items() if own.tokens and reads(figures[name])]
     fewest = min(reading, key=lambda name: counts[name].tokens, default="")
     found = intervals(measured, ranges, fewest or baseline, threads)
     models = []
@@ -296,7 +296,8 @@ def _domain(
     )
 
 
-def _reads(figures: Mapping[str, Figure]) -> bool:
+def reads(figures: Mapping[str, Figure]) -> bool:
+    """Does a model with these figures read the text, so that its tokens can be compared?"""
     unknown = figures["unk_rate"]
     return isinstance(unknown, Absent) or unknown <= MOST_UNKNOWN
 
@@ -353,7 +354,7 @@ def _fewest(suite: Suite) -> str:
         sizes = {
             name: figure
             for name, domain in zip(domain_names(suite), suite.domains, strict=True)
-            if _reads(domain.models[0].figures)
+            if reads(domain.models[0].figures)
             and not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
         }
         if len(sizes) < 2:
@@ -417,7 +418,7 @@ def _dearest(suite: Suite) -> str:
         read = {
             language.name: parity
             for language in languages
-            if _reads(language.figures[place])
+            if reads(language.figures[place])
             and not isinstance(parity := language.figures[place]["parity"], Absent)
         }
         if len(read) < 2:
