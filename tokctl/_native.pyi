@@ -78,6 +78,7 @@ class Counter:
     def feed_documents(
         self, texts: Sequence[bytes], weights: Sequence[int] | None = None
     ) -> None: ...
+    def feed_counts(self, counts: Counts) -> None: ...
     def end_document(self) -> None: ...
     def add(self, pre_token: bytes, count: int) -> None: ...
     def set_weight(self, weight: int) -> None: ...
@@ -138,8 +139,12 @@ def train(
     bare_characters: bool,
     min_frequency: int,
     max_token_length: int | None,
+    max_words: int | None,
+    forbidden: list[bytes],
     limits: _Limits,
     extend: tuple[list[bytes], list[tuple[int, int, int]]] | None,
+    start: Encoder | None,
+    threads: int,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
 def train_by_frequency(

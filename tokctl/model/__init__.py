@@ -24,6 +24,7 @@ from tokctl.model.recipe import (
     UNKNOWNS,
     Marker,
     Recipe,
+    Stage,
 )
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Origin",
     "Recipe",
     "Round",
+    "Stage",
     "TrainingRecord",
     "user_defined_score",
 ]

@@ -78,6 +78,7 @@ class TrainingRecord:
         count_scale: every count is that many times the weighted one, to be a whole number.
         extended: ids of the model that this training went on from; 0: it started anew.
         pruned_from: ids before the last pruning; None: nothing was pruned.
+        stage_ends: ids at the end of each stage but the last.
     """
 
     documents: int
@@ -100,13 +101,15 @@ class TrainingRecord:
     count_scale: int = 1
     extended: int = 0
     pruned_from: int | None = None
+    stage_ends: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would hold it, without the options that were not used."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         unused = {entry.name: entry.default for entry in fields(self)}
         data = {name: value for name, value in data.items() if value != unused[name]}
-        return data | ({"weights": list(self.weights)} if self.weights else {})
+        lists = {name: list(data[name]) for name in ("weights", "stage_ends") if name in data}
+        return data | lists
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
@@ -114,12 +117,23 @@ class TrainingRecord:
         record = cls(**data)
         if "weights" in data:
             record = replace(record, weights=strings(data["weights"]))
+        if "stage_ends" in data:
+            record = replace(record, stage_ends=_sizes(data["stage_ends"]))
         for entry in fields(cls):
             value = getattr(record, entry.name)
             is_count = type(value) is int
             if not has_type(entry, value) or (is_count and not 0 <= value < 2**64):
                 raise TypeError(entry.name)
         return record
+
+
+def _sizes(values: Any) -> tuple[int, ...]:
+    """The ascending sizes of a list; TypeError where it is none."""
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise TypeError("stage_ends")
+    if not all(0 <= value < 2**32 for value in values) or values != sorted(values):
+        raise TypeError("stage_ends")
+    return tuple(values)
 
 
 @dataclass(frozen=True, repr=False)

@@ -429,6 +429,7 @@ PRE_TOKENIZERS = PartFamily(
     aliases={
         "regex": {"kind": "split", "pattern": None, "regex": True},
         "digits-individual": {"kind": "digits", "individual": True},
+        "lines": {"kind": "split", "pattern": "\n", "behaviour": "merged-with-previous"},
     },
 )
 

@@ -89,6 +89,82 @@ class Marker(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
+class Stage(Brief):
+    """A part of a training of merges: until when it goes, and what its merges may join.
+
+    SuperBPE (arXiv 2503.13423) learns words first and then tokens of several words: the first
+    stage splits at words, and the second does not.
+
+    Attributes:
+        pre_tokenizers: split further what the recipe's pre-tokenizers have split, in this stage
+            alone; none for the last stage.
+        until: where the stage ends, as ids (`"18000"`) or as a share of the vocabulary (`"90%"`);
+            empty for the last stage.
+        max_words: the most words of a new token, parts between spaces that are not empty.
+        forbidden: texts that no new token contains.
+    """
+
+    pre_tokenizers: tuple[Part, ...] = ()
+    until: str = ""
+    max_words: int | None = None
+    forbidden: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        steps = PRE_TOKENIZERS.steps(self.pre_tokenizers)
+        object.__setattr__(self, "pre_tokenizers", steps)
+        object.__setattr__(self, "forbidden", tuple(self.forbidden))
+        if self.until:
+            self.size(1)
+        if self.max_words is not None and not 0 < self.max_words < 2**53:
+            raise TokctlError(
+                f"a token can't have {self.max_words} words at most", "it is a number from 1 up"
+            )
+        if not all(self.forbidden):
+            raise TokctlError("a forbidden text can't be empty", "every token contains it")
+
+    def size(self, vocab_size: int) -> int:
+        """The ids of the vocabulary when the stage ends: a share is rounded down."""
+        number = self.until.removesuffix("%")
+        whole, _, decimals = number.partition(".")
+        digits = whole + decimals
+        share = self.until.endswith("%")
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 16) or (
+            decimals and not share
+        ):
+            raise TokctlError(
+                f"a stage can't end at {self.until!r}",
+                "it is a number of ids, or a share of the vocabulary: 18000 or 90%",
+            )
+        if not share:
+            return min(int(whole), vocab_size)
+        of = 100 * 10 ** len(decimals)
+        if int(digits) > of:
+            raise TokctlError(f"a stage can't end at {self.until}", "100% is all of the vocabulary")
+        return vocab_size * int(digits) // of
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stage as JSON would hold it."""
+        return {
+            "pre_tokenizers": [part.to_dict() for part in self.pre_tokenizers],
+            "until": self.until,
+            "max_words": self.max_words,
+            "forbidden": list(self.forbidden),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Stage:
+        """The stage that `to_dict` described; TypeError or KeyError where a field is wrong."""
+        parts, until = data["pre_tokenizers"], data["until"]
+        if not isinstance(parts, list) or type(until) is not str:
+            raise TypeError("stages")
+        most = data["max_words"]
+        if not (most is None or type(most) is int):
+            raise TypeError("stages")
+        split = tuple(map(PRE_TOKENIZERS.from_dict, parts))
+        return cls(split, until, most, strings(data["forbidden"]))
+
+
+@dataclass(frozen=True, repr=False)
 class Recipe(Brief):
     """How text becomes tokens.
 
@@ -124,6 +200,8 @@ class Recipe(Brief):
         post_processors: what is put around the tokens, where the caller asks for it.
         decoders: how tokens become text again; none: the marker says it.
         special_tokens: these have the lowest ids, in this order, `unk_token` among them.
+        stages: of the training of merges, in their order; none: one stage, which may merge
+            whatever the pre-tokenizers leave together.
     """
 
     name: str
@@ -146,12 +224,15 @@ class Recipe(Brief):
     post_processors: tuple[Part, ...] = ()
     decoders: tuple[Part, ...] = ()
     special_tokens: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         for name, family in _FAMILIES.items():
             object.__setattr__(self, name, family.steps(getattr(self, name)))
         object.__setattr__(self, "marker", Marker(*self.marker))
         object.__setattr__(self, "special_tokens", tuple(self.special_tokens))
+        stages = (one if isinstance(one, Stage) else Stage(**one) for one in self.stages)
+        object.__setattr__(self, "stages", tuple(stages))
         check(self)
 
     @property
@@ -241,6 +322,17 @@ class Recipe(Brief):
             return token == self.marker.text.encode() or len(token.decode()) == 1
         return len((self.marker.removed_from(token) or token).decode()) == 1
 
+    def with_transition(self, *ends: str) -> Recipe:
+        """This recipe with other ends of its stages but the last: ids or shares."""
+        if len(ends) != max(0, len(self.stages) - 1):
+            raise TokctlError(
+                f"the recipe {self.name} has {len(self.stages)} stages, and {len(ends)} ends are "
+                "given",
+                "there is one end for each stage but the last",
+            )
+        stages = (replace(stage, until=end) for stage, end in zip(self.stages, ends, strict=False))
+        return replace(self, stages=(*stages, *self.stages[-1:]))
+
     @property
     def splitting(self) -> str:
         """The pre-tokenizers in their text form, `none` for no splitting."""
@@ -264,7 +356,8 @@ class Recipe(Brief):
             data[name] = [part.to_dict() for part in data[name]]
         data["marker"] = {"kind": self.marker.kind, "text": self.marker.text}
         data["special_tokens"] = list(self.special_tokens)
-        return data
+        del data["stages"]
+        return data | ({"stages": [stage.to_dict() for stage in self.stages]} if self.stages else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recipe:
@@ -279,11 +372,13 @@ class Recipe(Brief):
                 raise TypeError("marker")
             values["marker"] = marker
             values["special_tokens"] = strings(values["special_tokens"])
+            if "stages" in values:
+                values["stages"] = tuple(map(Stage.from_dict, values["stages"]))
             for name, family in _FAMILIES.items():
                 if not isinstance(values.setdefault(name, []), list):
                     raise TypeError(name)
                 values[name] = tuple(map(family.from_dict, values[name]))
-            for name in values.keys() - _FAMILIES.keys() - {"marker", "special_tokens"}:
+            for name in values.keys() - _FAMILIES.keys() - {"marker", "special_tokens", "stages"}:
                 if not has_type(known[name], values[name]) or (name, values[name]) == _NO_UNKNOWN:
                     raise TypeError(name)
             return cls(**values)
@@ -317,6 +412,7 @@ _TYPES = {
     "float | None": (float, type(None)),
     "str | None": (str, type(None)),
     "tuple[str, ...]": (tuple,),
+    "tuple[int, ...]": (tuple,),
 }
 
 
@@ -359,6 +455,7 @@ def check(recipe: Recipe) -> None:
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
     _check_special_tokens(recipe)
+    _check_stages(recipe)
     _check_around(recipe)
     if recipe.max_input_chars is not None and not 0 < recipe.max_input_chars < 2**53:
         raise TokctlError(
@@ -483,6 +580,29 @@ def _check_special_tokens(recipe: Recipe) -> None:
             f"the unknown token {recipe.unk_token!r} is no special token",
             "put it among the special tokens",
         )
+
+
+def _check_stages(recipe: Recipe) -> None:
+    if recipe.stages and not (recipe.traits.is_plain_bpe and recipe.marker.kind == "none"):
+        raise TokctlError(
+            "only BPE without a word marker is trained in stages",
+            "leave the stages out, or take --algo superbpe",
+        )
+    *earlier, last = recipe.stages or (Stage(),)
+    if last.until or last.pre_tokenizers or not all(stage.until for stage in earlier):
+        raise TokctlError(
+            "each stage but the last has an end, and the last one splits as the recipe does",
+            "an end is a number of ids, or a share of the vocabulary: 90%",
+        )
+    _check_patterns(tuple(part for stage in recipe.stages for part in stage.pre_tokenizers))
+    for stage in recipe.stages:
+        for part in stage.pre_tokenizers:
+            if not is_lossless(part):
+                raise TokctlError(
+                    f"the pre-tokenizer {str(part)!r} does not keep the text as it is, so a stage "
+                    "can't split by it",
+                    "use gpt2, cl100k, none or regex:PATTERN",
+                )
 
 
 def _check_around(recipe: Recipe) -> None:

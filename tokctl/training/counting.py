@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
 from tokctl.model import Recipe
-from tokctl.model.parts import native_parts
+from tokctl.model.parts import Part, native_parts
 from tokctl.sources import (
     BLOCK_SIZE,
     STDIN,
@@ -79,13 +79,32 @@ def count(
     their source; and a document that counts 0 times is not read.
     """
     weights, scale = weigh([source.name for source in sources], options.weights)
-    least = scaled(options.min_count, scale)
+    least = scaled(least_count(recipe, options), scale)
     texts = _TextCounter(recipe, options, progress, total_size(sources))
     for number, source in enumerate(sources):
         texts.read(source, int(weights[number] * scale) if weights else 1)
     counts = finish(texts.counter, least, progress)
     read = TextStats(texts.documents, texts.bytes, digest_of(texts.digests), tuple(weights), scale)
     return counts, read
+
+
+def least_count(recipe: Recipe, options: Options) -> int:
+    """What a pre-token must be counted at least. Where the first stage of a training splits further,
+    `options.min_count` is for what it splits: hardly a line comes twice."""
+    splits = any(stage.pre_tokenizers for stage in recipe.stages)
+    return 1 if splits else options.min_count
+
+
+def split_further(
+    counts: _native.Counts, pre_tokenizers: Sequence[Part], options: Options, scale: int
+) -> _native.Counts:
+    """What the pre-tokens are when they are split further, counted."""
+    if not pre_tokenizers:
+        return counts
+    threads = options.threads or available_threads()
+    counter = _native.Counter(native_parts(pre_tokenizers), [], threads, **memory_limit(options))
+    counter.feed_counts(counts)
+    return finish(counter, scaled(options.min_count, scale))
 
 
 class _TextCounter:
@@ -279,7 +298,7 @@ def count_mapping(
             raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
         digest.update(b"%s\t%d\n" % (encoded, times))
         size += len(encoded)
-        if times >= options.min_count:
+        if times >= least_count(recipe, options):
             counter.add(encoded, times)
     read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
     return finish(counter, 1), read
@@ -301,7 +320,7 @@ def count_lines(
     counter, read = counted_lines(
         document, characters=characters, progress=progress, limit=memory_limit(options)
     )
-    return finish(counter, options.min_count, progress), read
+    return finish(counter, least_count(recipe, options), progress), read
 
 
 def counted_lines(

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.model import FilledRecipe, Merge, Recipe, Round, Stage, TrainingRecord, encoders
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import resizing
-from tokctl.training.counting import Progress, TextStats, count, count_lines, count_mapping, scaled
+from tokctl.training.counting import (
+    Progress,
+    TextStats,
+    count,
+    count_lines,
+    count_mapping,
+    scaled,
+    split_further,
+)
 from tokctl.training.options import (
     Options,
     Timing,
@@ -33,6 +41,7 @@ class _Trained:
 
     alphabet: initial symbols that have an id.
     core: tokens and merges, where no lists have been made of them.
+    ends: ids at the end of each stage but the last.
     """
 
     tokens: list[bytes]
@@ -43,6 +52,7 @@ class _Trained:
     counts: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
+    ends: tuple[int, ...] = ()
 
 
 def train(
@@ -162,6 +172,7 @@ def fill(
         weights=tuple(map(str, read.weights)),
         count_scale=read.scale,
         extended=len(old.tokens) if old else 0,
+        stage_ends=trained.ends,
     )
     if trained.core is not None:
         return FilledRecipe.of_core(recipe, trained.core, record)
@@ -195,27 +206,59 @@ def _by_merges(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    old = options.extend
+    """BPE and WordPiece, stage by stage: each goes on from the model of the one before."""
+    *earlier, last = recipe.stages or (Stage(),)
+    model = options.extend
+    ends: list[int] = []
+    for stage in earlier:
+        size = min(stage.size(options.vocab_size), _room(recipe, options))
+        # A model to extend can be past the stage.
+        if model is None or size > len(model.tokens):
+            split = split_further(counts, stage.pre_tokenizers, options, read.scale)
+            model = _after_stage(
+                recipe, options, _merged(split, read, recipe, options, report, stage, size, model)
+            )
+        ends.append(len(model.tokens))
+    trained = _merged(counts, read, recipe, options, report, last, _room(recipe, options), model)
+    return replace(trained, ends=tuple(ends))
+
+
+def _merged(
+    counts: _native.Counts,
+    read: TextStats,
+    recipe: Recipe,
+    options: Options,
+    report: Callable[[int], None] | None,
+    stage: Stage,
+    vocab_size: int,
+    old: FilledRecipe | None,
+) -> _Trained:
+    """One stage: merges until the vocabulary has so many ids."""
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
         special += BYTE_TOKENS
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
+    threads = options.threads or available_threads()
     trained = _native.train(
         counts,
         criterion=recipe.score,
         ties=recipe.tie_break,
         units=recipe.units,
         marker=recipe.marker,
-        vocab_size=_room(recipe, options),
+        vocab_size=vocab_size,
         special_tokens=special,
         reserved=_reserved(recipe),
         initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
         bare_characters=recipe.has_bare_characters,
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
+        max_words=stage.max_words,
+        forbidden=[text.encode() for text in stage.forbidden],
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
+        start=_start(recipe, old) if old else None,
+        threads=threads,
         progress=report,
     )
     core, exhausted = trained.model, trained.exhausted
@@ -224,6 +267,27 @@ def _by_merges(
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
     return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
+
+
+def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
+    """What gives the tokens that the old merges make of a pre-token, where the order of the
+    words in the scan does not matter; None: the core replays the merges itself."""
+    if not recipe.is_byte_level or recipe.tie_break == "rewritten-last":
+        return None
+    # Two merges that make the same token can leave a pair that had its turn already.
+    once = len({merge.token for merge in old.merges}) == len(old.merges)
+    return (encoders.of_pre_tokens if once else encoders.replayer)(old)
+
+
+def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledRecipe:
+    """The model at the end of a stage, without the special tokens that the last ids are for."""
+    new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
+    known = tuple(token for token in recipe.special_tokens if token not in new)
+    recipe = replace(recipe, special_tokens=known)
+    if trained.core is not None:
+        return FilledRecipe.of_core(recipe, trained.core)
+    added = options.extend and options.extend.added_tokens
+    return FilledRecipe(recipe, trained.tokens, trained.merges, added_tokens=added)
 
 
 def _alphabet_size(old: FilledRecipe) -> int:

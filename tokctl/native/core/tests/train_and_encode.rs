@@ -28,6 +28,8 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         bare_characters: false,
         min_frequency: 1,
         max_token_length: None,
+        max_words: None,
+        forbidden: Vec::new(),
         limits: Limits::default(),
         extend: None,
     }
@@ -47,7 +49,7 @@ const TOY: &str = "low low low low low lower lower newest newest newest newest n
 #[test]
 fn the_first_notebook() {
     let options = options(Marker::End("_".into()), Criterion::Count, 21);
-    let training = train(&words(TOY), &options, &mut |_| true).unwrap();
+    let training = train(&words(TOY), &options, None, &mut |_| true).unwrap();
     assert_eq!(
         names(&training),
         ["e s", "es t", "est _", "l o", "lo w", "n e", "ne w", "new est_", "low _"]
@@ -59,7 +61,7 @@ fn the_first_notebook() {
 #[test]
 fn the_second_notebook() {
     let options = options(Marker::Continuation("_".into()), Criterion::Likelihood, 100);
-    let training = train(&words(TOY), &options, &mut |_| true).unwrap();
+    let training = train(&words(TOY), &options, None, &mut |_| true).unwrap();
     let merges = names(&training);
     assert_eq!(merges[..5], ["_n _g", "w _i", "wi _d", "l _o", "lo _ng"]);
     assert_eq!(merges.len(), 17);
@@ -69,14 +71,14 @@ fn the_second_notebook() {
 #[test]
 fn a_callback_that_says_no_stops_the_training() {
     let options = options(Marker::None, Criterion::Count, 21);
-    let stopped = train(&words(TOY), &options, &mut |_| false);
+    let stopped = train(&words(TOY), &options, None, &mut |_| false);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
 }
 
 #[test]
 fn a_vocabulary_below_the_alphabet_names_the_least() {
     let options = options(Marker::None, Criterion::Count, 3);
-    let refused = train(&words(TOY), &options, &mut |_| true);
+    let refused = train(&words(TOY), &options, None, &mut |_| true);
     let error = Error::VocabularyTooSmall {
         requested: 3,
         least: 11,

@@ -11,6 +11,9 @@ use crate::errors::{self, bytes, invalid, to_python};
 use crate::texts::{Reader, Text};
 use crate::{normalizers, pretokenizers};
 
+/// Pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
+const FED_TOGETHER: usize = 1 << 16;
+
 /// Counts pre-tokens block by block; see `tokctl_core::count::Counter`.
 #[pyclass(module = "tokctl._native")]
 pub struct Counter {
@@ -79,6 +82,24 @@ impl Counter {
         let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
         self.work(py, |counter| {
             counter.feed_documents(&texts, weights.as_deref())
+        })
+    }
+
+    /// Counts each pre-token of `counts` as a document that comes so many times: what these
+    /// pre-tokens are when they are split further.
+    fn feed_counts(&mut self, py: Python<'_>, counts: &Counts) -> PyResult<()> {
+        self.work(py, |counter| {
+            let (mut texts, mut times): (Vec<&[u8]>, Vec<u64>) = (Vec::new(), Vec::new());
+            for (at, (text, count)) in counts.0.iter().enumerate() {
+                texts.push(text);
+                times.push(count);
+                if texts.len() == FED_TOGETHER || at + 1 == counts.0.len() {
+                    counter.feed_documents(&texts, Some(&times))?;
+                    texts.clear();
+                    times.clear();
+                }
+            }
+            Ok(())
         })
     }
 

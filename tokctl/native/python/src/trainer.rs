@@ -2,11 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tokctl_core::encode;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
-use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, Ties};
+use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Start, Stop, Ties};
 
 use crate::counter::Counts;
+use crate::encoder::Encoder;
 use crate::errors::{self, invalid, to_python};
 use crate::stored::StoredModel;
 
@@ -76,6 +78,18 @@ pub fn train_by_frequency<'py>(
     ))
 }
 
+/// Segments pre-tokens on so many threads.
+fn segmented_by(
+    encoder: &encode::Encoder,
+    threads: usize,
+) -> impl FnMut(&[&[u8]], &mut dyn FnMut(&[u32])) -> tokctl_core::Result<()> + '_ {
+    move |texts, each| {
+        let flat = encoder.batch::<u32, _>(texts, threads, None, &|| false)?;
+        flat.texts().for_each(each);
+        Ok(())
+    }
+}
+
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Training {
     #[pyo3(get)]
@@ -89,8 +103,8 @@ pub struct Training {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
-    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, limits,
-    extend, progress))]
+    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, max_words,
+    forbidden, limits, extend, start, threads, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -106,8 +120,12 @@ pub fn train(
     bare_characters: bool,
     min_frequency: u64,
     max_token_length: Option<u64>,
+    max_words: Option<u64>,
+    forbidden: Vec<Vec<u8>>,
     limits: LimitsRow,
     extend: Option<Model>,
+    start: Option<Py<Encoder>>,
+    threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let options = Options {
@@ -122,11 +140,16 @@ pub fn train(
         bare_characters,
         min_frequency,
         max_token_length,
+        max_words,
+        forbidden,
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
+    let encoder = start.as_ref().map(|start| &start.get().inner);
     let training = errors::watched(py, progress, |report| {
-        tokctl_core::train::train(&counts.0, &options, report)
+        let mut segmented = encoder.map(|encoder| segmented_by(encoder, threads));
+        let start = segmented.as_mut().map(|start| start as Start);
+        tokctl_core::train::train(&counts.0, &options, start, report)
     })?;
     Ok(Training {
         alphabet_end: training.alphabet_end,

@@ -1,7 +1,7 @@
 //! Places where a text can be cut without changing its pre-tokens.
 //!
-//! A cut stands before an ASCII space, tab or line break. Whether it is allowed depends
-//! on that byte and on the character before it alone, so cuts do not disturb one another.
+//! A cut is before an ASCII space, tab or line break, or after a line feed. Whether it is allowed
+//! depends on the bytes around it alone, so cuts do not disturb one another.
 
 use std::ops::Range;
 
@@ -70,6 +70,9 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
                 let joins = split.behaviour == Behaviour::MergedWithPrevious;
                 CutEffect::same_if(starts && !joins, CutEffect::Changes)
             }
+            Some(b"\n") if split.behaviour == Behaviour::MergedWithPrevious => {
+                CutEffect::same_if(text[at - 1] == b'\n', CutEffect::Parts)
+            }
             Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => {
                 CutEffect::Parts
             }
@@ -94,6 +97,19 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             let ends = byte == b' ' && before & (LETTER | NUMBER) != 0;
             CutEffect::same_if(ends, CutEffect::Changes)
         }
+    }
+}
+
+/// The effect of a cut at the start of a line, before a character that is not blank.
+fn line_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
+    match (&step.rewrite, &step.scanner) {
+        (None, Scanner::None | Scanner::Digits { .. } | Scanner::DigitGroups(_)) => {
+            CutEffect::Parts
+        }
+        (None, Scanner::Split(split)) if split.plain_literal() == Some(b"\n") => {
+            scanner_cut(&step.scanner, text, at)
+        }
+        _ => CutEffect::Changes,
     }
 }
 
@@ -122,11 +138,15 @@ fn is_blank(byte: &u8) -> bool {
 /// stay the same, those of the steps behind it do too; and a step before it does no harm
 /// if it only parts a piece in two where that later step parts it anyway.
 fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
-    if at == 0 || !is_blank(&text[at]) {
+    if at == 0 || !(is_blank(&text[at]) || text[at - 1] == b'\n') {
         return false;
     }
+    let effect = match is_blank(&text[at]) {
+        true => step_cut,
+        false => line_cut,
+    };
     for step in pre_tokenizer.steps() {
-        match step_cut(step, text, at) {
+        match effect(step, text, at) {
             CutEffect::Same => return true,
             CutEffect::Parts => {}
             CutEffect::Changes => return false,
@@ -140,11 +160,11 @@ impl PreTokenizer {
     /// (A part that is not the first does not stand at the start: see [`Self::run`].)
     pub fn cuts_before_space(&self) -> bool {
         // All that a rule asks for is the byte and what kind of character precedes it.
-        let before = [b'a', b'1', b'!'];
-        let blanks = [b' ', b'\n', b'\t', b'\r'];
+        let before = [b'a', b'1', b'!', b'\n'];
+        let after = [b' ', b'\n', b'\t', b'\r', b'a'];
         before
             .iter()
-            .any(|&first| blanks.iter().any(|&blank| is_cut(self, &[first, blank], 1)))
+            .any(|&first| after.iter().any(|&next| is_cut(self, &[first, next], 1)))
     }
 }
 
@@ -280,6 +300,7 @@ mod tests {
         for individual in [false, true] {
             steps.push(Scanner::Digits { individual }.into());
         }
+        steps.push(Scanner::DigitGroups(NonZeroUsize::new(3).unwrap()).into());
         steps.push(Scanner::Fixed(NonZeroUsize::new(3).unwrap()).into());
         for prepend in [Prepend::Always, Prepend::First, Prepend::Never] {
             for split in [false, true] {

@@ -8,7 +8,7 @@
 //! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
 
 use super::alphabet::initial_symbols;
-use super::{Options, Ties};
+use super::{Options, Progress, Start, Ties};
 use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -28,6 +28,13 @@ const LIMIT: u32 = 1 << 30;
 
 pub type Place = u32;
 
+/// A symbol's slot, its place in the list of a pair and in that of one that is made of it, and a
+/// quarter for the tables.
+const BYTES_PER_SYMBOL: usize = 15;
+
+/// Pre-tokens of so many bytes are segmented at a time.
+const START_BATCH: usize = 4 << 20;
+
 pub struct Corpus {
     slots: Vec<u32>,
     words: WordIndex,
@@ -39,51 +46,106 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    pub fn new(counts: &Counts, vocabulary: &Vocabulary, options: &Options) -> Result<Self> {
-        let alphabet = initial_symbols(vocabulary, options);
-        // Each byte, and each word's edge and marker: an upper bound of what follows.
-        let most = counts.text_length() + 2 * counts.len() + 1;
-        // A symbol's slot, its place in the list of a pair and in that of one that is made of it,
-        // and a quarter for the tables.
-        memory::check(most.saturating_mul(15))?;
+    /// The state before the first merge, or, with `start`, after those of the model that is
+    /// extended.
+    pub fn new(
+        counts: &Counts,
+        vocabulary: &Vocabulary,
+        options: &Options,
+        start: Option<Start>,
+        progress: Progress,
+    ) -> Result<Self> {
         let mut corpus = Corpus {
-            slots: Vec::with_capacity(most.min(u32::MAX as usize)),
+            slots: Vec::new(),
             words: WordIndex::default(),
             word_counts: Vec::with_capacity(counts.len()),
             scan_order: None,
             next_in_scan: counts.len() as u64,
             symbol_counts: vec![0; vocabulary.len()],
         };
-        corpus.slots.push(EDGE);
-        for (pre_token, count) in counts.iter() {
-            let start = corpus.slots.len();
-            alphabet.symbols(pre_token, |id, _| {
-                if id == NO_ID {
-                    // A character that the alphabet leaves out: no merge crosses it.
-                    corpus.slots.push(EDGE);
-                } else {
-                    corpus.slots.push(id);
-                    corpus.symbol_counts[id as usize] += count;
-                }
-            });
-            if corpus.slots.len() - start >= LIMIT as usize {
-                return Err(Error::TooLarge(
-                    "a pre-token has over a billion symbols".into(),
-                ));
-            }
-            corpus.words.end_at(corpus.slots.len());
-            corpus.slots.push(EDGE);
-            corpus.word_counts.push(count);
-            if corpus.slots.len() >= Place::MAX as usize {
-                return Err(Error::TooLarge(
-                    "the distinct pre-tokens have over 4 billion symbols together".into(),
-                ));
-            }
-        }
         if options.ties == Ties::RewrittenLast {
             corpus.scan_order = Some((0..counts.len() as u64).collect());
         }
+        corpus.slots.push(EDGE);
+        match start {
+            None => corpus.fill(counts, vocabulary, options)?,
+            Some(start) => corpus.fill_from(counts, start, progress)?,
+        }
         Ok(corpus)
+    }
+
+    /// Takes in each pre-token's initial symbols.
+    fn fill(&mut self, counts: &Counts, vocabulary: &Vocabulary, options: &Options) -> Result<()> {
+        let alphabet = initial_symbols(vocabulary, options);
+        // Each byte, and each word's edge and marker: an upper bound of what follows.
+        let most = counts.text_length() + 2 * counts.len() + 1;
+        memory::check(most.saturating_mul(BYTES_PER_SYMBOL))?;
+        self.slots.reserve(most.min(u32::MAX as usize));
+        for (pre_token, count) in counts.iter() {
+            let first = self.slots.len();
+            alphabet.symbols(pre_token, |id, _| {
+                if id == NO_ID {
+                    // A character that the alphabet leaves out: no merge crosses it.
+                    self.slots.push(EDGE);
+                } else {
+                    self.slots.push(id);
+                    self.symbol_counts[id as usize] += count;
+                }
+            });
+            self.end_word(first, count)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the ids that `start` gives for each pre-token.
+    fn fill_from(&mut self, counts: &Counts, start: Start, progress: Progress) -> Result<()> {
+        let mut all = counts.iter().peekable();
+        while all.peek().is_some() {
+            let (mut texts, mut times, mut bytes) = (Vec::new(), Vec::new(), 0);
+            while let (true, Some((text, count))) = (bytes < START_BATCH, all.peek()) {
+                bytes += text.len();
+                texts.push(*text);
+                times.push(*count);
+                all.next();
+            }
+            if !progress(0) {
+                return Err(Error::Interrupted);
+            }
+            let mut done = 0;
+            let mut result = Ok(());
+            start(&texts, &mut |ids| {
+                let (first, count) = (self.slots.len(), times[done]);
+                done += 1;
+                result = std::mem::replace(&mut result, Ok(())).and_then(|()| {
+                    memory::reserve(&mut self.slots, ids.len() + 1)?;
+                    for &id in ids {
+                        self.slots.push(id);
+                        self.symbol_counts[id as usize] += count;
+                    }
+                    self.end_word(first, count)
+                });
+            })?;
+            result?;
+        }
+        memory::check(self.slots.len().saturating_mul(BYTES_PER_SYMBOL - size_of::<u32>()))
+    }
+
+    /// Ends the word whose first slot is `first`.
+    fn end_word(&mut self, first: usize, count: u64) -> Result<()> {
+        if self.slots.len() - first >= LIMIT as usize {
+            return Err(Error::TooLarge(
+                "a pre-token has over a billion symbols".into(),
+            ));
+        }
+        self.words.end_at(self.slots.len());
+        self.slots.push(EDGE);
+        self.word_counts.push(count);
+        if self.slots.len() >= Place::MAX as usize {
+            return Err(Error::TooLarge(
+                "the distinct pre-tokens have over 4 billion symbols together".into(),
+            ));
+        }
+        Ok(())
     }
 
     pub fn symbol_count(&self, symbol: u32) -> u64 {

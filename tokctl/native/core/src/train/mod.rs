@@ -68,10 +68,24 @@ pub struct Options {
     pub min_frequency: u64,
     /// Longest token, in units, its marker not counted.
     pub max_token_length: Option<u64>,
+    /// The most words of a merged token: parts between spaces that are not empty.
+    pub max_words: Option<u64>,
+    /// No merged token contains one of these.
+    pub forbidden: Vec<Vec<u8>>,
     /// Which characters get an id, for [`Units::Characters`].
     pub limits: Limits,
     /// A model to go on from.
     pub extend: Option<Extend>,
+}
+
+impl Options {
+    /// May a merge make this token, as far as its text decides?
+    fn may_be_made(&self, token: &[u8]) -> bool {
+        let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
+        let too_many = self.max_words.is_some_and(|most| words().count() as u64 > most);
+        let has = |text: &Vec<u8>| token.windows(text.len().max(1)).any(|part| part == text);
+        !too_many && !self.forbidden.iter().any(has)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +130,9 @@ impl Training {
 /// Called now and then with the vocabulary's size so far; false stops the training.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> bool;
 
+/// Segments pre-tokens with the model that is extended: calls back with the ids of each, in order.
+pub type Start<'s> = &'s mut dyn FnMut(&[&[u8]], &mut dyn FnMut(&[u32])) -> Result<()>;
+
 /// Names the pair to merge next.
 trait Selector {
     /// The best pair as things stand, or None when no pair is left.
@@ -152,13 +169,22 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
     }
 }
 
-pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
+/// Trains on counted pre-tokens. An extended model's merges are replayed on them, or `start` gives
+/// what these merges make of a pre-token: the corpus then takes the memory of its tokens, not that
+/// of its bytes.
+pub fn train(
+    counts: &Counts,
+    options: &Options,
+    start: Option<Start>,
+    progress: Progress,
+) -> Result<Training> {
     check_counts(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
-    let mut corpus = Corpus::new(counts, &vocabulary, options)?;
+    let started = start.is_some();
+    let mut corpus = Corpus::new(counts, &vocabulary, options, start, progress)?;
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
-    if let Some(old) = &options.extend {
+    if let (Some(old), false) = (&options.extend, started) {
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
@@ -188,7 +214,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
             vocabulary.token(right).expect("symbols are tokens"),
         );
         // Text is text: no merge makes a special token, though the text spells it.
-        if never.contains(string.as_slice()) {
+        if never.contains(string.as_slice()) || !options.may_be_made(&string) {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;
