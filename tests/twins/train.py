@@ -8,7 +8,7 @@ taken off, always spell its pre-token.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -145,13 +145,15 @@ def train(
     max_token_length: int | None = None,
     left_out: str = "",
     extend: Training | None = None,
+    refused: Callable[[str], bool] = lambda _token: False,
 ) -> Training:
     """Learn merges from pre-tokens and their counts, given in first-seen order.
 
     `alphabet` are symbols that are in the vocabulary even if no word has them. A length is in
     characters of the token without its marker. Characters that are `left_out` have no id, and
     no merge crosses them. `extend` is a training to go on from: its tokens keep their ids, and
-    its merges are applied to the words before the first new one. A vocabulary that the specials
+    its merges are applied to the words before the first new one. No merge makes a `refused` token.
+    A vocabulary that the specials
     and the alphabet fill or overfill is returned without merges: the error it deserves is not the
     twin's business.
     """
@@ -186,7 +188,8 @@ def train(
             # Text is text: no merge makes a special token.
             special = token in (special_tokens or [])
             crosses = not without_id.isdisjoint(pair)
-            if count >= min_frequency and not too_long and not special and not crosses:
+            allowed = not (too_long or special or crosses or refused(token))
+            if count >= min_frequency and allowed:
                 candidates[pair] = count
         if not candidates:
             break

@@ -751,6 +751,30 @@ MinFrequency = Annotated[
         short="Merge no pair that occurs less than N times",
     ),
 ]
+Transition = Annotated[
+    str | None,
+    _vocabulary(
+        "--transition SIZE",
+        "The size of the vocabulary from which superbpe joins words: ids, or a share of --vocab; "
+        "by default 90%.",
+    ),
+]
+MaxWords = Annotated[
+    int | None,
+    _vocabulary(
+        "--max-words N",
+        "The most words of a merged token; by default no limit, and 4 for superbpe.",
+        min=1,
+    ),
+]
+Forbid = Annotated[
+    list[str] | None,
+    _vocabulary(
+        "--forbid TEXT",
+        "Merge no token that contains this text; by default ': ' for superbpe. Can be repeated; "
+        "none: no text.",
+    ),
+]
 MaxTokenLength = Annotated[
     int | None,
     _vocabulary(
@@ -773,7 +797,7 @@ Algo = Annotated[
         "--algo -a",
         "The algorithm; by default bpe.",
         values=_algorithms,
-        short="bpe (default), wordpiece, unigram, word or char",
+        short="bpe (default), wordpiece, unigram, superbpe, …",
     ),
 ]
 Preset = Annotated[
@@ -1455,7 +1479,7 @@ CompareAlgos = Annotated[
     list[str] | None,
     _models(
         "--algo ALGO,…",
-        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train; by "
+        "What to train: bpe, wordpiece, unigram, word, char, superbpe, or a preset; by "
         f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
         short="What to train; by default all",

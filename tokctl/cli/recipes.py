@@ -18,7 +18,7 @@ from tokctl.model.parts import (
 )
 
 if TYPE_CHECKING:
-    from tokctl.model import Marker, Recipe
+    from tokctl.model import Marker, Recipe, TrainingStage
     from tokctl.model.parts import Part, PartFamily
 
 #: As the option calls them, and as a recipe does.
@@ -41,6 +41,9 @@ _NOT_FOR_ALL = (
     "byte_fallback",
     "fuse_unknown",
     "graphemes",
+    "transition",
+    "max_words",
+    "forbid",
 )
 
 
@@ -87,6 +90,7 @@ def recipe_of(
         _check_special(token, mark)
     changes["special_tokens"] = special
     changes |= _part_changes(base, chosen, changes, note)
+    changes["stages"] = _stages(base, chosen)
     recipe = replace(base, **changes)
     return recipe if recipe == base else replace(recipe, name="custom")
 
@@ -165,6 +169,24 @@ def _merging(chosen: Mapping[str, Any]) -> dict[str, Any]:
     if chosen["tie_break"] is not None:
         changes["tie_break"] = options.choose("--tie-break", chosen["tie_break"], TIE_BREAKS)
     return changes
+
+
+def _stages(base: Recipe, chosen: Mapping[str, Any]) -> tuple[TrainingStage, ...]:
+    """The stages of the training; a limit of its tokens is for the last one."""
+    from tokctl.model import TrainingStage
+
+    if chosen["transition"] is not None:
+        base = base.with_transition(chosen["transition"])
+    limits: dict[str, Any] = {}
+    if chosen["max_words"] is not None:
+        limits["max_words"] = chosen["max_words"]
+    if chosen["forbid"] is not None:
+        none = chosen["forbid"] == ["none"]
+        limits["forbidden"] = () if none else tuple(dict.fromkeys(chosen["forbid"]))
+    if not limits:
+        return base.stages
+    *earlier, last = base.stages or (TrainingStage(),)
+    return (*earlier, replace(last, **limits))
 
 
 def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:

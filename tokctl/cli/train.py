@@ -25,6 +25,7 @@ EXAMPLES = """Examples:
 
   tokctl train book.txt
   tokctl train --algo wordpiece --vocab 20000 book.txt
+  tokctl train --algo superbpe --transition 80% book.txt
   tokctl train --preset gpt2 --vocab 50257 corpus/
   tokctl train --text-field body corpus.jsonl.zst
   cat book.txt | tokctl train --vocab 5000 -
@@ -81,6 +82,9 @@ def train(
     min_count: options.MinCount = 1,
     min_frequency: options.MinFrequency = 1,
     max_token_length: options.MaxTokenLength = None,
+    transition: options.Transition = None,
+    max_words: options.MaxWords = None,
+    forbid: options.Forbid = None,
     coverage: options.Coverage = None,
     alphabet_limit: options.AlphabetLimit = None,
     initial_alphabet: options.InitialAlphabet = "",
@@ -130,12 +134,20 @@ def train(
         "decoder": decoder,
         "show_steps": show_steps,
         "min_frequency": min_frequency,
+        "transition": transition,
+        "max_words": max_words,
+        "forbid": forbid,
     }
     from tokctl import training
 
     old = None if extend is None else streams.load_model(world, extend).model
     notes: list[str] = []
     recipe = recipes.recipe_of(recipe_options, old.recipe if old else None, notes.append)
+    if old and old.recipe.pre_tokenizers != recipe.pre_tokenizers:
+        notes.append(
+            f"the model to extend splits text by {old.recipe.splitting}, and the new one by "
+            f"{recipe.splitting}: a text can get other ids than before"
+        )
     if seed is not None and sample is None:
         raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
     chosen = training.Options(

@@ -24,7 +24,7 @@ from tokctl.model.recipe import (
     UNKNOWNS,
     Marker,
     Recipe,
-    Stage,
+    TrainingStage,
 )
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "Origin",
     "Recipe",
     "Round",
-    "Stage",
     "TrainingRecord",
+    "TrainingStage",
     "user_defined_score",
 ]

@@ -117,7 +117,7 @@ class TrainingRecord:
         record = cls(**data)
         if "weights" in data:
             record = replace(record, weights=strings(data["weights"]))
-        if "stage_ends" in data:
+        if data.get("stage_ends"):
             record = replace(record, stage_ends=_sizes(data["stage_ends"]))
         for entry in fields(cls):
             value = getattr(record, entry.name)

@@ -89,7 +89,7 @@ class Marker(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Stage(Brief):
+class TrainingStage(Brief):
     """A part of a training of merges: until when it goes, and what its merges may join.
 
     SuperBPE (arXiv 2503.13423) learns words first and then tokens of several words: the first
@@ -122,12 +122,17 @@ class Stage(Brief):
         if not all(self.forbidden):
             raise TokctlError("a forbidden text can't be empty", "every token contains it")
 
+    @property
+    def is_share(self) -> bool:
+        """Does it end at a share of the vocabulary?"""
+        return self.until.endswith("%")
+
     def size(self, vocab_size: int) -> int:
         """The ids of the vocabulary when the stage ends: a share is rounded down."""
         number = self.until.removesuffix("%")
         whole, _, decimals = number.partition(".")
         digits = whole + decimals
-        share = self.until.endswith("%")
+        share = self.is_share
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 16) or (
             decimals and not share
         ):
@@ -140,7 +145,8 @@ class Stage(Brief):
         of = 100 * 10 ** len(decimals)
         if int(digits) > of:
             raise TokctlError(f"a stage can't end at {self.until}", "100% is all of the vocabulary")
-        return vocab_size * int(digits) // of
+        ids: int = vocab_size * int(digits) // of
+        return ids
 
     def to_dict(self) -> dict[str, Any]:
         """The stage as JSON would hold it."""
@@ -152,7 +158,7 @@ class Stage(Brief):
         }
 
     @classmethod
-    def from_dict(cls, data: Any) -> Stage:
+    def from_dict(cls, data: Any) -> TrainingStage:
         """The stage that `to_dict` described; TypeError or KeyError where a field is wrong."""
         parts, until = data["pre_tokenizers"], data["until"]
         if not isinstance(parts, list) or type(until) is not str:
@@ -224,14 +230,16 @@ class Recipe(Brief):
     post_processors: tuple[Part, ...] = ()
     decoders: tuple[Part, ...] = ()
     special_tokens: tuple[str, ...] = ()
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[TrainingStage, ...] = ()
 
     def __post_init__(self) -> None:
         for name, family in _FAMILIES.items():
             object.__setattr__(self, name, family.steps(getattr(self, name)))
         object.__setattr__(self, "marker", Marker(*self.marker))
         object.__setattr__(self, "special_tokens", tuple(self.special_tokens))
-        stages = (one if isinstance(one, Stage) else Stage(**one) for one in self.stages)
+        stages = (
+            one if isinstance(one, TrainingStage) else TrainingStage(**one) for one in self.stages
+        )
         object.__setattr__(self, "stages", tuple(stages))
         check(self)
 
@@ -356,8 +364,10 @@ class Recipe(Brief):
             data[name] = [part.to_dict() for part in data[name]]
         data["marker"] = {"kind": self.marker.kind, "text": self.marker.text}
         data["special_tokens"] = list(self.special_tokens)
-        del data["stages"]
-        return data | ({"stages": [stage.to_dict() for stage in self.stages]} if self.stages else {})
+        data["stages"] = [stage.to_dict() for stage in self.stages]
+        if not self.stages:
+            del data["stages"]
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recipe:
@@ -373,7 +383,7 @@ class Recipe(Brief):
             values["marker"] = marker
             values["special_tokens"] = strings(values["special_tokens"])
             if "stages" in values:
-                values["stages"] = tuple(map(Stage.from_dict, values["stages"]))
+                values["stages"] = tuple(map(TrainingStage.from_dict, values["stages"]))
             for name, family in _FAMILIES.items():
                 if not isinstance(values.setdefault(name, []), list):
                     raise TypeError(name)
@@ -588,7 +598,7 @@ def _check_stages(recipe: Recipe) -> None:
             "only BPE without a word marker is trained in stages",
             "leave the stages out, or take --algo superbpe",
         )
-    *earlier, last = recipe.stages or (Stage(),)
+    *earlier, last = recipe.stages or (TrainingStage(),)
     if last.until or last.pre_tokenizers or not all(stage.until for stage in earlier):
         raise TokctlError(
             "each stage but the last has an end, and the last one splits as the recipe does",

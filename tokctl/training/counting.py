@@ -89,7 +89,7 @@ def count(
 
 
 def least_count(recipe: Recipe, options: Options) -> int:
-    """What a pre-token must be counted at least. Where the first stage of a training splits further,
+    """What a pre-token must be counted at least. Where a stage of the training splits further,
     `options.min_count` is for what it splits: hardly a line comes twice."""
     splits = any(stage.pre_tokenizers for stage in recipe.stages)
     return 1 if splits else options.min_count

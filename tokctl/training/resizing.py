@@ -12,11 +12,11 @@ from dataclasses import fields, replace
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.byte_level import BYTES, unspell
-from tokctl.model.parts import AddedToken, check_added
+from tokctl.model.parts import AddedToken, check_added, is_lossless
 
 #: What may differ between a model and the recipe that it is extended with: these fields have no
 #: part in how a text is segmented.
-_MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders"}
+_MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"}
 
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
@@ -28,6 +28,8 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
         )
     for entry in fields(Recipe):
         if entry.name in _MAY_DIFFER:
+            continue
+        if entry.name == "pre_tokenizers" and _can_split_anew(old.recipe, recipe):
             continue
         theirs, ours = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
         if theirs != ours:
@@ -51,6 +53,13 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
             "tokctl convert --to huggingface makes such a file",
         )
     _check_spellings(old, new_special_tokens(old, recipe))
+
+
+def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
+    """Can training go on with other pre-tokenizers? Then the old merges are made of what these
+    leave together, as SuperBPE's second stage does (arXiv 2503.13423)."""
+    parts = (*old.pre_tokenizers, *recipe.pre_tokenizers)
+    return recipe.traits.is_plain_bpe and recipe.is_byte_level and all(map(is_lossless, parts))
 
 
 def _check_spellings(old: FilledRecipe, tokens: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, Stage, TrainingRecord, encoders
+from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord, TrainingStage, encoders
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
@@ -207,7 +207,7 @@ def _by_merges(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """BPE and WordPiece, stage by stage: each goes on from the model of the one before."""
-    *earlier, last = recipe.stages or (Stage(),)
+    *earlier, last = recipe.stages or (TrainingStage(),)
     model = options.extend
     ends: list[int] = []
     for stage in earlier:
@@ -215,9 +215,20 @@ def _by_merges(
         # A model to extend can be past the stage.
         if model is None or size > len(model.tokens):
             split = split_further(counts, stage.pre_tokenizers, options, read.scale)
-            model = _after_stage(
-                recipe, options, _merged(split, read, recipe, options, report, stage, size, model)
-            )
+            try:
+                found = _merged(split, read, recipe, options, report, stage, size, model)
+            except CoreError as error:
+                if error.kind != "vocabulary-too-small":
+                    raise
+                least = error.details[1]
+                if not stage.is_share and least <= _room(recipe, options):
+                    raise TokctlError(
+                        f"a stage can't end at {size} ids: alphabet and special tokens are {least}",
+                        "let it end later: --transition 90%",
+                    ) from None
+                # A share of few ids: the stage ends before its first merge.
+                found = _merged(split, read, recipe, options, report, stage, least, model)
+            model = _after_stage(recipe, options, found)
         ends.append(len(model.tokens))
     trained = _merged(counts, read, recipe, options, report, last, _room(recipe, options), model)
     return replace(trained, ends=tuple(ends))
@@ -229,7 +240,7 @@ def _merged(
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
-    stage: Stage,
+    stage: TrainingStage,
     vocab_size: int,
     old: FilledRecipe | None,
 ) -> _Trained:
@@ -286,7 +297,7 @@ def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledR
     recipe = replace(recipe, special_tokens=known)
     if trained.core is not None:
         return FilledRecipe.of_core(recipe, trained.core)
-    added = options.extend and options.extend.added_tokens
+    added = options.extend.added_tokens if options.extend else None
     return FilledRecipe(recipe, trained.tokens, trained.merges, added_tokens=added)
 
 

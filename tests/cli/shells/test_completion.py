@@ -15,6 +15,7 @@ from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
 from tokctl.cli.shells import ShellCommand, ShellOption, brief
 from tokctl.formats import FORMATS
+from tokctl.model import ALGORITHMS
 from tokctl.model.presets import PRESETS
 
 SCRIPTS = {
@@ -70,7 +71,7 @@ def values(root: ShellCommand, key: str, name: str) -> tuple[str, ...]:
 
 
 def test_closed_sets_are_those_of_the_code(root: ShellCommand) -> None:
-    assert values(root, "train", "--algo") == ("bpe", "wordpiece", "unigram", "word", "char")
+    assert values(root, "train", "--algo") == tuple(ALGORITHMS)
     assert values(root, "train", "--preset") == tuple(PRESETS)
     assert values(root, "encode", "--errors") == ("strict", "replace")
     assert values(root, "encode", "--color") == ("auto", "always", "never")

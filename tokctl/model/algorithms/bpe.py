@@ -28,6 +28,8 @@ BPE = Algorithm(
         "min_frequency",
         "byte_fallback",
         "fuse_unknown",
+        "max_words",
+        "forbid",
     ),
     token_kinds=("special", "alphabet", "merged"),
     exhausted="no pair was left to merge",

@@ -15,7 +15,6 @@ SUPERBPE = BPE._replace(
             {"max_words": 4, "forbidden": (": ",)},
         ),
     },
-    segmentations=("merges",),
     options=("show_steps", "tie_break", "min_frequency", "transition", "max_words", "forbid"),
     # The first stage ends at a share of the vocabulary.
     is_nested=False,
