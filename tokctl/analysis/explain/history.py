@@ -38,6 +38,7 @@ class MergeRecord:
             file does not say.
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
+        stage: of a training in stages, from 1; else None.
     """
 
     step: int
@@ -46,6 +47,7 @@ class MergeRecord:
     token: str
     count: int | None
     score: Fraction | None
+    stage: int | None = None
 
 
 class MergeRules(ABC):
@@ -136,7 +138,10 @@ class History(MergeRules):
         if self.model.recipe.merges_by_likelihood and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
-        return MergeRecord(rank + 1, *names, merge.count or None, score)
+        record = self.model.training
+        ends = record.stage_ends if record else ()
+        stage = 1 + sum(end <= merge.token for end in ends) if ends else None
+        return MergeRecord(rank + 1, *names, merge.count or None, score, stage)
 
     def alternative(self, pair: Pair) -> MergeRecord | None:
         left, right = (self.model.tokens[id_] for id_ in pair)

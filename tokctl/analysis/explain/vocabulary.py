@@ -128,6 +128,8 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
         return "whole word"
     if tokenizer.recipe.traits.learns_characters:
         return "any place"
+    if b" " in token.strip():
+        return "several words"
     return "space before" if token[:1].isspace() else "no space before"
 
 

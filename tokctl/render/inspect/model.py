@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
 from tokctl.analysis.metrics import space_mark
-from tokctl.model import FilledRecipe, Recipe, TrainingRecord
+from tokctl.model import FilledRecipe, Recipe, TrainingRecord, TrainingStage
 from tokctl.model.parts import AddedToken, Part
 from tokctl.render.document import (
     Answer,
@@ -371,11 +371,26 @@ def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
     if recipe.traits.learns_merges:
         yield "merged", f"{_SCORES[recipe.score]}; {ties}"
+        for number, stage in enumerate(recipe.stages, start=1):
+            name = f"stage {number}" if len(recipe.stages) > 1 else "tokens"
+            yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
     elif recipe.traits.has_scores:
         yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
     else:
         what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
         yield "chosen", f"the most frequent {what}; of equals the one seen first"
+
+
+def _stage(stage: TrainingStage) -> Iterator[str]:
+    """How far a stage of a training goes, and what limits its tokens."""
+    if stage.until:
+        yield f"to {stage.until}{'' if stage.is_share else ' ids'}"
+    if stage.pre_tokenizers:
+        yield f"no token crosses what {', '.join(map(part_text, stage.pre_tokenizers))} splits"
+    if stage.max_words is not None:
+        yield f"tokens of up to {plural(stage.max_words, 'word')}"
+    if stage.forbidden:
+        yield f"none with {' or '.join(map(visible, stage.forbidden))}"
 
 
 def _encoded(recipe: Recipe) -> str:
@@ -439,6 +454,9 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
     if record.initial_alphabet:
         asked += f", with {brief(record.initial_alphabet)} in the alphabet"
     yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
+    if record.stage_ends:
+        ends = ", ".join(f"{end:,}" for end in record.stage_ends)
+        yield "stages", f"the next one began at {ends} ids"
     if record.extended:
         yield "went on from", f"a model of {record.extended:,} ids"
     if record.pruned_from is not None:

@@ -105,6 +105,8 @@ def merge_data(merge: MergeRecord) -> dict[str, Any]:
     """A merge for JSON: the score as a decimal, and exactly as `numerator/denominator`."""
     data = asdict(merge)
     score = data.pop("score")
+    if merge.stage is None:
+        del data["stage"]
     if score is not None:
         data |= {"score": float(score), "exact_score": str(score)}
     return data
@@ -121,6 +123,7 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
     that are `wanted` are underlined."""
     counted = any(merge.count is not None for merge in records)
     has_scores = any(merge.score is not None for merge in records)
+    stages = any(merge.stage is not None for merge in records)
     longest = max((len(str(merge.score)) for merge in records), default=0)
     columns = [
         Column("step", right=True),
@@ -133,6 +136,8 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
     if has_scores:
         least = 0 if longest <= _SHORT else _BESIDE + longest
         columns += [Column("score", right=True), Column("≈", right=True, least=least)]
+    if stages:
+        columns.append(Column("stage", right=True))
     rows: list[list[Content]] = []
     for merge in records:
         row: list[Content] = [f"{merge.step:,}"]
@@ -140,6 +145,7 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
             row.append(Span(brief(name), "underline" if name in wanted else ""))
         row += [number(merge.count, ",")] if counted else []
         row += [str(merge.score or ""), decimal(merge)] if has_scores else []
+        row += [str(merge.stage)] if stages else []
         rows.append(row)
     return Table(tuple(columns), rows, has_head=True)
 

@@ -159,6 +159,8 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
         pair.append(Span(f"\ncount {merge.count:,}", "dim"))
     if merge.score is not None:
         pair.append(Span(f"\nscore {merge.score} ≈ {decimal(merge)}", "dim"))
+    if merge.stage is not None and merge.stage > 1:
+        pair.append(Span(f"\nstage {merge.stage}", "dim"))
     # Each merge in front of a place has moved it one to the left.
     made = [place - earlier for earlier, place in enumerate(step.places)]
     tokens = segments(step.state, _TOKENS, made)
