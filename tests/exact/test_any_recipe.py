@@ -29,6 +29,7 @@ VALUES = {
         "contiguous",
     ],
     "digit-groups": ["1", "3"],
+    "digit-cuts": ["1", "3"],
     "fixed": ["1", "3"],
     "delimiter": ["-", "a"],
     "split": ["a", "[a-c]+", "  "],

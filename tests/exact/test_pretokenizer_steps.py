@@ -100,6 +100,9 @@ def components() -> dict[str, tuple[Any, Any]]:
         step = {"kind": "digit-groups", "length": length}
         groups = Regex(rf"\p{{N}}{{1,{length}}}(?=(?:\p{{N}}{{{length}}})*(?!\p{{N}}))")
         found[f"digit-groups-{length}"] = ([step], hf.Split(groups, "isolated"))
+        cuts = Regex(rf"(?=(\d{{{length}}})+(?!\d))")
+        step = {"kind": "digit-cuts", "length": length}
+        found[f"digit-cuts-{length}"] = ([step], hf.Split(cuts, "isolated"))
     for name in BEHAVIOURS:
         name_there: Any = name.replace("-", "_")
         step = {"kind": "punctuation", "behaviour": name}

@@ -110,6 +110,7 @@ THEIR_PRE_TOKENIZERS = {
     "digits": pre_tokenizers.Digits(),
     "digits-individual": pre_tokenizers.Digits(individual_digits=True),
     "digit-groups:3": pre_tokenizers.Split(Regex(digit_groups(3)), "isolated"),
+    "digit-cuts:3": pre_tokenizers.Split(Regex(r"(?=(\d{3})+(?!\d))"), "isolated"),
     "fixed:7": pre_tokenizers.FixedLength(7),
     "characters": pre_tokenizers.FixedLength(1),
     "metaspace": pre_tokenizers.Metaspace(),

@@ -179,7 +179,8 @@ def test_what_counts_as_lossless() -> None:
     kinds = {part.kind for part in LOSSLESS}
     assert kinds == {
         *("gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"),
-        *("digits", "digit-groups", "fixed", "characters", "graphemes", "punctuation", "split"),
+        *("digits", "digit-groups", "digit-cuts", "fixed", "characters", "graphemes"),
+        *("punctuation", "split"),
     }
     assert all(dict(part.options).get("behaviour") != "removed" for part in LOSSLESS)
 

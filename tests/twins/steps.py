@@ -62,6 +62,8 @@ def _step(options: dict[str, Any], piece: Piece, at_start: bool) -> list[Piece]:
         digits = rf"\p{{N}}{{1,{options['length']}}}"
         groups = rf"{digits}(?=(?:\p{{N}}{{{options['length']}}})*(?!\p{{N}}))"
         return _split(piece, groups, "isolated")
+    if kind == "digit-cuts":
+        return _split(piece, rf"(?=(?:\d{{{options['length']}}})+(?!\d))", "isolated")
     if kind == "delimiter":
         return _split(piece, regex.escape(options["text"]), "removed")
     if kind == "split":

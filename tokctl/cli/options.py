@@ -837,10 +837,10 @@ Pretokenize = Annotated[
         "How text is split into pre-tokens, step by step: gpt2 (default for bpe), bert (for "
         "wordpiece and word), metaspace (for unigram), gpt2-words, cl100k, o200k, llama3, qwen2, "
         "deepseek-v3, whitespace, whitespace-punctuation, punctuation, digits, "
-        "digits-individual, digit-groups (threes from the right), scripts, characters, graphemes, "
-        "penn-treebank, delimiter:TEXT, split:TEXT, regex:PATTERN (of Python's regex package), …; "
-        "or none. Byte-level models accept only those that keep the text unchanged. Can be "
-        "repeated.",
+        "digits-individual, digit-groups (threes from the right), digit-cuts, scripts, characters, "
+        "graphemes, penn-treebank, lines, delimiter:TEXT, split:TEXT, regex:PATTERN (of Python's "
+        "regex package), …; or none. Byte-level models accept only those that keep the text "
+        "unchanged. Can be repeated.",
         values=_pre_tokenizers,
         short="How text is split: gpt2, cl100k, bert, …",
     ),

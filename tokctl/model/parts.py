@@ -399,6 +399,12 @@ PRE_TOKENIZERS = PartFamily(
             {"length": PartOption(int, 3, least=1)},
             main=("length",),
         ),
+        "digit-cuts": PartKind(
+            "cuts before each group of decimal digits, counted from the right; what is left of a "
+            "number stays with the text before it",
+            {"length": PartOption(int, 3, least=1)},
+            main=("length",),
+        ),
         "scripts": PartKind("splits where the script changes"),
         "fixed": PartKind(
             "pieces of a fixed number of characters",
@@ -442,6 +448,7 @@ _LOSSLESS = {
     "deepseek-v3",
     "digits",
     "digit-groups",
+    "digit-cuts",
     "fixed",
     "characters",
     "graphemes",

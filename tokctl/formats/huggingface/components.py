@@ -781,6 +781,8 @@ def _read_split(fields: Fields) -> list[Part]:
             return [PRE_TOKENIZERS.part("punctuation", behaviour=behaviour)]
         if (length := group_length(pattern)) and behaviour == "isolated":
             return [PRE_TOKENIZERS.part("digit-groups", length=length)]
+        if (cuts := re.fullmatch(_DIGIT_CUTS, pattern)) and behaviour == "isolated" and not invert:
+            return [PRE_TOKENIZERS.part("digit-cuts", length=int(cuts[1]))]
         pattern = native_pattern(pattern)
     options = {"pattern": pattern, "behaviour": behaviour, "regex": regex, "invert": invert}
     return [PRE_TOKENIZERS.part("split", **options)]
@@ -819,6 +821,16 @@ def _digit_groups(part: Part) -> Json:
     return _split_json(digit_groups(part["length"]), "isolated", regex=True)
 
 
+#: SuperBPE's pattern for numbers, which matches nothing before each group.
+_DIGIT_CUTS = r"\(\?=\(\\d\{([1-9]\d{0,2})\}\)\+\(\?!\\d\)\)"
+
+
+def _digit_cuts(part: Part) -> Json:
+    if part["length"] > LONGEST_GROUP:
+        raise InexpressibleError(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
+    return _split_json(rf"(?=(\d{{{part['length']}}})+(?!\d))", "isolated", regex=True)
+
+
 def _delimiter(part: Part) -> Json:
     if len(part["text"]) == 1:
         return {"type": "CharDelimiterSplit", "delimiter": part["text"]}
@@ -852,6 +864,7 @@ _PRE_TOKENIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
     "metaspace": lambda part: _metaspace(part, split=part["split"]),
     "punctuation": lambda part: _split_json(_PUNCTUATION, part["behaviour"], regex=True),
     "digit-groups": _digit_groups,
+    "digit-cuts": _digit_cuts,
     "fixed": lambda part: {"type": "FixedLength", "length": part["length"]},
     "characters": lambda _part: {"type": "FixedLength", "length": 1},
     "graphemes": _refuse("its regular expressions find other graphemes"),

@@ -68,6 +68,7 @@ impl Options<'_> {
                 }
             }
             "digit-groups" => Scanner::DigitGroups(self.length()?),
+            "digit-cuts" => Scanner::DigitCuts(self.length()?),
             "fixed" => Scanner::Fixed(self.length()?),
             "delimiter" => {
                 self.only(&["text"])?;

@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::behaviour::{split_at_characters, Behaviour};
 use super::runs::code_at;
-use crate::unicode::{scripts, Classes, Scripts, NUMBER, PUNCTUATION};
+use crate::unicode::{scripts, Categories, Category, Classes, Scripts, NUMBER, PUNCTUATION};
 
 /// Hugging Face's `Punctuation`: category P and the ASCII symbols.
 pub fn punctuation(
@@ -33,6 +33,48 @@ pub fn digits(individual: bool, classes: Classes, text: &[u8], emit: impl FnMut(
         (class & NUMBER != 0, length)
     };
     split_at_characters(behaviour, text, is_match, emit);
+}
+
+/// Cuts a text before each group of so many decimal digits, counted from the end of a number: before
+/// the matches of `(?=(\d{3})+(?!\d))`.
+pub fn digit_cuts(
+    length: NonZeroUsize,
+    categories: Categories,
+    text: &[u8],
+    mut emit: impl FnMut(usize, usize),
+) {
+    // The length of the character at a place, where it is a decimal digit.
+    let digit_at = |at: usize| {
+        let (code, length) = code_at(text, at);
+        let is_digit = match text[at].is_ascii() {
+            true => text[at].is_ascii_digit(),
+            false => categories.of(code) == Category::Nd,
+        };
+        is_digit.then_some(length)
+    };
+    let (mut at, mut start) = (0, 0);
+    while at < text.len() {
+        let mut end = at;
+        let mut left = 0usize;
+        while let Some(length) = text.get(end).and_then(|_| digit_at(end)) {
+            end += length;
+            left += 1;
+        }
+        if left == 0 {
+            at += code_at(text, at).1;
+        }
+        while at < end {
+            if left % length == 0 && start < at {
+                emit(start, at);
+                start = at;
+            }
+            at += code_at(text, at).1;
+            left -= 1;
+        }
+    }
+    if start < at {
+        emit(start, at);
+    }
 }
 
 /// `\p{N}` in groups of so many, counted from the end of each number, and what stands between

@@ -39,7 +39,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
     let byte = text[at];
     let before = Classes::get().before(text, at);
     match scanner {
-        Scanner::None => CutEffect::Parts,
+        Scanner::None | Scanner::DigitCuts(_) => CutEffect::Parts,
         // None of these joins a word to what follows it, and a run of spaces (where
         // GPT-2's pattern looks ahead) is not cut inside.
         Scanner::Whitespace
@@ -103,9 +103,13 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
 /// The effect of a cut at the start of a line, before a character that is not blank.
 fn line_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
     match (&step.rewrite, &step.scanner) {
-        (None, Scanner::None | Scanner::Digits { .. } | Scanner::DigitGroups(_)) => {
-            CutEffect::Parts
-        }
+        (
+            None,
+            Scanner::None
+            | Scanner::Digits { .. }
+            | Scanner::DigitGroups(_)
+            | Scanner::DigitCuts(_),
+        ) => CutEffect::Parts,
         (None, Scanner::Split(split)) if split.plain_literal() == Some(b"\n") => {
             scanner_cut(&step.scanner, text, at)
         }
@@ -301,6 +305,7 @@ mod tests {
             steps.push(Scanner::Digits { individual }.into());
         }
         steps.push(Scanner::DigitGroups(NonZeroUsize::new(3).unwrap()).into());
+        steps.push(Scanner::DigitCuts(NonZeroUsize::new(2).unwrap()).into());
         steps.push(Scanner::Fixed(NonZeroUsize::new(3).unwrap()).into());
         for prepend in [Prepend::Always, Prepend::First, Prepend::Never] {
             for split in [false, true] {

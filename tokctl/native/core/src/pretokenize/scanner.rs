@@ -6,7 +6,7 @@ use super::behaviour::Behaviour;
 use super::split::Split;
 use super::{characters, deepseek, masks, penn_treebank};
 use crate::error::Result;
-use crate::unicode::Classes;
+use crate::unicode::{Categories, Classes};
 
 /// Takes the pre-tokens of a text, in order. A closure `|start, end|` is one, too.
 pub trait PreTokenSink {
@@ -64,6 +64,8 @@ pub enum Scanner {
     },
     /// Numbers in groups of so many digits, counted from their ends.
     DigitGroups(NonZeroUsize),
+    /// Cuts before each group of so many decimal digits, counted from the end of a number.
+    DigitCuts(NonZeroUsize),
     Split(Split),
     Scripts,
     /// Pieces of so many characters.
@@ -141,6 +143,12 @@ impl Scanner {
             }
             Scanner::DigitGroups(most) => {
                 characters::digit_groups(*most, classes, text, |start, end| sink.take(start, end))
+            }
+            Scanner::DigitCuts(length) => {
+                let categories = Categories::get();
+                characters::digit_cuts(*length, categories, text, |start, end| {
+                    sink.take(start, end)
+                })
             }
             Scanner::Split(split) => return split.split(text, |start, end| sink.take(start, end)),
             Scanner::Scripts => characters::split_scripts(text, |start, end| sink.take(start, end)),

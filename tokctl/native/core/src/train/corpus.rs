@@ -127,7 +127,11 @@ impl Corpus {
             })?;
             result?;
         }
-        memory::check(self.slots.len().saturating_mul(BYTES_PER_SYMBOL - size_of::<u32>()))
+        memory::check(
+            self.slots
+                .len()
+                .saturating_mul(BYTES_PER_SYMBOL - size_of::<u32>()),
+        )
     }
 
     /// Ends the word whose first slot is `first`.

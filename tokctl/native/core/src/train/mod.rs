@@ -82,7 +82,9 @@ impl Options {
     /// May a merge make this token, as far as its text decides?
     fn may_be_made(&self, token: &[u8]) -> bool {
         let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
-        let too_many = self.max_words.is_some_and(|most| words().count() as u64 > most);
+        let too_many = self
+            .max_words
+            .is_some_and(|most| words().count() as u64 > most);
         let has = |text: &Vec<u8>| token.windows(text.len().max(1)).any(|part| part == text);
         !too_many && !self.forbidden.iter().any(has)
     }
