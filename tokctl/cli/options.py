@@ -1216,7 +1216,7 @@ InspectTexts = Annotated[
     list[str] | None,
     CliArgument(
         "TEXT",
-        "Text files for --state, --pairs and --use; - or no TEXT is stdin. For --token, a text "
+        "Text files for --state, --pairs, --use and --gap; - or no TEXT is stdin. For --token, a text "
         "whose words use the token. --check, --watch, --html and --plot take texts, too.",
     ),
 ]
@@ -1276,6 +1276,16 @@ Use = Annotated[
         "--use",
         "Which tokens the texts use and how often, and which they never use.",
         short="Which tokens TEXT uses, and which never",
+    ),
+]
+TextGap = Annotated[
+    bool,
+    _question(
+        "--gap",
+        "How far the tokens of the texts are from the fewest: the exact minimum for this "
+        "vocabulary, a lower bound for every vocabulary of its size, and the pre-tokens that lose "
+        "the most.",
+        short="How far the tokens of TEXT are from the fewest",
     ),
 ]
 RecipeOnly = Annotated[
