@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +9,9 @@ from hypothesis import strategies as st
 from tests.explain import every
 from tests.metrics.models import document
 from tests.twins import gap as twin
-from tokctl import Tokenizer, TokctlError, _native, token_gap
+from tokctl import TokctlError, Tokenizer, _native, token_gap
 from tokctl.analysis.explain import segmented, text_use
 from tokctl.analysis.metrics import Absent
-from tokctl.model import FilledRecipe, Marker
-from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
-from tokctl.sources import Batch, Records
 
 short = st.text("ab", max_size=9).map(str.encode)
 tokens = st.lists(st.text("ab", min_size=1, max_size=4).map(str.encode), max_size=8)
@@ -85,7 +79,7 @@ def test_the_bound_is_good(words: dict[bytes, int], budget: int) -> None:
 
 
 def test_the_bound_of_a_program_that_is_tight() -> None:
-    """ConvexTok's example (arXiv 2605.22821): `bc`, `bd` and `be` are best; BPE begins with `ab`."""
+    """ConvexTok's example (arXiv 2605.22821): `bc`, `bd` and `be` are best; BPE takes `ab`."""
     words = dict.fromkeys([b"abc", b"abd", b"abe", b"bc", b"bd", b"be"], 1)
     assert twin.optimum(words, 3) == 9
     assert bound(words, 3) == (12 - 3, False, 9, bound(words, 3)[3])

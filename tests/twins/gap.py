@@ -89,8 +89,8 @@ def fewest_of_pre_token(tokenizer: Tokenizer, data: bytes) -> float:
 
 
 def optimum(words: Mapping[bytes, int], budget: int) -> float:
-    """The least number of tokens of all words that any vocabulary reaches which has every byte and up
-    to `budget` longer tokens."""
+    """The least number of tokens of all words that a vocabulary reaches which has every byte and
+    up to `budget` longer tokens."""
     symbols = {word[at : at + 1] for word in words for at in range(len(word))}
     candidates = sorted(
         {

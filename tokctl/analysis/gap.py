@@ -1,5 +1,5 @@
-"""How near to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a lower
-bound for every vocabulary of its size.
+"""How near to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a
+lower bound for every vocabulary of its size.
 
 `docs/gap.md` defines the figures, and says what is proven.
 """
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
-#: Steps of the search for a good lower bound. Twice as many raise it by a few hundredths of a percent.
+#: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
 ROUNDS = 100
-#: Strings that can be tokens, at all places in distinct pre-tokens, that have a share of their own: 24
-#: bytes of memory each. With more, the rarest share a price.
+#: Strings that can be tokens, at all places in distinct pre-tokens, that have a share of their own:
+#: 30 bytes of memory each. With more, the rarest ones share a price.
 _MOST_EDGES = 1 << 24
 #: Pre-tokens that are named as losing the most.
 SHOWN = 30
@@ -73,12 +73,12 @@ class TokenGap:
     Attributes:
         tokens: of the model.
         fewest: the least number of tokens of the vocabulary that spell the same pre-tokens. Exact.
-        across: the same if tokens may go from one pre-token to the next. Exact; absent if pre-tokens
-            put together are not the text, or if some can't be spelled.
+        across: the same if tokens may go from one pre-token to the next. Exact; absent if
+            pre-tokens put together are not the text, or if some can't be spelled.
         bounds: numbers that no vocabulary with up to `budget` tokens of two symbols or more can go
             below on these pre-tokens, by name: `pre-tokens`, `frequent`, `linear program`. All are
             proven.
-        is_reached: there surely is such a vocabulary with exactly as many tokens as the highest bound.
+        is_reached: there surely is such a vocabulary with as many tokens as the highest bound.
         budget: ordinary tokens of the model that have two symbols or more.
         symbols: `bytes` or `characters`.
         edges: strings that had a share of their own in the linear program, at all their places.
@@ -144,8 +144,8 @@ def token_gap(
         progress: is told of the search.
 
     Raises:
-        TokctlError: unreadable text; text that is not UTF-8, for a character model; a text too large
-            for the bound.
+        TokctlError: unreadable text; text that is not UTF-8, for a character model; a text too
+            large for the bound.
     """
     check_errors(errors)
     if rounds < 0:
@@ -255,13 +255,12 @@ class _Spelling:
         found = []
         for id_ in self._ids if holding else ():
             token = self._tokenizer.model.tokens[id_]
-            if self._marker.is_continuation:
-                if token.startswith(self._mark):
-                    if any(text.startswith(token) for text in holding):
-                        found.append(_MARK + token)
-            elif self._marker.removed_from(token) != token:
-                if any(token in text for text in holding):
-                    found.append(token)
+            if self._marker.removed_from(token) == token:
+                continue
+            if not self._marker.is_continuation:
+                found += [token] * any(token in text for text in holding)
+            elif any(text.startswith(token) for text in holding):
+                found.append(_MARK + token)
         return found
 
     def fewest_tokens(self, literal: Sequence[bytes] = ()) -> _native.FewestTokens:

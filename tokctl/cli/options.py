@@ -1216,8 +1216,8 @@ InspectTexts = Annotated[
     list[str] | None,
     CliArgument(
         "TEXT",
-        "Text files for --state, --pairs, --use and --gap; - or no TEXT is stdin. For --token, a text "
-        "whose words use the token. --check, --watch, --html and --plot take texts, too.",
+        "Text files for --state, --pairs, --use and --gap; - or no TEXT is stdin. For --token, a "
+        "text whose words use the token. --check, --watch, --html and --plot take texts, too.",
     ),
 ]
 Merges = Annotated[
@@ -1319,7 +1319,7 @@ Limit = Annotated[
         "--limit N",
         "Lines to show with --merges, --merges-of, --state, --pairs and --token; by default "
         "all, except that a terminal shows 30 (but all merges). With --use: tokens in each list. "
-        "With --check: examples of each finding.",
+        "With --gap: pre-tokens. With --check: examples of each finding.",
         min=1,
         short="Show at most N lines",
     ),

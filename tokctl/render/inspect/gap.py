@@ -13,11 +13,9 @@ from tokctl.render.document import (
     Bullets,
     Column,
     Content,
-    Gap,
     Heading,
     Paragraph,
     Record,
-    Span,
     Table,
     segments,
     text_or_bytes,
@@ -54,17 +52,17 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
         yield Paragraph("The text has no tokens.")
         return
     yield Paragraph(_summary(gap), "bold")
-    yield Gap()
-    columns = (Column(), Column("tokens", right=True), Column("more", right=True, style="dim"))
+    columns = (Column(), Column("tokens", right=True), Column("this model has", right=True))
     rows: list[list[Content]] = [["this model", f"{gap.tokens:,}", ""]]
-    figures = [("fewest with its vocabulary", gap.fewest)]
+    figures = [
+        ("fewest with its vocabulary", gap.fewest),
+        ("lower bound, any vocabulary", gap.bound),
+    ]
     if not isinstance(gap.across, Absent):
         figures.append(("fewest across pre-tokens", gap.across))
-    figures.append(("lower bound, any vocabulary", gap.bound))
     for label, tokens in figures:
         rows.append([label, f"{tokens:,}", _more(gap.tokens, tokens)])
     yield Table(columns, rows, has_head=True)
-    yield Gap()
     yield Bullets(tuple(_notes(gap)), "dim")
     if not gap.losing:
         return
@@ -105,27 +103,26 @@ def _summary(gap: TokenGap) -> str:
 def _more(tokens: int, fewest: int) -> str:
     """By how much the model's tokens are more than others."""
     if tokens == fewest:
-        return "0.00%"
-    if not fewest:
-        return "n/a"
-    sign = "+" if tokens > fewest else "-"
-    return sign + percent(abs(tokens - fewest) / fewest, 2)
+        return "as many"
+    return f"{percent((tokens - fewest) / fewest, 2)} more" if fewest else "n/a"
 
 
 def _notes(gap: TokenGap) -> Iterator[str]:
     """What the figures are, and what is proven."""
-    if isinstance(gap.across, Absent):
-        yield f"Fewest is exact. There is no figure across pre-tokens: {gap.across.reason}."
-    else:
-        yield "Both fewest are exact."
+    yield "The fewest with its vocabulary is exact: the same pre-tokens, cut in the best way."
     budget = f"up to {plural(gap.budget, 'token')} of two {gap.symbols} or more"
-    text = f"The lower bound holds for {budget}, chosen for this text, on the same pre-tokens"
-    yield f"{text} ({_BOUNDS[gap.bound_name]})."
     yield (
-        "Such a vocabulary reaches it."
-        if gap.is_reached
-        else "It is proven; the optimum lies between it and the fewest above."
+        f"The lower bound is proven ({_BOUNDS[gap.bound_name]}). It holds for vocabularies with "
+        f"{budget}, even if they were chosen for this text, on the same pre-tokens. "
+        + ("One of them reaches it." if gap.is_reached else "Whether one reaches it is not known.")
     )
+    if isinstance(gap.across, Absent):
+        yield f"Nothing is computed across pre-tokens: {gap.across.reason}."
+    else:
+        yield (
+            "The fewest across pre-tokens is exact: the same vocabulary, if tokens might go from "
+            "one pre-token to the next. The lower bound does not apply to it."
+        )
     if gap.unspelled:
         yield (
             f"{plural(gap.unspelled, 'pre-token')} that the vocabulary does not spell, or added "
@@ -136,8 +133,8 @@ def _notes(gap: TokenGap) -> Iterator[str]:
 def _records(gap: TokenGap) -> Iterator[Record]:
     """Each line says first what it is: `tokens`, `fewest`, `across` (`-` where there is none),
     `bound` (its name, tokens), `reached`, `budget`, `pre-tokens` (all, distinct), `characters`,
-    `unspelled` (pre-tokens, tokens), `losing`; and `lost` (tokens, count, pre-token, its tokens, the
-    fewest)."""
+    `unspelled` (pre-tokens, tokens), `losing`; and `lost` (tokens, count, pre-token, its tokens,
+    the fewest)."""
     yield "tokens", str(gap.tokens)
     yield "fewest", str(gap.fewest)
     yield "across", "-" if isinstance(gap.across, Absent) else str(gap.across)

@@ -21,7 +21,8 @@
 //! edge to anywhere (`tail`). The same is done where there are too many strings: those that go on from a
 //! prefix share the price by the prefix's count, which is not less than their own.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hashbrown::HashMap;
 
@@ -169,7 +170,7 @@ pub fn vocabulary_bound<T: AsRef<[u8]>>(
     };
     let (theta, shares) = candidates.ascend(options, report)?;
     bound.linear = candidates.certify(options, theta, &shares, report)?;
-    bound.edges = candidates.edges.len() as u64;
+    bound.edges = candidates.places.len() as u64;
     Ok(bound)
 }
 
@@ -210,7 +211,7 @@ impl Words {
         Ok(words)
     }
 
-    fn range(&self, word: usize) -> std::ops::Range<usize> {
+    fn range(&self, word: usize) -> Range<usize> {
         self.starts[word]..self.starts[word + 1]
     }
 }
@@ -223,13 +224,40 @@ struct Candidates<'w> {
     /// Of each place the count of the shortest string that has no edge there; 0 where the pre-token
     /// ends before.
     tails: Vec<u64>,
-    /// The share of each edge, in tokens, and how much of the pre-token's flow takes the edge: two
-    /// numbers of 32 bits.
-    edges: Vec<AtomicU64>,
+    /// The share of each edge, as a part of the price.
+    shares: Vec<Number>,
+    /// Where each edge is among `places`.
+    place_of: Vec<u32>,
     /// Where the edges of each string begin in `places`.
     strings: Vec<usize>,
     /// The edges of each string, and the counts of their pre-tokens.
     places: Vec<(u32, f32)>,
+    /// The shares of these edges once more, and how much of the pre-token's flow takes each: so nothing
+    /// is read here and there in memory.
+    own: Vec<Number>,
+    parts: Vec<Number>,
+}
+
+/// A number of 32 bits that threads may share.
+#[derive(Default)]
+struct Number(AtomicU32);
+
+impl Number {
+    fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, number: f32) {
+        self.0.store(number.to_bits(), Ordering::Relaxed);
+    }
+
+    /// So many zeros.
+    fn zeros(count: usize) -> Result<Vec<Self>> {
+        let mut zeros = Vec::new();
+        memory::reserve(&mut zeros, count)?;
+        zeros.resize_with(count, Number::default);
+        Ok(zeros)
+    }
 }
 
 /// One string on its way from level to level: its number of places, its count, its number.
@@ -312,26 +340,32 @@ impl<'w> Candidates<'w> {
         let mut places = Vec::new();
         memory::reserve(&mut places, found.len())?;
         places.resize(found.len(), (0, 0.0));
+        let mut place_of = Vec::new();
+        memory::reserve(&mut place_of, found.len())?;
+        place_of.resize(found.len(), 0);
         let mut filled = strings.clone();
         // Those of a place come by length.
         let mut next = first.clone();
         for &(place, string) in &found {
-            let to = &mut filled[string as usize];
+            let (to, edge) = (&mut filled[string as usize], &mut next[place as usize]);
             let count = words.counts[word_of[place as usize] as usize];
-            places[*to] = (next[place as usize] as u32, count as f32);
+            places[*to] = (*edge as u32, count as f32);
+            place_of[*edge] = *to as u32;
             *to += 1;
-            next[place as usize] += 1;
+            *edge += 1;
         }
-        let mut edges = Vec::new();
-        memory::reserve(&mut edges, found.len())?;
-        edges.resize_with(found.len(), AtomicU64::default);
+        let edges = found.len();
+        drop(found);
         Ok(Some(Candidates {
             words,
             first,
             tails,
-            edges,
+            shares: Number::zeros(edges)?,
+            place_of,
             strings,
             places,
+            own: Number::zeros(edges)?,
+            parts: Number::zeros(edges)?,
         }))
     }
 
@@ -339,8 +373,12 @@ impl<'w> Candidates<'w> {
         self.strings.len() - 1
     }
 
+    fn range(&self, string: usize) -> Range<usize> {
+        self.strings[string]..self.strings[string + 1]
+    }
+
     fn places_of(&self, string: usize) -> &[(u32, f32)] {
-        &self.places[self.strings[string]..self.strings[string + 1]]
+        &self.places[self.range(string)]
     }
 
     /// A price and shares whose bound is good. The dual is smoothed: a pre-token's flow takes all its
@@ -361,7 +399,7 @@ impl<'w> Candidates<'w> {
         );
         let budget = options.budget as f64;
         let mut theta = self.first_price(options.budget);
-        self.share_by_count(theta);
+        self.share_by_count();
         let mut best = (f64::MIN, theta, Vec::new());
         let cooling = (options.rounds - options.rounds / LAST).max(1) as f64;
         for round in 0..=options.rounds {
@@ -373,7 +411,7 @@ impl<'w> Candidates<'w> {
                 threads: options.threads,
             };
             let (mut cost, mut taken) = (0.0, 0.0);
-            let flow = |flow: &mut Flow, words: std::ops::Range<usize>| {
+            let flow = |flow: &mut Flow, words: Range<usize>| {
                 let mut sums = (0.0, 0.0);
                 for word in words {
                     let (cost, taken) = self.flow(word, theta, temperature, flow);
@@ -396,9 +434,8 @@ impl<'w> Candidates<'w> {
                 best.0 = value;
                 best.1 = theta;
                 best.2.clear();
-                memory::reserve(&mut best.2, self.edges.len())?;
-                best.2
-                    .extend(self.edges.iter().map(|edge| unpacked(edge).0));
+                memory::reserve(&mut best.2, self.shares.len())?;
+                best.2.extend(self.shares.iter().map(Number::get));
             }
             if round == options.rounds {
                 break;
@@ -410,13 +447,13 @@ impl<'w> Candidates<'w> {
                 count: strings.len(),
                 threads: options.threads,
             };
-            let (scale, price) = ((next / theta) as f32, next as f32);
+            let step = STEP * (temperature / next) as f32;
             jobs.in_order(
                 &|| false,
                 Vec::new,
                 |worker, number| {
                     for string in strings[number].clone() {
-                        self.share(string, price, scale, temperature as f32, &mut worker.state);
+                        self.share(string, step, &mut worker.state);
                     }
                     Ok(())
                 },
@@ -445,23 +482,24 @@ impl<'w> Candidates<'w> {
     }
 
     /// Shares the price of each string by the counts of its pre-tokens.
-    fn share_by_count(&self, theta: f64) {
+    fn share_by_count(&self) {
         for string in 0..self.string_count() {
             let places = self.places_of(string);
             let count: f64 = places.iter().map(|place| f64::from(place.1)).sum();
-            for &(edge, part) in places {
-                let share = theta * f64::from(part) / count;
-                self.edges[edge as usize].store(packed(share as f32, 0.0), Ordering::Relaxed);
+            for (place, own) in places.iter().zip(&self.own[self.range(string)]) {
+                let share = (f64::from(place.1) / count) as f32;
+                self.shares[place.0 as usize].set(share);
+                own.set(share);
             }
         }
     }
 
-    /// The flow of a pre-token. Returns its cost, not smoothed, and how many strings its flow takes.
+    /// The flow of a pre-token, where none has been yet. Returns its cost, not smoothed, and how many strings its flow takes.
     fn flow(&self, word: usize, theta: f64, temperature: f64, flow: &mut Flow) -> (f64, f64) {
         let range = self.words.range(word);
         let (start, length) = (range.start, range.len());
         let count = self.words.counts[word] as f64;
-        let (per_count, cold) = (1.0 / count, (1.0 / temperature) as f32);
+        let (per_count, cold) = (theta / count, (1.0 / temperature) as f32);
         flow.clear(length);
         let Flow {
             smooth,
@@ -470,8 +508,13 @@ impl<'w> Candidates<'w> {
             hard_from_here,
             odds,
             stays,
+            costs,
+            weights,
             ..
         } = flow;
+        let edges = self.first[start];
+        weights.clear();
+        weights.resize(self.first[range.end] - edges, 0.0);
         // From the end: what the rest costs from each place, or from the best later place.
         (smooth[length], hard[length]) = (0.0, 0.0);
         (from_here[length], hard_from_here[length]) = (0.0, 0.0);
@@ -482,8 +525,10 @@ impl<'w> Candidates<'w> {
             let after = at + own.len() + 2;
             let mut least = 1.0 + smooth[at + 1];
             let mut cost = 1.0 + hard[at + 1];
+            costs.clear();
             for (edge, to) in own.clone().zip(at + 2..) {
-                let price = 1.0 + f64::from(unpacked(&self.edges[edge]).0) * per_count;
+                let price = 1.0 + f64::from(self.shares[edge].get()) * per_count;
+                costs.push(price + smooth[to]);
                 least = least.min(price + smooth[to]);
                 cost = cost.min(price + hard[to]);
             }
@@ -494,10 +539,9 @@ impl<'w> Candidates<'w> {
             let weight = |cost: f64| exp((least - cost) as f32 * cold);
             let mut sum = weight(1.0 + smooth[at + 1]);
             odds[at] = (sum, 0.0);
-            for (edge, to) in own.zip(at + 2..) {
-                let share = unpacked(&self.edges[edge]).0;
-                let one = weight(1.0 + f64::from(share) * per_count + smooth[to]);
-                self.edges[edge].store(packed(share, one), Ordering::Relaxed);
+            for (edge, &cost) in own.zip(costs.iter()) {
+                let one = weight(cost);
+                weights[edge - edges] = one;
                 sum += one;
             }
             if let Some(price) = tail {
@@ -528,19 +572,21 @@ impl<'w> Candidates<'w> {
             comes[at + 1] += comes[at] * odds[at].0;
             let here = comes[at] * flow.sums[at];
             for (edge, to) in own.zip(at + 2..) {
-                let (share, one) = unpacked(&self.edges[edge]);
-                let part = here * one;
-                comes[to] += part;
-                taken += f64::from(share * part);
-                self.edges[edge].store(packed(share, part), Ordering::Relaxed);
+                let one = flow.weights[edge - edges];
+                if one > 0.0 {
+                    let part = here * one;
+                    comes[to] += part;
+                    taken += f64::from(self.shares[edge].get() * part);
+                    self.parts[self.place_of[edge] as usize].set(part);
+                }
             }
             if let Some(price) = self.tail(start + at, theta) {
                 let part = comes[at] * odds[at].1;
                 jumps[after] += part;
-                taken += price * count * f64::from(part);
+                taken += price * count / theta * f64::from(part);
             }
         }
-        (hard[0] * count, taken / theta)
+        (hard[0] * count, taken)
     }
 
     /// What longer strings from a place on cost beyond a token, for each time that the pre-token
@@ -550,29 +596,26 @@ impl<'w> Candidates<'w> {
         (count > 0).then(|| theta / count as f64)
     }
 
-    /// Moves the shares of a string, which add up to `price` again. `scale` is what the price has
-    /// changed by.
-    fn share(
-        &self,
-        string: usize,
-        price: f32,
-        scale: f32,
-        temperature: f32,
-        moved: &mut Vec<(f32, f32)>,
-    ) {
-        let places = self.places_of(string);
+    /// Moves the shares of a string, which add up to 1 again, and takes its flow away.
+    fn share(&self, string: usize, step: f32, moved: &mut Vec<(f32, f32)>) {
+        let (places, own) = (self.places_of(string), &self.own[self.range(string)]);
+        let parts = &self.parts[self.range(string)];
+        // Else all odds are the same.
+        if parts.iter().all(|part| part.get() == 0.0) {
+            return;
+        }
         moved.clear();
         let (mut shares, mut slopes) = (0.0, 0.0);
-        for &(edge, count) in places {
-            let (share, part) = unpacked(&self.edges[edge as usize]);
-            let slope = count * STEP * temperature;
-            let share = share * scale + slope * log_odds(part);
+        for (place, (own, part)) in places.iter().zip(own.iter().zip(parts)) {
+            let slope = place.1 * step;
+            let share = own.get() + slope * log_odds(part.get());
+            part.set(0.0);
             moved.push((share, slope));
             shares += f64::from(share);
             slopes += f64::from(slope);
         }
-        // The level at which what is above 0 adds up to the price; it only rises.
-        let mut level = (shares - f64::from(price)) / slopes;
+        // The level at which what is above 0 adds up to 1; it only rises.
+        let mut level = (shares - 1.0) / slopes;
         loop {
             (shares, slopes) = (0.0, 0.0);
             for &(share, slope) in &*moved {
@@ -581,16 +624,18 @@ impl<'w> Candidates<'w> {
                     slopes += f64::from(slope);
                 }
             }
-            let next = (shares - f64::from(price)) / slopes;
-            // Not so where nothing is above 0: then `next` is no number.
-            if !(next > level + 1e-9 * level.abs().max(1.0)) {
+            let next = (shares - 1.0) / slopes;
+            // Where nothing is above 0, `next` is no number, and not greater.
+            if next > level + 1e-9 * level.abs().max(1.0) {
+                level = next;
+            } else {
                 break;
             }
-            level = next;
         }
-        for (&(edge, _), &(share, slope)) in places.iter().zip(&*moved) {
+        for (place, (own, &(share, slope))) in places.iter().zip(own.iter().zip(&*moved)) {
             let share = (share - (level * f64::from(slope)) as f32).max(0.0);
-            self.edges[edge as usize].store(packed(share, 0.0), Ordering::Relaxed);
+            self.shares[place.0 as usize].set(share);
+            own.set(share);
         }
     }
 
@@ -605,7 +650,7 @@ impl<'w> Candidates<'w> {
     ) -> Result<u64> {
         let scaled = |share: f64| (share * SCALE as f64).floor().clamp(0.0, MOST) as u128;
         let price = scaled(theta);
-        let share = |edge: usize| scaled(f64::from(shares[edge]));
+        let share = |edge: usize| scaled(theta * f64::from(shares[edge]));
         let mut against = price.saturating_mul(options.budget.into());
         for string in 0..self.string_count() {
             let places = self.places_of(string).iter();
@@ -663,6 +708,10 @@ struct Flow {
     sums: Vec<f32>,
     /// How much of what may go to any place from here on stays here.
     stays: Vec<f32>,
+    /// What the edges of a place cost, each with the rest.
+    costs: Vec<f64>,
+    /// The weight of each edge of the pre-token.
+    weights: Vec<f32>,
     comes: Vec<f32>,
     jumps: Vec<f32>,
 }
@@ -694,25 +743,13 @@ impl Flow {
     }
 }
 
-fn packed(share: f32, part: f32) -> u64 {
-    u64::from(share.to_bits()) << 32 | u64::from(part.to_bits())
-}
-
-fn unpacked(edge: &AtomicU64) -> (f32, f32) {
-    let bits = edge.load(Ordering::Relaxed);
-    (
-        f32::from_bits((bits >> 32) as u32),
-        f32::from_bits(bits as u32),
-    )
-}
-
 // The system's `exp` and `ln` differ from machine to machine; these give the same bound on all, and
 // faster. Their errors, about 1e-6, only make the ascent a little worse.
 
 /// `exp` of what is not above 0.
 fn exp(x: f32) -> f32 {
-    // Less does not count beside 1.
-    if x < -40.0 {
+    // As little as `log_odds` can tell from nothing.
+    if x < LEAST_ODDS {
         return 0.0;
     }
     // Rounds to a whole number: a number that large has no other places.
@@ -736,14 +773,16 @@ fn ln(x: f32) -> f32 {
     series + power as f32 * std::f32::consts::LN_2
 }
 
+/// Of one in a billion.
+const LEAST_ODDS: f32 = -20.7;
+
 /// The logarithm of `part / (1 - part)`, but not beyond what very small and very large parts give.
 fn log_odds(part: f32) -> f32 {
-    const LEAST: f32 = 1e-9;
-    if part <= LEAST {
-        return -20.7;
+    if part == 0.0 {
+        return LEAST_ODDS;
     }
     let part = part.min(1.0 - 1e-6);
-    ln(part / (1.0 - part))
+    ln(part / (1.0 - part)).max(LEAST_ODDS)
 }
 
 #[cfg(test)]
@@ -831,7 +870,7 @@ mod tests {
 
     #[test]
     fn exp_and_ln_are_close() {
-        for step in 0..4000 {
+        for step in 0..2000 {
             let x = -(step as f32) / 100.0;
             assert!((exp(x) - x.exp()).abs() <= 1e-5 * x.exp(), "{x}");
             let y = 1e-6 * 1.01f32.powi(step % 3000);
