@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         explain,
         token_history,
     )
+    from tokctl.analysis.gap import TokenGap, token_gap
     from tokctl.analysis.recommend import Recommendation, recommend
     from tokctl.errors import TokctlError
     from tokctl.model import Recipe
@@ -46,6 +47,7 @@ _MODULES = {
     "Padding": "tokctl.tokenizer.postprocess",
     "Recipe": "tokctl.model",
     "Recommendation": "tokctl.analysis.recommend",
+    "TokenGap": "tokctl.analysis.gap",
     "TokenHistory": "tokctl.analysis.explain",
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
@@ -60,6 +62,7 @@ _MODULES = {
     "preset": "tokctl.model.presets",
     "recommend": "tokctl.analysis.recommend",
     "to_html": "tokctl.render.notebook",
+    "token_gap": "tokctl.analysis.gap",
     "token_history": "tokctl.analysis.explain",
     "train": "tokctl.tokenizer",
 }
@@ -86,6 +89,7 @@ __all__ = [
     "Recommendation",
     "TokctlError",
     "TokenCounts",
+    "TokenGap",
     "TokenHistory",
     "Tokenizer",
     "Truncation",
@@ -99,6 +103,7 @@ __all__ = [
     "preset",
     "recommend",
     "to_html",
+    "token_gap",
     "token_history",
     "train",
 ]

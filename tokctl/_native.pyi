@@ -471,6 +471,28 @@ class Decoder:
     def lines(self, block: bytes, first_line: int, skip_special: bool) -> bytes: ...
 
 @final
+class FewestTokens:
+    """Spells texts with as few tokens of a vocabulary as possible."""
+
+    def __new__(cls, tokens: Sequence[bytes], *, byte_fallback: bool) -> FewestTokens: ...
+    def counts(self, texts: Sequence[bytes], threads: int) -> list[int | None]: ...
+    def lengths(self, text: bytes) -> list[int] | None: ...
+    def across(
+        self, encoder: Encoder, text: bytes, matchers: Matchers | None = None
+    ) -> int | None: ...
+
+def vocabulary_bound(
+    texts: Sequence[bytes],
+    counts: Sequence[int],
+    *,
+    symbols: str,
+    budget: int,
+    rounds: int,
+    most_edges: int,
+    threads: int,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[int, bool, int, int]: ...
+
 class DecodeStream:
     def __new__(cls, decoder: Decoder, skip_special: bool) -> DecodeStream: ...
     def push(self, ids: Iterable[int]) -> bytes: ...

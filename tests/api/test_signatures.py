@@ -56,7 +56,7 @@ def test_count_tokens_takes_every_option_of_a_count() -> None:
 
 def test_methods_that_explain_are_functions_of_the_package() -> None:
     """With the tokenizer in front."""
-    for name in ("explain", "token_history", "corpus_state"):
+    for name in ("explain", "token_history", "corpus_state", "token_gap"):
         method = inspect.signature(getattr(Tokenizer, name)).parameters
         function = inspect.signature(getattr(tokctl, name)).parameters
         assert list(method)[1:] == list(function)[1:]

@@ -197,6 +197,7 @@ LINES: list[str] = [
     "inspect algo-wordpiece.json --pairs 3 toy.txt --json",
     "inspect algo-bpe.json --use lines.txt",
     "inspect algo-bpe.json --use lines.txt --json",
+    "inspect algo-bpe.json --gap lines.txt",
     "inspect algo-unigram.json --rounds",
     "inspect algo-unigram.json --rounds --json",
     "inspect algo-unigram.json --word lighthouse --nbest 5",

@@ -39,12 +39,13 @@ QUESTIONS = (
     ["--pairs", "0"],
     ["--pairs", "2"],
     ["--use"],
+    ["--gap"],
     ["--token", "#40", "-"],
     ["--token", "#280", "-"],
     ["--word", "The lowest \u03a9", "--nbest", "9"],
 )
 #: Questions that read a text from stdin.
-ABOUT_TEXTS = ("--state", "--pairs", "--use")
+ABOUT_TEXTS = ("--state", "--pairs", "--use", "--gap")
 
 
 def ask_everything(

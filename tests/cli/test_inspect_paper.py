@@ -22,6 +22,7 @@ QUESTIONS = [
     ["--word", "lowest | *é* 語 <x> \x1b[1m`_\\input{x} $1 100%"],
     ["--token", "#60", "t.txt"],
     ["--use", "t.txt"],
+    ["--gap", "t.txt"],
     ["--rounds"],
     ["--recipe"],
     ["--check", "t.txt"],

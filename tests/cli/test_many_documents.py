@@ -126,6 +126,7 @@ def test_a_language_is_all_that_its_path_names() -> None:
     "question",
     [
         ["--use"],
+        ["--gap"],
         ["--state", "3"],
         ["--pairs", "3"],
         ["--token", "low"],

@@ -24,6 +24,7 @@ QUESTIONS: dict[str, list[list[str]]] = {
     "`--word`": [["--word", "lowest é語 <x>"], ["--word", "lowest", "--nbest", "3"]],
     "`--token`": [["--token", f"#{id_}", *text] for id_ in (0, 9, 60) for text in ([], ["t.txt"])],
     "`--use`": [["--use", "t.txt"]],
+    "`--gap`": [["--gap", "t.txt"]],
     "`--rounds`": [["--rounds"]],
 }
 #: Objects that the page defines once: by what they must have.
@@ -101,7 +102,16 @@ def test_every_question_has_a_part() -> None:
 
     shown = set(re.findall(r"--[a-z-]+", helped()))
     questions = {"--merges", "--merges-of", "--state", "--pairs", "--word", "--token", "--use"}
-    questions |= {"--rounds", "--recipe", "--check", "--watch", "--html", "--plot", "--word-counts"}
+    questions |= {
+        "--gap",
+        "--rounds",
+        "--recipe",
+        "--check",
+        "--watch",
+        "--html",
+        "--plot",
+        "--word-counts",
+    }
     questions |= {"--nbest", "--limit", "--no-pager", "--markdown", "--latex"}
     assert questions <= shown
     for question in questions:

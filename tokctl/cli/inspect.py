@@ -30,6 +30,7 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --token est book.txt
   tokctl inspect book.bpe.json --token '#300' --json
   tokctl inspect book.bpe.json --use book.txt
+  tokctl inspect book.bpe.json --gap book.txt
   tokctl inspect book.unigram.json --word lowest --nbest 10
   tokctl inspect book.unigram.json --rounds
   tokctl inspect book.bpe.json --check book.txt --fail-on warning
@@ -72,6 +73,7 @@ def inspect(
     word: options.InspectWord = None,
     token: options.Token = None,
     use: options.Use = False,
+    gap: options.TextGap = False,
     rounds: options.Rounds = False,
     recipe: options.RecipeOnly = False,
     check: options.Check = False,
@@ -106,8 +108,8 @@ def inspect(
     answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
     answers |= {"--word": word, "--token": token}
     questions = [name for name, value in answers.items() if value is not None]
-    questions += ["--use"] * use + ["--rounds"] * rounds + ["--recipe"] * recipe
-    questions += ["--check"] * check + ["--watch"] * watch
+    questions += ["--use"] * use + ["--gap"] * gap + ["--rounds"] * rounds
+    questions += ["--recipe"] * recipe + ["--check"] * check + ["--watch"] * watch
     if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
         raise TokctlError(
             f"{questions[0]} and {questions[1]} can't be asked together", "ask one, then the other"
@@ -197,6 +199,8 @@ def inspect(
         answer = _token(tokenizer, token, opened, errors, limit)
     elif use:
         answer = _use(tokenizer, sources.open(world, texts), errors, limit)
+    elif gap:
+        answer = _gap(world, tokenizer, sources.open(world, texts), errors, limit)
     else:
         from tokctl.analysis.explain import summarize
         from tokctl.render.inspect.model import summary
@@ -208,9 +212,9 @@ def inspect(
 
 #: Questions that are about a text, those that can't do without, and those whose answer `--limit`
 #: shortens.
-_ABOUT_TEXTS = ("--state", "--pairs", "--use", "--token", "--check", "--watch", "--html", "--plot")
-_NEED_TEXTS = ("--state", "--pairs", "--use")
-_LIMITED = ("--merges", "--merges-of", "--state", "--pairs", "--use", "--token", "--check")
+_NEED_TEXTS = ("--state", "--pairs", "--use", "--gap")
+_ABOUT_TEXTS = (*_NEED_TEXTS, "--token", "--check", "--watch", "--html", "--plot")
+_LIMITED = ("--merges", "--merges-of", *_NEED_TEXTS, "--token", "--check")
 
 
 def _check_companions(
@@ -366,6 +370,18 @@ def _use(
 
     found = segmented(tokenizer, texts, errors)
     return use_answer(text_use(tokenizer, found, limit), limit)
+
+
+def _gap(
+    world: World, tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
+) -> "Answer":
+    from tokctl.analysis.gap import token_gap
+    from tokctl.cli.progress import Bars
+    from tokctl.render.inspect.gap import gap as gap_answer
+
+    with Bars(world) as bars:
+        found = token_gap(tokenizer, texts, errors=errors, limit=limit, progress=bars)
+    return gap_answer(found, limit)
 
 
 def check_options(

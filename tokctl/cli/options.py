@@ -1240,8 +1240,8 @@ InspectTexts = Annotated[
     list[str] | None,
     CliArgument(
         "TEXT",
-        "Text files for --state, --pairs and --use; - or no TEXT is stdin. For --token, a text "
-        "whose words use the token. --check, --watch, --html and --plot take texts, too.",
+        "Text files for --state, --pairs, --use and --gap; - or no TEXT is stdin. For --token, a "
+        "text whose words use the token. --check, --watch, --html and --plot take texts, too.",
     ),
 ]
 Merges = Annotated[
@@ -1302,6 +1302,16 @@ Use = Annotated[
         short="Which tokens TEXT uses, and which never",
     ),
 ]
+TextGap = Annotated[
+    bool,
+    _question(
+        "--gap",
+        "How far the tokens of the texts are from the fewest: the exact minimum for this "
+        "vocabulary, a lower bound for every vocabulary of its size, and the pre-tokens that lose "
+        "the most.",
+        short="How far the tokens of TEXT are from the fewest",
+    ),
+]
 RecipeOnly = Annotated[
     bool,
     _question(
@@ -1333,7 +1343,7 @@ Limit = Annotated[
         "--limit N",
         "Lines to show with --merges, --merges-of, --state, --pairs and --token; by default "
         "all, except that a terminal shows 30 (but all merges). With --use: tokens in each list. "
-        "With --check: examples of each finding.",
+        "With --gap: pre-tokens. With --check: examples of each finding.",
         min=1,
         short="Show at most N lines",
     ),

@@ -215,6 +215,7 @@ PHASES = {
     "compare": ("compare", "bytes"),
     "measure": ("measure", "bytes"),
     "sweep": ("train and measure", "models"),
+    "bound": ("lower bound", "rounds"),
 }
 
 

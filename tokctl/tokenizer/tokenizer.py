@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import tokctl
     from tokctl.formats import Loss
-    from tokctl.sources import Reading, Source
+    from tokctl.sources import Named, Reading, Source
     from tokctl.tokenizer.documents import DocumentEncoder
     from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
@@ -1238,6 +1238,30 @@ class Tokenizer(Answering):
         from tokctl import corpus_state
 
         return corpus_state(self, step, text)
+
+    def token_gap(
+        self,
+        texts: Named | Sequence[Named],
+        *,
+        errors: str = "strict",
+        limit: int | None = None,
+        rounds: int = 100,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> tokctl.TokenGap:
+        """How far the tokens of texts (paths and sources) are from the fewest: those of this
+        vocabulary, and a lower bound for every vocabulary of its size."""
+        from tokctl import token_gap
+
+        return token_gap(
+            self,
+            texts,
+            errors=errors,
+            limit=limit,
+            rounds=rounds,
+            threads=threads,
+            progress=progress,
+        )
 
 
 class DecodeStream(Answering):

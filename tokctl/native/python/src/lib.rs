@@ -6,6 +6,7 @@ mod counter;
 mod decoder;
 mod encoder;
 mod errors;
+mod gap;
 mod ids;
 mod measuring;
 mod normalizers;
@@ -52,6 +53,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stored::RankFile>()?;
     module.add_class::<measuring::Measured>()?;
     module.add_function(wrap_pyfunction!(measuring::resample_lines, module)?)?;
+    module.add_class::<gap::FewestTokens>()?;
+    module.add_function(wrap_pyfunction!(gap::vocabulary_bound, module)?)?;
     module.add_class::<decoder::DecodeStream>()?;
     module.add_class::<decoder::Decoder>()?;
     module.add_function(wrap_pyfunction!(trainer::train, module)?)?;

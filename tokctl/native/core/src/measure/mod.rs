@@ -5,16 +5,20 @@
 
 mod boundaries;
 mod documents;
+mod fewest;
 mod ids;
 mod resample;
 mod round_trip;
 mod shares;
+mod vocabulary_bound;
 mod words;
 
 pub use boundaries::{shared, shared_weighted, Boundaries};
 pub use documents::{measure_documents, Documents};
+pub use fewest::FewestTokens;
 pub use resample::{resample, Column};
 pub use round_trip::{exact_lines, line_counts};
+pub use vocabulary_bound::{vocabulary_bound, BoundOptions, Symbols, VocabularyBound, MARK};
 pub use words::WordRule;
 
 pub use crate::encode::CHUNK;

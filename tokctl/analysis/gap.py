@@ -1,0 +1,407 @@
+"""How near to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a
+lower bound for every vocabulary of its size.
+
+`docs/gap.md` defines the figures, and says what is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokctl import _native
+from tokctl.analysis.explain.usage import Segmented, segmented
+from tokctl.analysis.explain.vocabulary import is_byte_token, text_ids, token_bytes
+from tokctl.analysis.metrics import Absent
+from tokctl.analysis.texts import checked_batches, errors_of
+from tokctl.errors import TokctlError
+from tokctl.model.parts import is_lossless
+from tokctl.sources import Batch, Named, Records, Source, check_errors, opened, total_size
+from tokctl.tokenizer.tokenizer import check_threads
+from tokctl.values import available_threads, cached_property
+
+if TYPE_CHECKING:
+    from tokctl.model import Recipe
+    from tokctl.tokenizer import Tokenizer
+
+#: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
+ROUNDS = 100
+#: Strings that can be tokens, at all places in distinct pre-tokens, that have a share of their own:
+#: 30 bytes of memory each. With more, the rarest ones share a price.
+_MOST_EDGES = 1 << 24
+#: Pre-tokens that are named as losing the most.
+SHOWN = 30
+#: Represents the word marker in spelled pre-tokens, as in `vocabulary_bound.rs`: no UTF-8 has it.
+_MARK = b"\xff"
+
+#: Called with a phase, the steps done, and how many there are.
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class LosingPreToken:
+    """A distinct pre-token that the model cuts into more tokens than its vocabulary needs.
+
+    Attributes:
+        data: its bytes, normalized, and rewritten as the pre-tokenizer does.
+        count: its occurrences in the text.
+        tokens: its segmentation.
+        fewest: one with the fewest tokens: of these, the one whose first token is longest, then the
+            second, and so on.
+    """
+
+    data: bytes
+    count: int
+    tokens: tuple[str, ...]
+    fewest: tuple[str, ...]
+
+    @property
+    def lost(self) -> int:
+        """Tokens that could be saved in all its occurrences."""
+        return self.count * (len(self.tokens) - len(self.fewest))
+
+
+@dataclass(frozen=True)
+class TokenGap:
+    """How far the tokens of a text are from the fewest.
+
+    Pre-tokens that the model can't spell (it gives an unknown token for them, or drops something),
+    and added tokens found in the text, count as they are in all figures.
+
+    Attributes:
+        tokens: of the model.
+        fewest: the least number of tokens of the vocabulary that spell the same pre-tokens. Exact.
+        across: the same if tokens may go from one pre-token to the next. Exact; absent if
+            pre-tokens put together are not the text, or if some can't be spelled.
+        bounds: numbers that no vocabulary with up to `budget` tokens of two symbols or more can go
+            below on these pre-tokens, by name: `pre-tokens`, `frequent`, `linear program`. All are
+            proven.
+        is_reached: there surely is such a vocabulary with as many tokens as the highest bound.
+        budget: ordinary tokens of the model that have two symbols or more.
+        symbols: `bytes` or `characters`.
+        edges: strings that had a share of their own in the linear program, at all their places.
+        pre_tokens, distinct: in the text; added tokens found there are among them.
+        characters: of these pre-tokens; a byte that is not UTF-8 is one.
+        unspelled, unspelled_tokens: pre-tokens and added tokens that count as they are, and their
+            tokens.
+        losing: distinct pre-tokens with more tokens than necessary.
+        losers: those that lose the most, in all their occurrences; equal ones as first seen.
+    """
+
+    tokens: int
+    fewest: int
+    across: int | Absent
+    bounds: dict[str, int]
+    is_reached: bool
+    budget: int
+    symbols: str
+    edges: int
+    pre_tokens: int
+    distinct: int
+    characters: int
+    unspelled: int
+    unspelled_tokens: int
+    losing: int
+    losers: tuple[LosingPreToken, ...]
+
+    @property
+    def bound(self) -> int:
+        """The highest lower bound."""
+        return max(self.bounds.values())
+
+    @property
+    def bound_name(self) -> str:
+        """Which one it is; of equal ones the simplest."""
+        return next(name for name, tokens in self.bounds.items() if tokens == self.bound)
+
+    @property
+    def lost(self) -> int:
+        """Tokens that another segmentation with the same vocabulary would save."""
+        return self.tokens - self.fewest
+
+
+def token_gap(
+    tokenizer: Tokenizer,
+    texts: Named | Sequence[Named],
+    *,
+    errors: str = "strict",
+    limit: int | None = None,
+    rounds: int = ROUNDS,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> TokenGap:
+    """How near to optimal a tokenizer is on texts.
+
+    Args:
+        texts: paths and sources. No pre-token and no token goes from one document to the next, and
+            a document counts as often as its source says.
+        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads characters.
+        limit: how many pre-tokens are named as losing the most; None: `SHOWN`.
+        rounds: steps of the search for the lower bound; more take longer, and raise it a little.
+        threads: None takes the processors that this process may use. No result depends on it.
+        progress: is told of the search.
+
+    Raises:
+        TokctlError: unreadable text; text that is not UTF-8, for a character model; a text too
+            large for the bound.
+    """
+    check_errors(errors)
+    if rounds < 0:
+        raise TokctlError(f"rounds can't be {rounds}", "it is a number from 0 up")
+    if threads is not None:
+        check_threads(threads)
+    threads = threads or available_threads()
+    spelling = _Spelling(tokenizer)
+    fewest_tokens = spelling.fewest_tokens()
+    across = _Across(tokenizer, opened(texts), errors, fewest_tokens)
+    found = segmented(tokenizer, [across.source()], errors)
+    if literal := spelling.literal_tokens(one.data for one in found):
+        fewest_tokens = spelling.fewest_tokens(literal)
+    texts_spelled = [spelling.pre_token(one.data) for one in found]
+    counts = fewest_tokens.counts(texts_spelled, threads)
+    rows = [
+        _Row(one, text, fewest)
+        for one, text, fewest in zip(found, texts_spelled, counts, strict=True)
+        if fewest is not None and spelling.is_spelled(one)
+    ]
+    tokens = sum(len(one.ids) * one.count for one in found)
+    unspelled_tokens = tokens - sum(len(row.one.ids) * row.one.count for row in rows)
+    unspelled = sum(one.count for one in found) - sum(row.one.count for row in rows)
+    added = {token.id for token in tokenizer.model.added}
+    kept = {id(row.one) for row in rows}
+    unknown = [one for one in found if id(one) not in kept and not added.issuperset(one.ids)]
+    bounds, is_reached, edges = spelling.bounds(rows, len(literal), rounds, threads, progress)
+    losing = [row for row in rows if row.lost]
+    losing.sort(key=lambda row: -row.lost)
+    shown = losing[: SHOWN if limit is None else limit]
+    return TokenGap(
+        tokens=tokens,
+        fewest=unspelled_tokens + sum(row.fewest * row.one.count for row in rows),
+        across=across.tokens(unspelled=bool(unknown)),
+        bounds={name: unspelled_tokens + bound for name, bound in bounds.items()},
+        is_reached=is_reached,
+        budget=spelling.budget,
+        symbols="bytes" if tokenizer.recipe.is_byte_level else "characters",
+        edges=edges,
+        pre_tokens=sum(one.count for one in found),
+        distinct=len(found),
+        characters=sum(
+            len(one.data.decode("utf-8", "surrogateescape")) * one.count for one in found
+        ),
+        unspelled=unspelled,
+        unspelled_tokens=unspelled_tokens,
+        losing=len(losing),
+        losers=tuple(spelling.losing(row, fewest_tokens) for row in shown),
+    )
+
+
+class _Row(NamedTuple):
+    """A distinct pre-token that is spelled, how the model cuts it, and its fewest tokens."""
+
+    one: Segmented
+    text: bytes
+    fewest: int
+
+    @property
+    def lost(self) -> int:
+        return (len(self.one.ids) - self.fewest) * self.one.count
+
+
+class _Spelling:
+    """Pre-tokens and tokens as strings that need no knowledge of word markers.
+
+    A marker becomes the byte `_MARK` at the start or the end of a pre-token, so that a token fits
+    where its string stands. WordPiece's `##est` is `est`, and its `est` is `_MARK` and `est`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._recipe = tokenizer.recipe
+        self._marker = tokenizer.recipe.marker
+        self._mark = self._marker.text.encode()
+        tokens = tokenizer.model.tokens
+        self._ids = text_ids(tokenizer)
+        self._strings = {id_: self._token(tokens[id_]) for id_ in self._ids}
+        #: What the model's segmentations are put together from, by id.
+        self._pieces = {id_: tokens[id_] for id_ in self._ids}
+        for id_ in range(tokenizer.vocab_size):
+            if is_byte_token(tokenizer, id_):
+                self._pieces.setdefault(id_, token_bytes(tokenizer, id_))
+        self.budget = sum(not self._recipe.is_initial_symbol(tokens[id_]) for id_ in self._ids)
+
+    def _token(self, token: bytes) -> bytes:
+        if self._marker.is_continuation:
+            is_marked = token.startswith(self._mark)
+            return token[len(self._mark) :] if is_marked else _MARK + token
+        if self._marker.starts_words and token.startswith(self._mark):
+            return _MARK + token[len(self._mark) :]
+        if self._marker.ends_words and token.endswith(self._mark):
+            return token[: -len(self._mark)] + _MARK
+        return token
+
+    def pre_token(self, data: bytes) -> bytes:
+        if self._marker.ends_words:
+            return data + _MARK
+        return _MARK + data if self._mark else data
+
+    def literal_tokens(self, texts: Iterable[bytes]) -> list[bytes]:
+        """Tokens that look as if they had a marker, as what they also spell in texts that hold the
+        marker's own text. Very few texts do."""
+        if not self._mark:
+            return []
+        holding = [text for text in texts if self._mark in text]
+        found = []
+        for id_ in self._ids if holding else ():
+            token = self._tokenizer.model.tokens[id_]
+            if self._marker.removed_from(token) == token:
+                continue
+            if not self._marker.is_continuation:
+                found += [token] * any(token in text for text in holding)
+            elif any(text.startswith(token) for text in holding):
+                found.append(_MARK + token)
+        return found
+
+    def fewest_tokens(self, literal: Sequence[bytes] = ()) -> _native.FewestTokens:
+        strings = [*self._strings.values(), *literal]
+        return _native.FewestTokens(strings, byte_fallback=self._recipe.byte_fallback)
+
+    def is_spelled(self, one: Segmented) -> bool:
+        """Do the tokens that the model gives spell the pre-token?"""
+        found = [self._pieces.get(id_) for id_ in one.ids]
+        pieces = [piece for piece in found if piece is not None]
+        if len(pieces) < len(found):
+            return False
+        if self._marker.is_continuation:
+            if not all(piece.startswith(self._mark) for piece in pieces[1:]):
+                return False
+            pieces[1:] = [piece[len(self._mark) :] for piece in pieces[1:]]
+            return b"".join(pieces) == one.data
+        start, end = self._mark * self._marker.starts_words, self._mark * self._marker.ends_words
+        return b"".join(pieces) == start + one.data + end
+
+    def losing(self, row: _Row, fewest_tokens: _native.FewestTokens) -> LosingPreToken:
+        names = self._tokenizer.tokens
+        lengths = fewest_tokens.lengths(row.text) or []
+        parts = []
+        start = 0
+        for length in lengths:
+            parts.append(row.text[start : start + length])
+            start += length
+        fewest = [name for part in parts for name in self._names(part)]
+        one = row.one
+        return LosingPreToken(
+            one.data, one.count, tuple(names[id_] for id_ in one.ids), tuple(fewest)
+        )
+
+    def _names(self, part: bytes) -> list[str]:
+        """The token that spells a part, or the tokens of its bytes."""
+        names = self._tokenizer.tokens
+        id_ = self._id_of.get(part)
+        if id_ is not None:
+            return [names[id_]]
+        by_byte = {piece: id_ for id_, piece in self._pieces.items() if id_ not in self._strings}
+        return [names[by_byte[bytes([byte])]] for byte in part]
+
+    @cached_property
+    def _id_of(self) -> dict[bytes, int]:
+        """The ids of strings; the lowest one where two are alike."""
+        return {string: id_ for id_, string in reversed(self._strings.items())}
+
+    def bounds(
+        self,
+        rows: Sequence[_Row],
+        literal: int,
+        rounds: int,
+        threads: int,
+        progress: Progress | None,
+    ) -> tuple[dict[str, int], bool, int]:
+        """Lower bounds by name, whether the highest is reached, and the edges of the program."""
+        is_fused = self._marker.is_end_fused or self._marker.is_continuation
+        symbols = "bytes" if self._recipe.is_byte_level else "characters"
+
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress("bound", done, rounds)
+
+        frequent, is_reached, linear, edges = _native.vocabulary_bound(
+            [row.text for row in rows],
+            [row.one.count for row in rows],
+            symbols="marked" if is_fused else symbols,
+            budget=self.budget + literal,
+            rounds=rounds,
+            most_edges=_MOST_EDGES,
+            threads=threads,
+            progress=tell,
+        )
+        pre_tokens = sum(row.one.count for row in rows if row.text)
+        bounds = {"pre-tokens": pre_tokens, "frequent": frequent}
+        if linear:
+            bounds["linear program"] = linear
+        return bounds, is_reached, edges
+
+
+class _Across:
+    """Counts the fewest tokens of texts whose tokens may go from one pre-token to the next, while
+    the texts are read for something else."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        sources: Sequence[Source],
+        errors: str,
+        fewest_tokens: _native.FewestTokens,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._sources = sources
+        self._errors = errors_of(tokenizer, errors)
+        self._fewest_tokens = fewest_tokens
+        self._tokens: int | Absent = 0
+        if reason := _no_text(tokenizer.recipe):
+            self._tokens = Absent(reason)
+
+    def source(self) -> Source:
+        """The documents of all sources, which may be read once."""
+        size = total_size(self._sources)
+        return Records("the text", size, self._batches, lambda: 0)
+
+    def _batches(self) -> Iterator[Batch]:
+        for _, batch in checked_batches(self._sources, self._errors):
+            for text, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
+                if not isinstance(self._tokens, Absent):
+                    self._add(text, times)
+            yield batch
+
+    def _add(self, text: bytes, times: int) -> None:
+        tokenizer = self._tokenizer
+        matchers = tokenizer.special_matcher("none")
+        found = self._fewest_tokens.across(tokenizer.encoder, text, matchers)
+        if found is None:
+            self._tokens = Absent(_UNSPELLED)
+        elif not isinstance(self._tokens, Absent):
+            self._tokens += found * times
+
+    def tokens(self, *, unspelled: bool) -> int | Absent:
+        """The number; absent if some pre-tokens count as they are."""
+        if unspelled and not isinstance(self._tokens, Absent):
+            return Absent(_UNSPELLED)
+        return self._tokens
+
+
+_UNSPELLED = "some of the text can't be spelled with the vocabulary"
+
+
+def _no_text(recipe: Recipe) -> str:
+    """Why the pre-tokens of a recipe, put together, are not the text; empty if they are."""
+    if recipe.marker.text:
+        return "the word marker says where a pre-token begins or ends"
+    if recipe.looks_up_pre_tokens:
+        return "every pre-token is one token"
+    if not all(is_lossless(part) or part.kind in _REWRITING for part in recipe.pre_tokenizers):
+        return "the pre-tokenizer drops the white space between pre-tokens"
+    return ""
+
+
+#: Pre-tokenizers that rewrite a text and keep all of it.
+_REWRITING = ("metaspace", "prefix-space", "byte-level")

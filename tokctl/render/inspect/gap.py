@@ -1,0 +1,186 @@
+"""How far the tokens of a text are from the fewest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tokctl.analysis.gap import TokenGap
+from tokctl.analysis.metrics import Absent
+from tokctl.render.document import (
+    Answer,
+    Block,
+    Bullets,
+    Column,
+    Content,
+    Heading,
+    Paragraph,
+    Record,
+    Table,
+    segments,
+    text_or_bytes,
+)
+from tokctl.render.visible import brief, decoded, names, visible
+from tokctl.wording import percent, plural
+
+#: Pre-tokens that a terminal is shown, and tokens of one.
+_FEW = 10
+_LONGEST = 16
+
+#: Why a lower bound holds, in a few words.
+_BOUNDS = {
+    "pre-tokens": "each pre-token takes a token",
+    "frequent": "pre-tokens that are not among the most frequent take two",
+    "linear program": "dual of the linear program",
+}
+
+
+def gap(found: TokenGap, limit: int | None) -> Answer:
+    """How far the tokens of a text are from the fewest; `limit` counts pre-tokens that lose."""
+    return Answer(
+        "inspect",
+        "How far the tokens of a text are from the fewest",
+        lambda: _blocks(found, limit or _FEW),
+        lambda: _records(found),
+        lambda: _data(found),
+    )
+
+
+def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
+    """The figures, what is proven of them, and the pre-tokens that lose the most."""
+    if not gap.tokens:
+        yield Paragraph("The text has no tokens.")
+        return
+    yield Paragraph(_summary(gap), "bold")
+    columns = (Column(), Column("tokens", right=True), Column("this model has", right=True))
+    rows: list[list[Content]] = [["this model", f"{gap.tokens:,}", ""]]
+    figures = [
+        ("fewest with its vocabulary", gap.fewest),
+        ("lower bound, any vocabulary", gap.bound),
+    ]
+    if not isinstance(gap.across, Absent):
+        figures.append(("fewest across pre-tokens", gap.across))
+    for label, tokens in figures:
+        rows.append([label, f"{tokens:,}", _more(gap.tokens, tokens)])
+    yield Table(columns, rows, has_head=True)
+    yield Bullets(tuple(_notes(gap)), "dim")
+    if not gap.losing:
+        return
+    yield Heading(
+        f"pre-tokens that lose the most, of {gap.losing:,} among {gap.distinct:,} distinct ones"
+    )
+    table: list[list[Content]] = [
+        [
+            f"{one.lost:,}",
+            f"{one.count:,}",
+            brief(decoded(one.data)),
+            segments(one.tokens, _LONGEST),
+            segments(one.fewest, _LONGEST),
+        ]
+        for one in gap.losers[:limit]
+    ]
+    yield Table(
+        (
+            Column("lost", right=True),
+            Column("count", right=True, style="dim"),
+            Column("pre-token", fold=True),
+            Column("tokens", fold=True),
+            Column("fewest", fold=True),
+        ),
+        table,
+        has_head=True,
+    )
+
+
+def _summary(gap: TokenGap) -> str:
+    if not gap.lost:
+        return f"{plural(gap.tokens, 'token')}: no segmentation with this vocabulary has fewer."
+    per = f"{1000 * gap.lost / gap.characters:.2f} per 1,000 characters"
+    saved = f"{gap.lost:,} could be saved, {percent(gap.lost / gap.tokens, 2)}, {per}"
+    return f"{plural(gap.tokens, 'token')}; with the same vocabulary {saved}."
+
+
+def _more(tokens: int, fewest: int) -> str:
+    """By how much the model's tokens are more than others."""
+    if tokens == fewest:
+        return "as many"
+    return f"{percent((tokens - fewest) / fewest, 2)} more" if fewest else "n/a"
+
+
+def _notes(gap: TokenGap) -> Iterator[str]:
+    """What the figures are, and what is proven."""
+    yield "The fewest with its vocabulary is exact: the same pre-tokens, cut in the best way."
+    budget = f"up to {plural(gap.budget, 'token')} of two {gap.symbols} or more"
+    yield (
+        f"The lower bound is proven ({_BOUNDS[gap.bound_name]}). It holds for vocabularies with "
+        f"{budget}, even if they were chosen for this text, on the same pre-tokens. "
+        + ("One of them reaches it." if gap.is_reached else "Whether one reaches it is not known.")
+    )
+    if isinstance(gap.across, Absent):
+        yield f"Nothing is computed across pre-tokens: {gap.across.reason}."
+    else:
+        yield (
+            "The fewest across pre-tokens is exact: the same vocabulary, if tokens might go from "
+            "one pre-token to the next. The lower bound does not apply to it."
+        )
+    if gap.unspelled:
+        yield (
+            f"{plural(gap.unspelled, 'pre-token')} that the vocabulary does not spell, or added "
+            f"tokens, count as they are in each figure: {plural(gap.unspelled_tokens, 'token')}."
+        )
+
+
+def _records(gap: TokenGap) -> Iterator[Record]:
+    """Each line says first what it is: `tokens`, `fewest`, `across` (`-` where there is none),
+    `bound` (its name, tokens), `reached`, `budget`, `pre-tokens` (all, distinct), `characters`,
+    `unspelled` (pre-tokens, tokens), `losing`; and `lost` (tokens, count, pre-token, its tokens,
+    the fewest)."""
+    yield "tokens", str(gap.tokens)
+    yield "fewest", str(gap.fewest)
+    yield "across", "-" if isinstance(gap.across, Absent) else str(gap.across)
+    for name, tokens in gap.bounds.items():
+        yield "bound", name, str(tokens)
+    yield "reached", "yes" if gap.is_reached else "no"
+    yield "budget", str(gap.budget)
+    yield "pre-tokens", str(gap.pre_tokens), str(gap.distinct)
+    yield "characters", str(gap.characters)
+    yield "unspelled", str(gap.unspelled), str(gap.unspelled_tokens)
+    yield "losing", str(gap.losing)
+    for one in gap.losers:
+        text = visible(decoded(one.data))
+        yield "lost", str(one.lost), str(one.count), text, names(one.tokens), names(one.fewest)
+
+
+def _data(gap: TokenGap) -> dict[str, Any]:
+    absent = isinstance(gap.across, Absent)
+    return {
+        "tokens": gap.tokens,
+        "fewest": gap.fewest,
+        "lost": gap.lost,
+        "lost_share": gap.lost / gap.tokens if gap.tokens else None,
+        "lost_per_1000_characters": 1000 * gap.lost / gap.characters if gap.characters else None,
+        "across": None if absent else gap.across,
+        "across_reason": gap.across.reason if isinstance(gap.across, Absent) else None,
+        "bound": gap.bound,
+        "bound_name": gap.bound_name,
+        "bound_reached": gap.is_reached,
+        "bounds": gap.bounds,
+        "budget": gap.budget,
+        "symbols": gap.symbols,
+        "edges": gap.edges,
+        "pre_tokens": gap.pre_tokens,
+        "distinct_pre_tokens": gap.distinct,
+        "characters": gap.characters,
+        "unspelled": {"pre_tokens": gap.unspelled, "tokens": gap.unspelled_tokens},
+        "losing": gap.losing,
+        "losers": [
+            {
+                "pre_token": text_or_bytes(one.data),
+                "count": one.count,
+                "lost": one.lost,
+                "tokens": one.tokens,
+                "fewest": one.fewest,
+            }
+            for one in gap.losers
+        ],
+    }
