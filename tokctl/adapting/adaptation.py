@@ -11,14 +11,14 @@ The steps, of which each can be left out:
    would merge before older ones: there new tokens get the ids after the last. A freed id that is
    left over is a hole, which a special token `<|unused_ID|>` fills.
 
-A token that went in step 1 and was learned again in step 2 is the same token: its id has a
-successor, and its embedding is kept.
+A token that went in step 1 and was learned again in step 2 is the same token: its embedding is
+kept, and its id where ids are kept and are no ranks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -51,7 +51,7 @@ class Adaptation(Brief):
     Attributes:
         before, tokenizer: the two models.
         ids: the new id of each old one; None where the token is gone.
-        holes: new ids that no token has: fillers of holes.
+        holes: new ids that no token has: fillers of holes that there were not before.
         restored: old ids of tokens that were taken away and learned again.
         uses: how often the texts use the tokens that are gone, and all tokens; None where nothing
             was counted.
@@ -66,8 +66,9 @@ class Adaptation(Brief):
 
     @property
     def removed(self) -> list[int]:
-        """The old ids of the tokens that are gone."""
-        return [old for old, new in enumerate(self.ids) if new is None]
+        """The old ids of the tokens that are gone; holes are none."""
+        holes = _fillers(self.before.model)
+        return [old for old, new in enumerate(self.ids) if new is None and old not in holes]
 
     @property
     def new(self) -> list[int]:
@@ -178,49 +179,48 @@ def adapt(
     if prune is None and vocab_size is None and not added.texts:
         raise TokctlError(
             "nothing is to be changed",
-            "ask for fewer tokens (prune), for more (vocab_size), or name special or added tokens",
+            "say --prune N, --vocab N, --special-token TOKEN or --add-token TOKEN",
         )
     has_texts = bool(texts) or not isinstance(texts, Sequence)
     if prune is not None and not has_texts:
         raise TokctlError(
             "the texts are missing that say which tokens are used",
-            "give texts; tokctl convert --prune takes tokens away without any",
+            "give some; tokctl convert --prune takes tokens away without any",
         )
+    fillers = _fillers(model) if prune is not None or keep_ids else set()
     if vocab_size is not None:
         if new_texts is None and not has_texts:
             raise TokctlError(
                 "the texts are missing that new tokens are learned from", "give texts"
             )
         model = _extensible(model)
-        _check_room(len(model.tokens) if prune is None else prune, vocab_size, added.count(model))
-    kept: Sequence[int] = range(len(model.tokens))
+        there = len(model.tokens) - len(fillers)
+        _check_room(there if prune is None else prune, vocab_size, added.count(model))
+    kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
     uses = None
     if prune is not None:
         counts = _uses(tokenizer, _opened(texts, reading), errors)
-        kept = resizing.kept_by_use(model, prune, counts, _pairs(model))
-        if not keep_ids:
-            fillers = {token.id for token in model.added if _is_filler(token.text, token.id)}
-            kept = [id_ for id_ in kept if id_ not in fillers]
+        kept = resizing.kept_by_use(model, prune, counts, _pairs(model), fillers)
         gone = set(range(len(model.tokens))).difference(kept)
         uses = sum(counts[id_] for id_ in gone), counts.total()
+    if len(kept) < len(model.tokens):
         model = resizing.keeping(model, kept)
     if vocab_size is not None:
         sources = _opened(texts if new_texts is None else new_texts, reading)
         room = vocab_size - added.count(model)
         model = _extended(model, tokenizer.model, sources, room, errors, threads, progress)
     model = added.to(model)
-    new = _numbers(tokenizer.model, kept, len(model.tokens), keep_ids=keep_ids)
+    again = _learned_again(tokenizer.model, model, kept)
+    new = _numbers(tokenizer.model, kept, again, len(model.tokens), keep_ids=keep_ids)
     model, holes = _with_holes(model, new)
-    ids: list[int | None] = [None] * tokenizer.vocab_size
-    for place, old in enumerate(kept):
+    # A hole that was one before is the same one.
+    ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
+    for place, old in chain(enumerate(kept), again.items()):
         ids[old] = new[place]
-    restored = []
-    learned = {model.tokens[new[place]]: new[place] for place in range(len(kept), len(new))}
-    for old, token in enumerate(tokenizer.model.tokens):
-        if ids[old] is None and old not in tokenizer.model.reserved_ids and token in learned:
-            ids[old] = learned[token]
-            restored.append(old)
-    return Adaptation(tokenizer, Tokenizer(model), tuple(ids), holes, tuple(restored), uses)
+    more = tuple(sorted(holes - fillers))
+    return Adaptation(
+        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses
+    )
 
 
 class _Added:
@@ -321,23 +321,41 @@ def _extended(
 # -- ids ----------------------------------------------------------------------------------------
 
 
-def _is_filler(text: str, id_: int) -> bool:
-    return text == filler(id_)
+def _fillers(model: FilledRecipe) -> set[int]:
+    """The ids of the special tokens that fill holes."""
+    return {token.id for token in model.added if token.special and token.text == filler(token.id)}
 
 
-def _numbers(before: FilledRecipe, kept: Sequence[int], size: int, *, keep_ids: bool) -> list[int]:
+def _learned_again(
+    before: FilledRecipe, model: FilledRecipe, kept: Sequence[int]
+) -> dict[int, int]:
+    """The tokens after those that are `kept` that there were `before`: the old id of each."""
+    known = before.reserved_ids.union(kept)
+    old_ids = {token: id_ for id_, token in enumerate(before.tokens) if id_ not in known}
+    places = range(len(kept), len(model.tokens))
+    return {at: old_ids[model.tokens[at]] for at in places if model.tokens[at] in old_ids}
+
+
+def _numbers(
+    before: FilledRecipe,
+    kept: Sequence[int],
+    again: Mapping[int, int],
+    size: int,
+    *,
+    keep_ids: bool,
+) -> list[int]:
     """The final id of each of `size` tokens, of which the first are those that are `kept`."""
     if not keep_ids:
         return list(range(size))
     first = len(before.tokens)
-    free: list[int] = []
-    if not (before.recipe.has_ranks and not before.scores):  # else ids are ranks
-        free = sorted(set(range(first)).difference(kept))
-    more = size - len(kept)
-    return [*kept, *free[:more], *range(first, first + more - len(free[:more]))]
+    places = range(len(kept), size)
+    if before.recipe.has_ranks and not before.scores:  # ids are ranks
+        return [*kept, *range(first, first + len(places))]
+    free = iter(sorted(set(range(first + size)).difference(kept, again.values())))
+    return [*kept, *(again[place] if place in again else next(free) for place in places)]
 
 
-def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, tuple[int, ...]]:
+def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, set[int]]:
     """The model with these ids, and the holes between them, which are filled."""
     total = max(new) + 1
     holes = sorted(set(range(total)).difference(new))
@@ -347,6 +365,6 @@ def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, 
             "number the tokens anew, without keeping ids",
         )
     if list(new) == list(range(total)):
-        return model, ()
+        return model, set()
     model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
-    return resizing.renumbered(model, dict(enumerate([*new, *holes]))), tuple(holes)
+    return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)

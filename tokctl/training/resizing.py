@@ -8,7 +8,7 @@ uses them, and added tokens can be added so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
 
@@ -145,7 +145,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     Raises:
         TokctlError: a size above the model's, or below what must stay; it says the least.
     """
-    _check_size(model, size)
+    _check_size(len(model.tokens), size)
     stays = _base(model)
     if size < len(stays):
         raise TokctlError(
@@ -171,10 +171,10 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     return _keeping(model, stays, merges)
 
 
-def _check_size(model: FilledRecipe, size: int) -> None:
-    if type(size) is not int or size > len(model.tokens):
+def _check_size(most: int, size: int) -> None:
+    if type(size) is not int or size > most:
         raise TokctlError(
-            f"the model has {len(model.tokens)} ids, and can't be pruned to {size}",
+            f"the model has {most} ids, and can't be pruned to {size}",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
         )
 
@@ -199,6 +199,7 @@ def kept_by_use(
     size: int,
     uses: Mapping[int, int],
     pairs: Iterable[Sequence[int]] = (),
+    gone: Collection[int] = (),
 ) -> list[int]:
     """The ids of the tokens that stay, ascending, if the least used ones go until `size` are left.
 
@@ -214,11 +215,13 @@ def kept_by_use(
         uses: how often each id is used; 0 where none is said.
         pairs: left, right and token of each pair that a token is made of. Of several pairs of one
             token, all parts stay as long as it does, and the first gets its uses.
+        gone: ids that go in any case, as if the model did not have them.
 
     Raises:
         TokctlError: a size above the model's, or below what must stay; it says the least.
     """
-    _check_size(model, size)
+    kept = set(range(len(model.tokens))).difference(gone)
+    _check_size(len(kept), size)
     stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
     by_frequency = model.recipe.traits.by_frequency
     is_symbol = model.recipe.is_byte_token if by_frequency else model.recipe.is_initial_symbol
@@ -229,7 +232,6 @@ def kept_by_use(
     parts = {token: {part for pair in found for part in pair} for token, found in made.items()}
     takers = Counter(part for found in parts.values() for part in found)
     left = Counter(uses)
-    kept = set(range(len(model.tokens)))
     leaves = [(left[id_], -id_) for id_ in kept if id_ not in stays and not takers[id_]]
     heapify(leaves)
     while len(kept) > size:
@@ -240,11 +242,11 @@ def kept_by_use(
                 f"ask for {len(kept)} or more",
             )
         times, lowest = heappop(leaves)
-        gone = -lowest
-        kept.remove(gone)
-        for part in made[gone][0] if gone in made else ():
+        least = -lowest
+        kept.remove(least)
+        for part in made[least][0] if least in made else ():
             left[part] += times
-        for part in parts.get(gone, ()):
+        for part in parts.get(least, ()):
             takers[part] -= 1
             if not takers[part] and part not in stays:
                 heappush(leaves, (left[part], -part))
