@@ -190,9 +190,7 @@ def adapt(
     fillers = _fillers(model) if prune is not None or keep_ids else set()
     if vocab_size is not None:
         if new_texts is None and not has_texts:
-            raise TokctlError(
-                "the texts are missing that new tokens are learned from", "give texts"
-            )
+            raise TokctlError("there are no texts to learn new tokens from", "give some")
         model = _extensible(model)
         there = len(model.tokens) - len(fillers)
         _check_room(there if prune is None else prune, vocab_size, added.count(model))

@@ -73,6 +73,7 @@ def adapt(
     keep_ids: options.KeepIds = False,
     output: options.AdaptOutput = None,
     to: options.AdaptTo = None,
+    lossy: options.Lossy = False,
     map_file: options.MapFile = None,
     verify: options.AdaptVerify = None,
     threads: options.TrainThreads = None,
@@ -141,7 +142,7 @@ def adapt(
             progress=bars,
         )
         after = found.tokenizer
-        planned = model_output.plan(world, after.model, form, lossy=False)
+        planned = model_output.plan(world, after.model, form, lossy=lossy)
         paths = planned.paths(output, form)
         model_output.check_paths(world, paths, read)
         saving.check_neighbours(planned.files, output, form)
