@@ -332,7 +332,7 @@ def test_the_map_is_ordered(tmp_path: Path) -> None:
         ),
         ({"special_tokens": ["ab"]}, "spelled like a token"),
         ({"added_tokens": ["cd"]}, "new added token 'cd' is spelled like"),
-        ({"added_tokens": [""]}, "can't be empty"),
+        ({"added_tokens": [""]}, "one of the added tokens is empty"),
         ({"special_tokens": ["<s>"], "added_tokens": ["<s>"]}, "can't be a special token and"),
         ({"special_tokens": "<s>"}, "can't be '<s>'"),
         ({"prun": 3}, "prune"),

@@ -228,6 +228,8 @@ class _Added:
         for what, texts in (("special", special), ("added", always)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise TokctlError(f"the {what} tokens can't be {brief(texts)}", "they are texts")
+            if "" in texts:
+                raise TokctlError(f"one of the {what} tokens is empty", "give each a text")
         self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
         if both := set(self.special) & set(self.always):
             raise TokctlError(

@@ -1,9 +1,9 @@
 """Does a model still make the tokens that it keeps, of a text?
 
 A token of the text that stays is looked for in the text as the new model cuts it: the same token on
-the same characters, or a new token that covers it. Where there is neither, it has **moved**: the
-characters are cut otherwise. That can only happen next to a token that went. A token that went is
-cut into others, and a kept neighbour may join one of its parts.
+the same characters, or a new token that covers it. Where there is neither, it has **moved**: its
+characters are cut otherwise. It happens near a token that went, whose parts a kept neighbour may
+join; where the longest tokens are taken, also behind a new one that ends inside a kept one.
 """
 
 from __future__ import annotations

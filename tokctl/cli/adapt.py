@@ -121,6 +121,7 @@ def adapt(
     opened = sources.open(world, names) if counted else []
     learned = others.open(world, new_text) if new_text else None
     checked = others.open(world, verify) if verify else []
+    streams.refuse_models((*names, *(new_text or ())), [*opened, *(learned or [])], format)
 
     from tokctl.adapting import adapt as adapted
     from tokctl.cli.progress import Bars
@@ -297,17 +298,15 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
         holes = plural(len(found.holes), "id")
         lines.append(f"{holes} without a token: filled with special tokens <|unused_ID|>")
     for one in carried:
-        shape = f"{one.rows_before:,} x {one.dimensions:,}"
-        lines.append(
-            f"{one.tensor}: {one.dtype}, {shape} before, {one.rows:,} x {one.dimensions:,}"
-        )
-        rows = [
+        rows = f"{plural(one.rows_before, 'row')} before, {one.rows:,} now"
+        lines.append(f"{one.tensor}: {one.dtype} x {one.dimensions:,}, {rows}")
+        made = [
             f"{one.kept:,} as they were",
             *([f"{one.by_pieces:,} the mean of their pieces"] if one.by_pieces else []),
             *([f"{one.by_mean:,} the mean of all"] if one.by_mean else []),
             *([f"{one.zeros:,} zeros"] if one.zeros else []),
         ]
-        lines.append(f"  rows: {listed(rows)}")
+        lines.append(f"  rows: {listed(made)}")
         if one.rows_before > before:
             left = plural(one.rows_before - before, "row")
             lines.append(f"  left out: {left} after the last id, which padded it")

@@ -114,7 +114,11 @@ def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecip
 
 
 def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) -> FilledRecipe:
-    there = {token.text for token in model.added if token.special or not special}
+    there = {token.text for token in model.added if token.special == special}
+    if both := [text for text in tokens if text in model.special_ids and not special]:
+        raise TokctlError(
+            f"{both[0]!r} is a special token of the model", "it can't be another added token, too"
+        )
     new = [text for text in dict.fromkeys(tokens) if text not in there]
     if not new:
         return model
