@@ -80,7 +80,8 @@ def test_what_stays_equals_the_twin(words: dict[str, int], text: str, share: flo
     parts = {merge.token: (merge.left, merge.right) for merge in model.merges}
     pairs = [merge[:3] for merge in model.merges]
     stays = range(257)
-    assert kept_by_use(model, size, uses, pairs) == twin.kept(model.size, size, uses, parts, stays)
+    expected = twin.kept(model.size, size, uses, parts, stays)
+    assert kept_by_use(model, uses, pairs, size=size) == expected
     found = adapt(Tokenizer(model), prune=size, texts=source(text))
     after = found.tokenizer.model
     assert after.size == size
@@ -133,6 +134,22 @@ def test_the_least_used_leaf_goes_and_its_uses_go_to_its_parts() -> None:
         order.append([name for name, id_ in ids.items() if found.ids[id_] is None])  # type: ignore[index]
     # xy is not used; abc is used least; ab has its own use and those of abc, and cd has four.
     assert order == [["xy"], ["abc", "xy"], ["ab", "abc", "xy"], ["ab", "abc", "cd", "xy"]]
+
+
+@given(words=WORDS, text=st.text(alphabet="abcd ", max_size=40), least=st.integers(1, 5))
+def test_what_is_used_less_goes(words: dict[str, int], text: str, least: int) -> None:
+    tokenizer = Tokenizer(trained(words))
+    found = adapt(tokenizer, min_uses=least, texts=source(text))
+    size = found.tokenizer.vocab_size
+    # It is what pruning to that size leaves, and the next leaf to go is used often enough.
+    assert found.ids == adapt(tokenizer, prune=size, texts=source(text)).ids
+    if size > 256:
+        smaller = adapt(tokenizer, prune=size - 1, texts=source(text))
+        (gone,) = set(smaller.removed) - set(found.removed)
+        uses = Counter(found.tokenizer.encode_ids(text))
+        assert uses[found.ids[gone]] >= least or found.uses != (0, uses.total())
+    if least == 1:
+        assert found.uses == (0, len(tokenizer.encode_ids(text)))
 
 
 def test_of_equally_used_tokens_the_last_goes_first() -> None:
@@ -336,6 +353,10 @@ def test_the_map_is_ordered(tmp_path: Path) -> None:
         ({"special_tokens": ["<s>"], "added_tokens": ["<s>"]}, "can't be a special token and"),
         ({"special_tokens": "<s>"}, "can't be '<s>'"),
         ({"prun": 3}, "prune"),
+        ({"min_uses": 0, "texts": source("a")}, "min_uses can't be 0"),
+        ({"min_uses": 2, "prune": 257, "texts": source("a")}, "can't both say what goes"),
+        ({"min_uses": 2}, "texts are missing"),
+        ({"min_uses": 1, "texts": source("ab cd"), "vocab_size": 258}, "leave nothing to learn"),
     ],
 )
 def test_what_can_not_be(options: dict[str, object], message: str) -> None:
@@ -442,6 +463,43 @@ def test_sentencepiece_and_tiktoken_write_what_is_left(tmp_path: Path) -> None:
     kept = adapt(unigram, prune=800, texts=text, keep_ids=True)
     assert len(kept.holes) == 200
     assert [loss for loss in kept.tokenizer.losses("sentencepiece") if not loss.minor] == []
+
+
+@pytest.mark.parametrize("byte_fallback", [False, True])
+def test_sentencepiece_bpe_learns_more(tmp_path: Path, sample: str, byte_fallback: bool) -> None:
+    """What is learned is written back as a model that SentencePiece reads, with the same ids."""
+    import io
+
+    import sentencepiece
+
+    data = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sample.split("\n")),
+        model_writer=data,
+        vocab_size=600,
+        model_type="bpe",
+        byte_fallback=byte_fallback,
+        user_defined_symbols=["<sep>"],
+        minloglevel=2,
+        num_threads=1,
+    )
+    (tmp_path / "old.model").write_bytes(data.getvalue())
+    code = "if (x) { return x; }\nfor (y) { return y; }\n" * 9
+    for keep_ids in (False, True):
+        found = adapt(
+            Tokenizer.load(tmp_path / "old.model"),
+            prune=500,
+            texts=source(sample),
+            vocab_size=520,
+            new_texts=source(code),
+            keep_ids=keep_ids,
+        )
+        check_ids(found)
+        assert found.size == 520 and "▁return" in found.tokenizer
+        found.tokenizer.save(tmp_path / "new.model", "sentencepiece")
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "new.model"))
+        lines = [*sample.split("\n"), *code.split("\n"), "naïve 東京 <sep>x"]
+        assert found.tokenizer.encode_ids(lines) == theirs.encode(lines)
 
 
 def test_the_preset_of_gpt2_has_no_holes_to_begin_with() -> None:

@@ -83,6 +83,17 @@ def test_texts_from_stdin_and_lists(model: Tokenizer) -> None:
         assert Path(name).read_bytes() == Path("file.json").read_bytes()
 
 
+def test_what_is_never_used_goes(model: Tokenizer) -> None:
+    line = ("adapt", "m.json", "--min-uses", "1", "code.txt", "-o")
+    done = tokctl(*line, "new.json", "--threads", "1")
+    assert "tokens taken away, 0 uses of " in done.err
+    new = Tokenizer.load("new.json")
+    assert 257 < new.vocab_size < model.vocab_size
+    assert new.encode(CODE).tokens == model.encode(CODE).tokens
+    assert tokctl(*line, "again.json", "--threads", "4").code == 0
+    assert Path("new.json").read_bytes() == Path("again.json").read_bytes()
+
+
 def test_the_model_of_the_environment(model: Tokenizer) -> None:
     line = ("adapt", "--special-token", "<s>", "-o", "new.json")
     assert tokctl(*line, environ={"TOKCTL_MODEL": "m.json"}).code == 0
@@ -168,6 +179,10 @@ W = ("--embeddings", "w.safetensors")
             "nothing is done with code.txt",
         ),
         ((*SPECIAL, "a.txt"), "nothing is done with a.txt"),
+        ((*ADAPT, "--min-uses", "0", "a.txt"), "0 is less than 1"),
+        ((*ADAPT, "--min-uses", "1", "--prune", "260", "a.txt"), "can't both say what goes"),
+        ((*ADAPT, "--threads", "0", "--prune", "260", "a.txt"), "0 is less than 1"),
+        ((*ADAPT, "--errors", "ignore", "--prune", "260", "a.txt"), "--errors can't be 'ignore'"),
         ((*SPECIAL, "--text-field", "x"), "--text-field says how texts are read"),
         ((*ADAPT, "--prune", "260", "--vocab", "270", "-"), "stdin can't be read twice"),
         ((*ADAPT, "--prune", "260", "-", "--verify", "-"), "stdin can't be read twice"),

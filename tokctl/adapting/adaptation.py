@@ -65,6 +65,11 @@ class Adaptation(Brief):
     uses: tuple[int, int] | None = None
 
     @property
+    def size(self) -> int:
+        """The tokens of the new model, without what fills holes."""
+        return self.tokenizer.vocab_size - len(_fillers(self.tokenizer.model))
+
+    @property
     def removed(self) -> list[int]:
         """The old ids of the tokens that are gone; holes are none."""
         holes = _fillers(self.before.model)
@@ -138,6 +143,7 @@ def adapt(
     tokenizer: Tokenizer,
     *,
     prune: int | None = None,
+    min_uses: int | None = None,
     texts: Texts = (),
     vocab_size: int | None = None,
     new_texts: Texts | None = None,
@@ -153,7 +159,8 @@ def adapt(
 
     Args:
         tokenizer: the model before; it is not changed.
-        prune: ids that stay: those that `texts` use most.
+        prune: tokens that stay: those that `texts` use most.
+        min_uses: instead of `prune`: what `texts` use less often goes.
         texts: paths, or sources of `tokctl.sources`; one, or several.
         vocab_size: tokens wanted in all, those that are added below among them; holes don't count.
         new_texts: what new tokens are learned from; by default `texts`.
@@ -176,34 +183,46 @@ def adapt(
         )
     model = tokenizer.model
     added = _Added(special_tokens, added_tokens)
-    if prune is None and vocab_size is None and not added.texts:
+    prunes = prune is not None or min_uses is not None
+    if not (prunes or vocab_size is not None or added.texts):
         raise TokctlError(
             "nothing is to be changed",
-            "say --prune N, --vocab N, --special-token TOKEN or --add-token TOKEN",
+            "say --prune N, --min-uses N, --vocab N, --special-token TOKEN or --add-token TOKEN",
         )
+    if prune is not None and min_uses is not None:
+        raise TokctlError(
+            "a number of tokens and the least use of a token can't both say what goes",
+            "leave --prune or --min-uses out",
+        )
+    if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
+        raise TokctlError(f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up")
     has_texts = bool(texts) or not isinstance(texts, Sequence)
-    if prune is not None and not has_texts:
+    if prunes and not has_texts:
         raise TokctlError(
             "the texts are missing that say which tokens are used",
             "give some; tokctl convert --prune takes tokens away without any",
         )
-    fillers = _fillers(model) if prune is not None or keep_ids else set()
+    fillers = _fillers(model) if prunes or keep_ids else set()
     if vocab_size is not None:
         if new_texts is None and not has_texts:
             raise TokctlError("there are no texts to learn new tokens from", "give some")
         model = _extensible(model)
-        there = len(model.tokens) - len(fillers)
-        _check_room(there if prune is None else prune, vocab_size, added.count(model))
+        if min_uses is None:
+            there = len(model.tokens) - len(fillers)
+            _check_room(there if prune is None else prune, vocab_size, added.count(model))
     kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
     uses = None
-    if prune is not None:
+    if prunes:
         counts = _uses(tokenizer, _opened(texts, reading), errors)
-        kept = resizing.kept_by_use(model, prune, counts, _pairs(model), fillers)
+        kept = resizing.kept_by_use(
+            model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
+        )
         gone = set(range(len(model.tokens))).difference(kept)
         uses = sum(counts[id_] for id_ in gone), counts.total()
     if len(kept) < len(model.tokens):
         model = resizing.keeping(model, kept)
     if vocab_size is not None:
+        _check_room(len(kept), vocab_size, added.count(model))
         sources = _opened(texts if new_texts is None else new_texts, reading)
         room = vocab_size - added.count(model)
         model = _extended(model, tokenizer.model, sources, room, errors, threads, progress)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 
   tokctl adapt gpt2.json --prune 32K a.txt -o b.json
+  tokctl adapt gpt2.json --min-uses 1 a.txt -o b.json
   tokctl adapt gpt2.json --vocab 60K a.txt -o b.json
   tokctl adapt m.json --special-token '<x>' -o b.json
   tokctl adapt gpt2.json --prune 32K books.txt \\
@@ -28,7 +29,7 @@ EXAMPLES = """Examples:
       --embeddings model.safetensors \\
       --new-embeddings new.safetensors --map ids.jsonl
 
---prune takes away the tokens that the texts use least.
+--prune and --min-uses take away what the texts use least.
 Of a model of merges only those go that no token which
 stays is made of; their uses then count for the two that
 they were made of. Of equally used ones, the one with the
@@ -66,6 +67,7 @@ def adapt(
     texts: options.AdaptTexts = None,
     model: options.Model = None,
     prune: options.AdaptPrune = None,
+    min_uses: options.MinUses = None,
     vocab: options.AdaptVocab = None,
     new_text: options.NewText = None,
     special: options.AdaptSpecial = None,
@@ -107,8 +109,10 @@ def adapt(
         raise TokctlError("--new-text is what --vocab learns from", "add --vocab N")
     tokenizer = streams.load_model(world, path)
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
-    counted = prune is not None or (vocab is not None and not new_text)
-    check_texts(sources, names, new_text or (), verify or (), prune, vocab, counted=counted)
+    prunes = prune is not None or min_uses is not None
+    counted = prunes or (vocab is not None and not new_text)
+    twice = prunes and vocab is not None and not new_text
+    check_texts(sources, names, new_text or (), verify or (), counted=counted, twice=twice)
     form = model_output.form_of(to, output, own_form(tokenizer.format))
     read = [path, *names, *(new_text or ()), *(verify or ()), *sources.lists]
     read += [embeddings] if embeddings and not Path(embeddings).is_dir() else []
@@ -132,6 +136,7 @@ def adapt(
         found = adapted(
             tokenizer,
             prune=prune,
+            min_uses=min_uses,
             texts=opened,
             vocab_size=vocab,
             new_texts=learned,
@@ -200,24 +205,22 @@ def check_texts(
     names: Sequence[str],
     new_text: Sequence[str],
     verify: Sequence[str],
-    prune: int | None,
-    vocab: int | None,
     *,
     counted: bool,
+    twice: bool,
 ) -> None:
     """TokctlError where texts are given that nothing reads, or stdin would be read twice."""
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
         raise TokctlError(
             f"nothing is done with {name}",
-            "--prune N counts on it; --vocab N learns from it, unless --new-text names another",
+            "--prune and --min-uses count on it, and --vocab learns from it without --new-text",
         )
     if not (counted or new_text or verify):
-        sources.check_needed("--prune and --vocab read texts")
+        sources.check_needed("--prune, --min-uses and --vocab read texts")
     from_stdin = [*names, *new_text, *verify, *sources.lists].count("-")
     from_stdin += counted and not names and not sources.lists
-    twice = prune is not None and vocab is not None and not new_text
-    if from_stdin > 1 or (twice and counted and ("-" in names or not (names or sources.lists))):
+    if from_stdin > 1 or (twice and ("-" in names or not (names or sources.lists))):
         raise TokctlError(
             "stdin can't be read twice",
             "put the text into a file, or name another one with --new-text",
@@ -292,7 +295,7 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
     if new := len(found.new) + len(found.restored):
         back = f", {len(found.restored):,} of which had been taken away" if found.restored else ""
         lines.append(f"{plural(new, 'token')} added{back}")
-    if vocab is not None and after - len(found.holes) < vocab:
+    if vocab is not None and found.size < vocab:
         lines.append(f"note: the text gives no more: {vocab:,} tokens were asked for")
     if found.holes:
         holes = plural(len(found.holes), "id")

@@ -1788,8 +1788,9 @@ AdaptTexts = Annotated[
     list[str] | None,
     CliArgument(
         "[TEXT]…",
-        "Texts that the new model is for: --prune counts on them, and --vocab learns from them; - "
-        "or no TEXT is stdin. A model file before them is the model, as if given with -m.",
+        "Texts that the new model is for: --prune and --min-uses count on them, and --vocab learns "
+        "from them; - or no TEXT is stdin. A model file before them is the model, as if given with "
+        "-m.",
     ),
 ]
 AdaptPrune = Annotated[
@@ -1799,6 +1800,16 @@ AdaptPrune = Annotated[
         "Keep only N tokens: take away those that the texts use least.",
         min=1,
         short="Keep the N tokens that the texts use most",
+    ),
+]
+MinUses = Annotated[
+    int | None,
+    CliOption(
+        "--min-uses N",
+        "Instead of --prune: take away what the texts use fewer than N times; 1 takes away what "
+        "they never use.",
+        min=1,
+        short="Or those that they use N times or more",
     ),
 ]
 AdaptVocab = Annotated[
@@ -1832,7 +1843,6 @@ AddToken = Annotated[
     CliOption(
         "--add-token TOKEN",
         "Add a token that is always found in a text, before the model cuts it. Can be repeated.",
-        short="Add a token that is found as it is",
     ),
 ]
 KeepIds = Annotated[

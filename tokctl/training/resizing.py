@@ -200,12 +200,15 @@ def _base(model: FilledRecipe) -> set[int]:
 
 def kept_by_use(
     model: FilledRecipe,
-    size: int,
     uses: Mapping[int, int],
     pairs: Iterable[Sequence[int]] = (),
     gone: Collection[int] = (),
+    *,
+    size: int | None = None,
+    min_uses: int = 0,
 ) -> list[int]:
-    """The ids of the tokens that stay, ascending, if the least used ones go until `size` are left.
+    """The ids of the tokens that stay, ascending, if the least used ones go: until `size` are left,
+    or, without a size, until the others are used `min_uses` times.
 
     Only leaves go: tokens that no token which is still there is made of (Purason et al. 2025,
     arXiv 2512.03989). So none that stays lacks a part. The leaf with the fewest uses goes first; of
@@ -225,7 +228,8 @@ def kept_by_use(
         TokctlError: a size above the model's, or below what must stay; it says the least.
     """
     kept = set(range(len(model.tokens))).difference(gone)
-    _check_size(len(kept), size)
+    if size is not None:
+        _check_size(len(kept), size)
     stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
     by_frequency = model.recipe.traits.by_frequency
     is_symbol = model.recipe.is_byte_token if by_frequency else model.recipe.is_initial_symbol
@@ -238,7 +242,9 @@ def kept_by_use(
     left = Counter(uses)
     leaves = [(left[id_], -id_) for id_ in kept if id_ not in stays and not takers[id_]]
     heapify(leaves)
-    while len(kept) > size:
+    while size is None or len(kept) > size:
+        if size is None and not (leaves and leaves[0][0] < min_uses):
+            break
         if not leaves:
             raise TokctlError(
                 f"{size} ids are too few: the special tokens and the alphabet of this model, with "
