@@ -25,12 +25,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.usage import segmented
+from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
 from tokctl.files import whole_file
 from tokctl.formats import merging
 from tokctl.formats.contract import InexpressibleError
 from tokctl.formats.holes import MOST_HOLES, filler
-from tokctl.model import FilledRecipe
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import resizing
 from tokctl.values import Brief, brief, suggesting
@@ -326,15 +328,41 @@ def _extended(
     ranks can say the same."""
     from tokctl import training
 
-    options = training.Options(vocab_size=size, extend=model, errors=errors, threads=threads)
-    found = training.train(sources, model.recipe, options, progress)
-    found = replace(found, origin=model.origin, companions=model.companions, lengths=model.lengths)
+    recipe = _splitting_words(model)
+    old = replace(model, recipe=recipe)
+    options = training.Options(vocab_size=size, extend=old, errors=errors, threads=threads)
+    found = training.train(sources, recipe, options, progress)
+    found = replace(
+        found,
+        recipe=model.recipe,
+        origin=model.origin,
+        companions=model.companions,
+        lengths=model.lengths,
+    )
     if before.recipe.has_ranks:
         try:
             return merging.by_ranks(found, scored=bool(before.scores))
         except InexpressibleError:
             pass  # its merges say it
     return found
+
+
+def _splitting_words(model: FilledRecipe) -> Recipe:
+    """The recipe to learn with. In SentencePiece's models a sentence is one pre-token, and no token
+    goes on over the sign of a space: so that new ones don't either, it splits before each of them,
+    and leaves line feeds out, which end a sentence where SentencePiece learns."""
+    recipe = model.recipe
+    mark = space_mark(recipe)
+    splits = any(part.kind == "metaspace" and part["split"] for part in recipe.pre_tokenizers)
+    if not mark or splits:
+        return recipe
+    ordinary = set(range(len(model.tokens))) - model.reserved_ids
+    if any(mark in model.tokens[id_].decode().lstrip(mark) for id_ in ordinary):
+        return recipe
+    lines = {"kind": "split", "pattern": "\n", "behaviour": "removed"}
+    words = {"kind": "split", "pattern": mark, "behaviour": "merged-with-next"}
+    more = map(PRE_TOKENIZERS.from_dict, (lines, words))
+    return replace(recipe, pre_tokenizers=(*recipe.pre_tokenizers, *more))
 
 
 # -- ids ----------------------------------------------------------------------------------------
