@@ -19,6 +19,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tokctl.adapting import Adaptation, adapt
     from tokctl.analysis.comparison import Comparison, compare
     from tokctl.analysis.explain import (
         Explanation,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.token_counts import TokenCounts, count_tokens
 
 _MODULES = {
+    "Adaptation": "tokctl.adapting",
     "AddedToken": "tokctl.model.parts",
     "Comparison": "tokctl.analysis.comparison",
     "Encoding": "tokctl.tokenizer.encoding",
@@ -53,6 +55,7 @@ _MODULES = {
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.errors",
     "Truncation": "tokctl.tokenizer.postprocess",
+    "adapt": "tokctl.adapting",
     "compare": "tokctl.analysis.comparison",
     "corpus_state": "tokctl.analysis.explain",
     "count_tokens": "tokctl.tokenizer.token_counts",
@@ -80,6 +83,7 @@ _ELSEWHERE = {
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptation",
     "AddedToken",
     "Comparison",
     "Encoding",
@@ -94,6 +98,7 @@ __all__ = [
     "Tokenizer",
     "Truncation",
     "__version__",
+    "adapt",
     "compare",
     "corpus_state",
     "count_tokens",

@@ -19,7 +19,7 @@ from tests.architecture.house import (
 ROOMS = (
     *("errors", "wording", "habits", "values", "files", "_native"),
     *("model", "sources", "training", "formats", "tokenizer", "idfiles", "analysis"),
-    *("render", "watch", "cli"),
+    *("adapting", "render", "watch", "cli"),
 )
 
 

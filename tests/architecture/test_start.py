@@ -98,6 +98,7 @@ def test_a_start_imports_what_it_needs(
         "compare",
         "recommend",
         "convert",
+        "adapt",
         "corpora",
     }
     assert {name for name in commands if f"tokctl.cli.{name}" in own} == {command}

@@ -45,7 +45,7 @@ def test_no_help_loses_what_stands_in_brackets(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "train", "encode", "decode", "inspect", "compare", "recommend", "convert"]
+    "name", ["", "train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"]
 )
 def test_the_short_help_is_one_screen(name: str) -> None:
     line = [name] if name else []

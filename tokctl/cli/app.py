@@ -18,12 +18,12 @@ from tokctl.files import prepare_last_words
 
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
-    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "corpora"),
-    *("check-exercise", "completion", "man"),
+    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
+    *("corpora", "check-exercise", "completion", "man"),
 )
 
 #: Those of them that work on texts.
-_WORKING = COMMANDS[:7]
+_WORKING = COMMANDS[:8]
 
 EPILOG = """Examples:
 

@@ -6,11 +6,11 @@ import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import options, streams
+from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
@@ -18,7 +18,7 @@ from tokctl.wording import listed, plural
 
 if TYPE_CHECKING:
     from tokctl.analysis.verification import Verification
-    from tokctl.formats import Files, Format, Hints, Loss
+    from tokctl.formats import Files, Format, Hints
     from tokctl.model import FilledRecipe
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -98,10 +98,10 @@ def convert(
         raise TokctlError("no model is given", "name one: tokctl convert spiece.model")
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
-    form = _form_of(to, output)
+    form = model_output.form_of(to, output)
     target = _target_of(path, form, prune) if output is None else output
     inputs = [path, *(verify or []), *sources.lists]
-    _check_target(world, target, form, inputs)
+    model_output.check_target(world, target, form, inputs)
     texts = _texts_of(world, sources, verify or [])
     inputs += [text.name for text in texts]
     before = streams.load_model(world, path, _hints_of(pattern, special))
@@ -114,9 +114,9 @@ def convert(
     from tokctl import formats
     from tokctl.formats import saving
 
-    planned = _plan(world, tokenizer.model, form, lossy=lossy)
+    planned = model_output.plan(world, tokenizer.model, form, lossy=lossy)
     paths = planned.paths(target, form)
-    _check_paths(world, paths, inputs)
+    model_output.check_paths(world, paths, inputs)
     saving.check_neighbours(planned.files, target, form)
     found = None
     if texts:
@@ -134,7 +134,7 @@ def convert(
 
         facts = _facts(target, tokenizer, before) | {
             "format": form.name,
-            "files": [_json_path(one) for one in paths],
+            "files": [model_output.json_path(one) for one in paths],
             "losses": [loss._asdict() for loss in planned.losses],
             "obstacle": why,
             "verified": found and found.to_dict(),
@@ -147,7 +147,7 @@ def convert(
 def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str, Any]:
     origin = tokenizer.model.origin
     return {
-        "path": _json_path(target),
+        "path": model_output.json_path(target),
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size_before": before.vocab_size,
         "vocab_size": tokenizer.vocab_size,
@@ -155,49 +155,6 @@ def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str
         "format_before": before.format,
         "origin": origin and origin._asdict(),
     }
-
-
-def _json_path(path: str) -> str | dict[str, str]:
-    from tokctl.cli.streams import text_or_bytes
-
-    return text_or_bytes(os.fsencode(path))
-
-
-_HINT = "choose another place with -o PATH"
-
-
-class ConversionPlan(NamedTuple):
-    """Files to write, and what they leave out."""
-
-    files: "Files"
-    losses: "list[Loss]"
-
-    def paths(self, target: str, form: "Format") -> list[str]:
-        """Where they go; the file that names the others comes first."""
-        if form.is_folder:
-            return [os.path.join(target, name) for name in self.files]  # noqa: PTH118
-        return [f"{target}{suffix}" for suffix in sorted(self.files)]
-
-
-def _form_of(name: str | None, output: str | None) -> "Format":
-    """The format of `--to`; without it tokctl's, unless the output is named as another's."""
-    from tokctl.formats import FORMATS, named
-
-    form = named(name or "tokctl")
-    if name is None and output is not None and not output.endswith(form.suffix):
-        others = [one for one in FORMATS if one.suffix and output.endswith(one.suffix)]
-        if others:
-            raise TokctlError(
-                f"{output} is named as {others[0].title}, and without --to it would be a "
-                f"{form.title}",
-                f"say which it is to be: --to {others[0].name}, or --to {form.name}",
-            )
-    if not form.writes:
-        names = ", ".join(one.name for one in FORMATS if one.writes)
-        raise TokctlError(
-            f"tokctl reads {form.title}, and does not write it", f"choose one of: {names}"
-        )
-    return form
 
 
 def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
@@ -227,7 +184,7 @@ def _target_of(model: str, form: "Format", prune: int | None) -> str:
     size = "" if prune is None else f".{prune}"
     stem = f"{_stem(model)}{size}"
     target = f"{stem}{form.suffix}"
-    if _is_same(target, model):
+    if model_output.is_same(target, model):
         return f"{stem}.{form.name}{form.suffix}"
     # Beside a file of another format stands, as often as not, the model that it was made of.
     if Path(target).exists():
@@ -245,69 +202,6 @@ def _stem(model: str) -> str:
         return hub.repository(model).name.rpartition("/")[2]
     path = Path(model)
     return path.resolve().name if path.is_dir() else path.stem
-
-
-def _is_same(first: str, second: str) -> bool:
-    try:
-        return Path(first).samefile(second)
-    except (OSError, ValueError):
-        return False
-
-
-def _check_target(world: World, target: str, form: "Format", inputs: Sequence[str]) -> None:
-    """TokctlError where the place surely can't be written, or is one of the inputs."""
-    if not form.is_folder and target.endswith("/"):
-        raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
-    if not form.is_folder:
-        streams.check_output(world, target, inputs)
-        return
-    path = Path(target)
-    if not target:
-        raise TokctlError("-o is empty", _HINT)
-    if path.exists() and not path.is_dir():
-        raise TokctlError(
-            f"can't write the folder {target}: a file has that name", "name a new folder"
-        )
-    if any(_is_same(target, name) for name in inputs):
-        raise TokctlError(f"can't write {target}: it is the model to read", _HINT)
-    # As a file in it, or in the folder where it will stand.
-    probe = path / ".tokctl" if path.is_dir() else path
-    streams.check_output(world, str(probe), inputs)
-
-
-def _check_paths(world: World, paths: Sequence[str], inputs: Sequence[str]) -> None:
-    """TokctlError where one of the files would take the place of an input, or has none."""
-    for path in paths:
-        if Path(path).parent.is_dir():  # else it is in a folder that will be made
-            streams.check_output(world, path, inputs)
-
-
-# -- what is left out ---------------------------------------------------------------------
-
-
-def _plan(world: World, model: "FilledRecipe", form: "Format", *, lossy: bool) -> ConversionPlan:
-    """The files of the format. What they can't hold is said on stderr.
-
-    Raises:
-        TokctlError: ids or texts would change without it, and it is not `lossy`; or the
-            format has nothing like the model.
-    """
-    from tokctl.formats import saving
-
-    losses = saving.losses(model, form.name)
-    major = [loss.what for loss in losses if not loss.minor]
-    for loss in losses:
-        if loss.minor:
-            world.say(f"note: {form.title} can't hold {visible(loss.what)}")
-        elif lossy:
-            world.say(f"warning: {form.title} can't hold {visible(loss.what)}: it is left out")
-    if major and not lossy:
-        raise TokctlError(
-            f"{form.title} can't hold {'; '.join(major)}",
-            f"--lossy writes it without {'that' if len(major) == 1 else 'them'}, and then ids "
-            "or texts can differ",
-        )
-    return ConversionPlan(saving.what_it_holds(model, form.name), losses)
 
 
 # -- what is read back --------------------------------------------------------------------

@@ -39,8 +39,10 @@ COMMANDS = {
     "download": "tokctl corpora fetch NAME for a text; -m hf:ORG/NAME takes a model of the Hub",
     "fetch": "tokctl corpora fetch NAME for a text; -m hf:ORG/NAME takes a model of the Hub",
     "get": "tokctl corpora fetch NAME",
-    "extend": "tokctl train --extend MODEL",
-    "prune": "tokctl convert MODEL --prune N",
+    "extend": "tokctl train --extend MODEL; tokctl adapt takes tokens away as well",
+    "prune": "tokctl adapt MODEL --prune N TEXT; tokctl convert MODEL --prune N",
+    "trim": "tokctl adapt MODEL --prune N TEXT",
+    "resize": "tokctl adapt MODEL --prune N --vocab N TEXT",
     "completions": "tokctl completion bash",
 }
 

@@ -1814,6 +1814,148 @@ ListFormats = Annotated[
 ]
 ConvertJson = Annotated[bool, CliOption("--json", "Print facts as JSON instead of the path.")]
 
+# -- adapt ------------------------------------------------------------------------------------
+
+_embeddings = partial(CliOption, panel="Embeddings (pip install 'tokctl\\[embeddings]')")
+
+AdaptTexts = Annotated[
+    list[str] | None,
+    CliArgument(
+        "[TEXT]…",
+        "Texts that the new model is for: --prune and --min-uses count on them, and --vocab learns "
+        "from them; - or no TEXT is stdin. A model file before them is the model, as if given with "
+        "-m.",
+    ),
+]
+AdaptPrune = Annotated[
+    int | None,
+    CliOption(
+        "--prune N",
+        "Keep only N tokens: take away those that the texts use least.",
+        min=1,
+        short="Keep the N tokens that the texts use most",
+    ),
+]
+MinUses = Annotated[
+    int | None,
+    CliOption(
+        "--min-uses N",
+        "Instead of --prune: take away what the texts use fewer than N times; 1 takes away what "
+        "they never use.",
+        min=1,
+        short="Or those that they use N times or more",
+    ),
+]
+AdaptVocab = Annotated[
+    int | None,
+    CliOption(
+        "--vocab -v N",
+        "Learn new tokens until there are N in all; what --special-token and --add-token add is "
+        "among them.",
+        min=1,
+        short="Then learn new ones until there are N",
+    ),
+]
+NewText = Annotated[
+    list[str] | None,
+    CliOption(
+        "--new-text FILE",
+        "Learn new tokens from this text instead of TEXT. Can be repeated.",
+        short="Learn them from this text, not from TEXT",
+    ),
+]
+AdaptSpecial = Annotated[
+    list[str] | None,
+    CliOption(
+        "--special-token TOKEN",
+        "Add a special token, with an id after all that is learned. Can be repeated.",
+        short="Add a special token; can be repeated",
+    ),
+]
+AddToken = Annotated[
+    list[str] | None,
+    CliOption(
+        "--add-token TOKEN",
+        "Add a token that is always found in a text, before the model cuts it. Can be repeated.",
+    ),
+]
+KeepIds = Annotated[
+    bool,
+    CliOption(
+        "--keep-ids",
+        "Let every token that stays keep its id; new ones get the freed ids. Without it, ids are "
+        "numbered without gaps.",
+        short="Number nothing anew",
+    ),
+]
+MapFile = Annotated[
+    str | None,
+    CliOption(
+        "--map FILE",
+        "Also write what became of each id, as JSON Lines: old, new, token.",
+        short="Write what became of each id",
+    ),
+]
+AdaptOutput = Annotated[
+    str | None,
+    CliOption(
+        "--output -o PATH",
+        "The new model file, or the folder if the format is one.",
+        short="The new model",
+    ),
+]
+AdaptTo = Annotated[
+    str | None,
+    CliOption(
+        "--to -t FORMAT",
+        "The format to write, of convert --list-formats; by default the one of the model.",
+        values=_model_formats,
+    ),
+]
+AdaptVerify = Annotated[
+    list[str] | None,
+    CliOption(
+        "--verify TEXT",
+        "Before saving anything, check on TEXT that every token that stays is made as before, or "
+        "is part of a new one; - is stdin. Can be repeated.",
+        short="Check that kept tokens are made as before",
+    ),
+]
+AdaptEmbeddings = Annotated[
+    str | None,
+    _embeddings(
+        "--embeddings FILE",
+        "The weights of the language model, .safetensors, its .index.json or their folder: their "
+        "embeddings are given the new ids.",
+        short="Weights whose embeddings get the new ids",
+    ),
+]
+NewEmbeddings = Annotated[
+    str | None,
+    _embeddings(
+        "--new-embeddings PATH",
+        "With --embeddings: the new weights, a file, or a folder if there are several files.",
+        short="The new weights",
+    ),
+]
+AdaptTensor = Annotated[
+    list[str] | None,
+    _embeddings(
+        "--tensor NAME",
+        "With --embeddings: a tensor with a row for each id; by default the input and output "
+        "embeddings by their usual names. Can be repeated.",
+    ),
+]
+NewRows = Annotated[
+    str,
+    _embeddings(
+        "--new-rows pieces|mean|zeros",
+        "With --embeddings: the row of a new token: the mean of the rows of the pieces that the "
+        "old model cuts it into, the mean of all rows, or zeros.",
+        closed=True,
+    ),
+]
+
 # -- corpora, check-exercise, completion, man -------------------------------------------------
 
 

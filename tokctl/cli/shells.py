@@ -491,6 +491,7 @@ FAILED = {
     "inspect": "A finding of --check has the severity of --fail-on, or a worse one.",
     "compare": "A condition of --fail-if is true.",
     "convert": "--verify found a difference; nothing was written.",
+    "adapt": "--verify found a kept token that is made no more; nothing was written.",
 }
 
 
@@ -509,13 +510,13 @@ class Variable:
     commands: tuple[str, ...] = ()
 
 
-_MODELS = ("train", "encode", "decode", "inspect", "compare", "convert")
+_MODELS = ("train", "encode", "decode", "inspect", "compare", "convert", "adapt")
 
 VARIABLES = (
     Variable(
         "TOKCTL_MODEL",
         "The model, if you name none.",
-        ("encode", "decode", "inspect", "convert"),
+        ("encode", "decode", "inspect", "convert", "adapt"),
     ),
     Variable(
         "TOKCTL_CACHE",

@@ -33,6 +33,18 @@ def made(model: FilledRecipe) -> list[Triple]:
     Raises:
         InexpressibleError: this can't be told of the model.
     """
+    found = pairs(model)
+    if model.scores:
+        levels = [model.scores[token] for *_, token in found]
+        if len(set(levels)) != len(levels):
+            # Pairs of both merge from the left, as they come: no order of merges does that.
+            raise InexpressibleError("it merges by scores, and several of these are equal")
+    return found
+
+
+def pairs(model: FilledRecipe) -> list[Triple]:
+    """The pair that each token is ever made of, of those that are made; InexpressibleError where
+    this can't be told of the model."""
     recipe = model.recipe
     if recipe.marker.text:
         raise InexpressibleError("its words have a marker, and ranks know none")
@@ -42,15 +54,9 @@ def made(model: FilledRecipe) -> list[Triple]:
     _check_apart(model)
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     try:
-        found = encoder(model).made(tokens)
+        return encoder(model).made(tokens)
     except CoreError as error:
         raise TokctlError(error.message) from None
-    if model.scores:
-        levels = [model.scores[token] for *_, token in found]
-        if len(set(levels)) != len(levels):
-            # Pairs of both merge from the left, as they come: no order of merges does that.
-            raise InexpressibleError("it merges by scores, and several of these are equal")
-    return found
 
 
 def _check_apart(model: FilledRecipe) -> None:

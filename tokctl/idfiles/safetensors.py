@@ -10,20 +10,23 @@ from __future__ import annotations
 import math
 import shutil
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
-from tokctl.idfiles.random_access import InputFile, RandomAccessFile, Window
+from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Window
 
 #: The tensors of the ids and of their offsets.
 IDS, OFFSETS = "input_ids", "offsets"
 
 #: Bytes before the first tensor that is written; room for the longest numbers.
 _FRONT = 512
+
+#: What the header says beside the tensors: texts by name.
+_METADATA = "__metadata__"
 
 #: Bytes of the longest header, as the format's own library has it.
 _LONGEST_HEADER = 100_000_000
@@ -163,18 +166,11 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
     Raises:
         TokctlError: the file is no safetensors file, is damaged, or was cut off.
     """
-    size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
-    if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
-        raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
-    import orjson
-
+    size, header = _header(file, hint)
     try:
-        header = orjson.loads(file.read(8, size))
-        tensors = {
-            name: _tensor(tensor) for name, tensor in header.items() if name != "__metadata__"
-        }
+        tensors = {name: _tensor(tensor) for name, tensor in header.items() if name != _METADATA}
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise TokctlError(f"{file.name}: its header can't be read", hint) from None
+        raise _unreadable_header(file, hint) from None
     place = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         bits = math.prod(tensor.shape) * _BITS[tensor.dtype]
@@ -195,6 +191,71 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
         name: replace(tensor, begin=8 + size + tensor.begin, end=8 + size + tensor.end)
         for name, tensor in tensors.items()
     }
+
+
+def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
+    """The bytes of the header, and what it says, which need not be sound."""
+    size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
+    if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
+        raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
+    import orjson
+
+    try:
+        header = orjson.loads(file.read(8, size))
+    except ValueError:
+        raise _unreadable_header(file, hint) from None
+    if not isinstance(header, dict):
+        raise _unreadable_header(file, hint)
+    return size, header
+
+
+def _unreadable_header(file: RandomAccessFile, hint: str) -> TokctlError:
+    return TokctlError(f"{file.name}: its header can't be read", hint)
+
+
+class NewTensor(NamedTuple):
+    """What takes the place of a tensor. Its type stays.
+
+    blocks: its bytes, as many as the shape says, made when they are asked for.
+    """
+
+    shape: tuple[int, ...]
+    blocks: Iterable[bytes]
+
+
+def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) -> Iterator[bytes]:
+    """A file with other tensors in the places of some, block by block.
+
+    What the header says of the others stays, `__metadata__` as well. Tensors of wider numbers come
+    first, and equally wide ones in the order that they had: so each begins at a multiple of the
+    width of its numbers, as the format's own library has it, whatever the sizes of those before.
+
+    Raises:
+        TokctlError: the file is damaged.
+    """
+    import orjson
+
+    tensors = stored_tensors(file, hint)
+    _, header = _header(file, hint)
+    order = sorted(tensors, key=lambda name: (-_BITS[tensors[name].dtype], tensors[name].begin))
+    place = 0
+    for name in order:
+        size = tensors[name].end - tensors[name].begin
+        if name in changed:
+            size = math.prod(changed[name].shape) * _BITS[tensors[name].dtype] // 8
+            header[name]["shape"] = list(changed[name].shape)
+        header[name]["data_offsets"] = [place, place + size]
+        place += size
+    written = orjson.dumps(header)
+    written = written.ljust(len(written) + -len(written) % 8)
+    yield len(written).to_bytes(8, "little") + written
+    for name in order:
+        if name in changed:
+            yield from changed[name].blocks
+            continue
+        tensor = tensors[name]
+        for begin in range(tensor.begin, tensor.end, BLOCK):
+            yield file.read(begin, min(BLOCK, tensor.end - begin))
 
 
 def _tensor(described: dict[str, Any]) -> StoredTensor:

@@ -1,13 +1,16 @@
 """A trained model made larger or smaller.
 
 Extending trains on from a model, which keeps its ids and merges: what it must have, and what it
-hands on. Pruning takes tokens away without training again, and special tokens can be added so.
+hands on. Pruning takes tokens away without training again, by their order or by how often a text
+uses them, and added tokens can be added so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from heapq import heapify, heappop, heappush
 
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe
@@ -52,7 +55,7 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
             "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
             "tokctl convert --to huggingface makes such a file",
         )
-    _check_spellings(old, new_special_tokens(old, recipe))
+    _check_spellings(old, new_special_tokens(old, recipe), "special token")
 
 
 def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
@@ -62,8 +65,8 @@ def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
     return recipe.traits.is_plain_bpe and recipe.is_byte_level and all(map(is_lossless, parts))
 
 
-def _check_spellings(old: FilledRecipe, tokens: Iterable[str]) -> None:
-    """TokctlError where a new special token is spelled like a token that is there."""
+def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> None:
+    """TokctlError where a new token of this kind is spelled like a token that is there."""
     ordinary = set(old.tokens)
     for token in tokens:
         spelled = {token.encode()}
@@ -71,8 +74,8 @@ def _check_spellings(old: FilledRecipe, tokens: Iterable[str]) -> None:
             spelled.add(unspell(token))
         if spelled & ordinary:
             raise TokctlError(
-                f"the new special token {token!r} is spelled like a token of the model",
-                "choose another special token",
+                f"the new {what} {token!r} is spelled like a token of the model",
+                f"choose another {what}",
             )
 
 
@@ -110,17 +113,32 @@ def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRec
     Raises:
         TokctlError: one of them is empty, no UTF-8, or spelled like another token.
     """
-    new = [text for text in dict.fromkeys(tokens) if text not in model.special_ids]
+    return _with_added(model, tokens, special=True)
+
+
+def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
+    """The same with tokens that are no special ones: they are always found in a text, as they are
+    spelled, before the model segments it."""
+    return _with_added(model, tokens, special=False)
+
+
+def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) -> FilledRecipe:
+    there = {token.text for token in model.added if token.special == special}
+    if both := [text for text in tokens if text in model.special_ids and not special]:
+        raise TokctlError(
+            f"{both[0]!r} is a special token of the model", "it can't be another added token, too"
+        )
+    new = [text for text in dict.fromkeys(tokens) if text not in there]
     if not new:
         return model
     first = model.size
-    added = (*model.added, *(AddedToken(text, first + at) for at, text in enumerate(new)))
+    added = (*model.added, *(AddedToken(text, first + at, special) for at, text in enumerate(new)))
     check_added(added)
-    _check_spellings(model, new)
+    _check_spellings(model, new, "special token" if special else "added token")
     none = [0] * len(new)
     return replace(
         model,
-        recipe=model.recipe.with_special_tokens(new),
+        recipe=model.recipe.with_special_tokens(new) if special else model.recipe,
         tokens=[*model.tokens, *map(str.encode, new)],
         scores=[*model.scores, *none] if model.scores else [],
         counts=[*model.counts, *none] if model.counts else [],
@@ -140,11 +158,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     Raises:
         TokctlError: a size above the model's, or below what must stay; it says the least.
     """
-    if type(size) is not int or size > len(model.tokens):
-        raise TokctlError(
-            f"the model has {len(model.tokens)} ids, and can't be pruned to {size}",
-            "ask for fewer ids; to have more, train on from a model of merges (--extend)",
-        )
+    _check_size(len(model.tokens), size)
     stays = _base(model)
     if size < len(stays):
         raise TokctlError(
@@ -159,7 +173,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         if model.recipe.traits.has_scores:
             # The sort is stable: ties stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
-        return _renumbered(model, stays | set(ranked[: size - len(stays)]), [])
+        return keeping(model, stays | set(ranked[: size - len(stays)]))
     merges = []
     for merge in model.merges:
         if len(stays) == size:
@@ -167,7 +181,15 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         if merge.left in stays and merge.right in stays:
             stays.add(merge.token)
             merges.append(merge)
-    return _renumbered(model, stays, merges)
+    return _keeping(model, stays, merges)
+
+
+def _check_size(most: int, size: int) -> None:
+    if type(size) is not int or size > most:
+        raise TokctlError(
+            f"the model has {most} ids, and can't be pruned to {size}",
+            "ask for fewer ids; to have more, train on from a model of merges (--extend)",
+        )
 
 
 def _base(model: FilledRecipe) -> set[int]:
@@ -185,10 +207,80 @@ def _base(model: FilledRecipe) -> set[int]:
     return stays
 
 
-def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> FilledRecipe:
+def kept_by_use(
+    model: FilledRecipe,
+    uses: Mapping[int, int],
+    pairs: Iterable[Sequence[int]] = (),
+    gone: Collection[int] = (),
+    *,
+    size: int | None = None,
+    min_uses: int = 0,
+) -> list[int]:
+    """The ids of the tokens that stay, ascending, if the least used ones go: until `size` are left,
+    or, without a size, until the others are used `min_uses` times.
+
+    Only leaves go: tokens that no token which is still there is made of (Purason et al. 2025,
+    arXiv 2512.03989). So none that stays lacks a part. The leaf with the fewest uses goes first; of
+    equal ones the one with the highest id (`highest-id-first`). The uses of a token that goes are
+    from then on uses of the two that it was made of, as a text would have them.
+
+    Added and reserved tokens stay, and so do the symbols that segmentation starts from; of a word
+    or character model all but the first may go.
+
+    Args:
+        uses: how often each id is used; 0 where none is said.
+        pairs: left, right and token of each pair that a token is made of. Of several pairs of one
+            token, all parts stay as long as it does, and the first gets its uses.
+        gone: ids that go in any case, as if the model did not have them.
+
+    Raises:
+        TokctlError: a size above the model's, or below what must stay; it says the least.
+    """
+    kept = set(range(len(model.tokens))).difference(gone)
+    if size is not None:
+        _check_size(len(kept), size)
+    stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
+    by_frequency = model.recipe.traits.by_frequency
+    is_symbol = model.recipe.is_byte_token if by_frequency else model.recipe.is_initial_symbol
+    stays |= {id_ for id_, token in enumerate(model.tokens) if is_symbol(token)}
+    made: dict[int, list[Sequence[int]]] = {}
+    for pair in pairs:
+        made.setdefault(pair[2], []).append(pair[:2])
+    parts = {token: {part for pair in found for part in pair} for token, found in made.items()}
+    takers = Counter(part for found in parts.values() for part in found)
+    left = Counter(uses)
+    leaves = [(left[id_], -id_) for id_ in kept if id_ not in stays and not takers[id_]]
+    heapify(leaves)
+    while size is None or len(kept) > size:
+        if size is None and not (leaves and leaves[0][0] < min_uses):
+            break
+        if not leaves:
+            raise TokctlError(
+                f"{size} ids are too few: the special tokens and the alphabet of this model, with "
+                f"what they are made of, are {len(kept)}",
+                f"ask for {len(kept)} or more",
+            )
+        times, lowest = heappop(leaves)
+        least = -lowest
+        kept.remove(least)
+        for part in made[least][0] if least in made else ():
+            left[part] += times
+        for part in parts.get(least, ()):
+            takers[part] -= 1
+            if not takers[part] and part not in stays:
+                heappush(leaves, (left[part], -part))
+    return sorted(kept)
+
+
+def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
+    """The model with these ids alone, numbered anew without holes in the order that they had, and
+    the merges that take and make nothing else."""
+    stays = set(ids)
+    return _keeping(model, stays, [merge for merge in model.merges if stays.issuperset(merge[:3])])
+
+
+def _keeping(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> FilledRecipe:
     kept = sorted(stays)
-    new = {old: id_ for id_, old in enumerate(kept)}
-    added = model.added_tokens
     record = model.training
     if record:
         record = replace(
@@ -202,15 +294,31 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
                 else record.alphabet_size
             ),
         )
+    pruned = replace(model, merges=merges, training=record)
+    return renumbered(pruned, {old: id_ for id_, old in enumerate(kept)})
+
+
+def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
+    """The model with other ids: `ids` has the new one of each that stays. Together the new ones are
+    all from 0 up to their number, and the merges take and make only what stays."""
+    order = sorted(ids, key=ids.__getitem__)
+    gone = {token.text for token in model.added if token.id not in ids}
+    recipe = model.recipe
+    if gone:
+        special = tuple(text for text in recipe.special_tokens if text not in gone)
+        recipe = replace(recipe, special_tokens=special)
+    stay = (token._replace(id=ids[token.id]) for token in model.added if token.id in ids)
+    added = tuple(sorted(stay, key=lambda token: token.id))
     return replace(
         model,
-        tokens=[model.tokens[id_] for id_ in kept],
+        recipe=recipe,
+        tokens=[model.tokens[id_] for id_ in order],
         merges=[
-            Merge(new[merge.left], new[merge.right], new[merge.token], *merge[3:])
-            for merge in merges
+            Merge(ids[merge.left], ids[merge.right], ids[merge.token], *merge[3:])
+            for merge in model.merges
         ],
-        training=record,
-        scores=[model.scores[id_] for id_ in kept] if model.scores else [],
-        counts=[model.counts[id_] for id_ in kept] if model.counts else [],
-        added_tokens=added and tuple(token._replace(id=new[token.id]) for token in added),
+        scores=[model.scores[id_] for id_ in order] if model.scores else [],
+        counts=[model.counts[id_] for id_ in order] if model.counts else [],
+        # Without it, special tokens have the lowest ids.
+        added_tokens=None if model.added_tokens is None and added == model.added else added,
     )

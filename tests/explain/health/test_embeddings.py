@@ -24,6 +24,8 @@ from tokctl.analysis.health.subject import Subject
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.suite.undertrained import DEFINITIONS, undertrained
 from tokctl.errors import TokctlError
+from tokctl.idfiles import weights
+from tokctl.idfiles.weights import Weights
 from tokctl.model.parts import AddedToken
 
 INPUT, OUTPUT = "model.embed_tokens.weight", "lm_head.weight"
@@ -182,7 +184,7 @@ def test_every_type_is_read(tmp_path: Path, dtype: str) -> None:
 def test_pieces_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = rows(4, SIZE)
     whole = {kind: facts(tmp_path, {INPUT: matrix}, indicator=kind) for kind in module.INDICATORS}
-    monkeypatch.setattr(module, "_PIECE", 7 * 24 * 4 + 1)
+    monkeypatch.setattr(weights, "_PIECE", 7 * 24 * 4 + 1)
     for kind, expected in whole.items():
         found = facts(tmp_path, {INPUT: matrix}, indicator=kind)
         assert [one.id for one in found.candidates] == [one.id for one in expected.candidates]
@@ -326,10 +328,10 @@ def test_indicators_equal_the_twins(
     from contextlib import ExitStack
 
     with ExitStack() as stack:
-        read, _ = module._Weights(path, stack).choose(40, None, None)
-        assert list(read.norms()) == pytest.approx(twin.norms(matrix.tolist()))
+        read, _ = Weights(path, stack).choose(40, None, None)
+        assert list(module.norms(read)) == pytest.approx(twin.norms(matrix.tolist()))
         for kind in module.INDICATORS[1 : 4 if dimensions > 1 else 3]:
-            found = list(read.distances([3, 5, 8], kind))
+            found = list(module.distances(read, [3, 5, 8], kind))
             expected = twin.distances(matrix.tolist(), [3, 5, 8], kind)
             assert found == pytest.approx(expected, abs=1e-6)
 

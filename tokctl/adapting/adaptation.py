@@ -1,0 +1,417 @@
+"""Vocabulary surgery: tokens go, others are learned, and each id that there was has a known place.
+
+The steps, of which each can be left out:
+
+1. The tokens that some texts use least go (`tokctl.training.resizing.kept_by_use`).
+2. Training goes on from what is left, on other texts or the same. A model of ranks is turned into
+   one of merges for that, and back where ranks can say the same.
+3. Special and other added tokens get ids.
+4. Ids: without gaps, in the order that they had; or what stays keeps its id, and new tokens get
+   the freed ones in ascending order. Where ids are ranks (tiktoken's), a new token in a freed id
+   would merge before older ones: there new tokens get the ids after the last. A freed id that is
+   left over is a hole, which a special token `<|unused_ID|>` fills.
+
+A token that went in step 1 and was learned again in step 2 is the same token: its embedding is
+kept, and its id where ids are kept and are no ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokctl.analysis.explain.usage import segmented
+from tokctl.analysis.metrics import space_mark
+from tokctl.errors import TokctlError
+from tokctl.files import whole_file
+from tokctl.formats import merging
+from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.holes import MOST_HOLES, filler
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.tokenizer import Tokenizer
+from tokctl.training import resizing
+from tokctl.values import Brief, brief, suggesting
+
+if TYPE_CHECKING:
+    from tokctl.adapting.embeddings import CarriedMatrix
+    from tokctl.adapting.moved import MovedTokens
+    from tokctl.sources import Reading, Source
+    from tokctl.training import Progress
+
+    Texts = str | Path | Source | Sequence[str | Path | Source]
+
+
+@dataclass(frozen=True, repr=False)
+class Adaptation(Brief):
+    """A model before and after, and what became of each id.
+
+    Attributes:
+        before, tokenizer: the two models.
+        ids: the new id of each old one; None where the token is gone.
+        holes: new ids that no token has: fillers of holes that there were not before.
+        restored: old ids of tokens that were taken away and learned again.
+        uses: how often the texts use the tokens that are gone, and all tokens; None where nothing
+            was counted.
+    """
+
+    before: Tokenizer
+    tokenizer: Tokenizer
+    ids: tuple[int | None, ...]
+    holes: tuple[int, ...] = ()
+    restored: tuple[int, ...] = ()
+    uses: tuple[int, int] | None = None
+
+    @property
+    def size(self) -> int:
+        """The tokens of the new model, without what fills holes."""
+        return self.tokenizer.vocab_size - len(_fillers(self.tokenizer.model))
+
+    @property
+    def removed(self) -> list[int]:
+        """The old ids of the tokens that are gone; holes are none."""
+        holes = _fillers(self.before.model)
+        return [old for old, new in enumerate(self.ids) if new is None and old not in holes]
+
+    @property
+    def new(self) -> list[int]:
+        """The new ids of the tokens that there were not before."""
+        known = {*self.ids, *self.holes}
+        return [id_ for id_ in range(self.tokenizer.vocab_size) if id_ not in known]
+
+    def map_lines(self) -> Iterator[bytes]:
+        """What became of each token, as JSON Lines: `old`, `new` (null: there is none) and `token`.
+        By old id, then what is new, by its id; holes are left out."""
+        import orjson
+
+        before, after = self.before.tokens, self.tokenizer.tokens
+        old_ones = ((old, new, before[old]) for old, new in enumerate(self.ids))
+        for old, new, token in chain(old_ones, ((None, new, after[new]) for new in self.new)):
+            row = {"old": old, "new": new, "token": token}
+            yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+    def save_map(self, path: str | Path) -> None:
+        """Writes `map_lines` to a file, whole or not at all; TokctlError where it can't be."""
+        with whole_file(path) as file:
+            file.writelines(self.map_lines())
+
+    @suggesting
+    def carry_embeddings(
+        self,
+        path: str | Path,
+        output: str | Path,
+        *,
+        tensors: Sequence[str] = (),
+        new_rows: str = "pieces",
+        progress: Progress | None = None,
+    ) -> list[CarriedMatrix]:
+        """Writes the weights of a language model for the new ids: see `tokctl.adapting.embeddings`.
+
+        Args:
+            path: a safetensors file, the index of several, or the folder that has one of these.
+            output: the new file; of several files the folder for them and their index.
+            tensors: the matrices with a row for each id; by default those that are called as input
+                and output embeddings are.
+            new_rows: of `NEW_ROWS`.
+            progress: called with the phase `copy`, bytes and all of them.
+
+        Raises:
+            TokctlError: a file can't be read or written, or has no such matrix of this model.
+        """
+        from tokctl.adapting.embeddings import carry
+
+        return carry(self, path, output, tensors, new_rows, progress)
+
+    def moved(
+        self, texts: Texts, *, threads: int = 1, reading: Reading | None = None
+    ) -> MovedTokens:
+        """The tokens that stay and that some texts have no more, though no new token covers
+        them: see `tokctl.adapting.moved`.
+
+        Raises:
+            TokctlError: a text can't be read, or is not UTF-8.
+        """
+        from tokctl.adapting.moved import moved
+
+        return moved(self, _opened(texts, reading), threads)
+
+
+@suggesting
+def adapt(
+    tokenizer: Tokenizer,
+    *,
+    prune: int | None = None,
+    min_uses: int | None = None,
+    texts: Texts = (),
+    vocab_size: int | None = None,
+    new_texts: Texts | None = None,
+    special_tokens: Sequence[str] = (),
+    added_tokens: Sequence[str] = (),
+    keep_ids: bool = False,
+    errors: str = "strict",
+    threads: int | None = None,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Adaptation:
+    """Takes tokens away that texts hardly use, and learns others.
+
+    Args:
+        tokenizer: the model before; it is not changed.
+        prune: tokens that stay: those that `texts` use most.
+        min_uses: instead of `prune`: what `texts` use less often goes.
+        texts: paths, or sources of `tokctl.sources`; one, or several.
+        vocab_size: tokens wanted in all, those that are added below among them; holes don't count.
+        new_texts: what new tokens are learned from; by default `texts`.
+        special_tokens, added_tokens: get ids after what was learned. Special ones are found in a
+            text where the caller allows it, the others always.
+        keep_ids: what stays keeps its id.
+        errors: `strict` or `replace`, for text that is not UTF-8 (character models).
+        threads: for counting; None: as many as this process may use. The result does not depend on
+            it.
+        reading: how the paths are read; None: as names and first bytes say.
+        progress: see `tokctl.training`.
+
+    Raises:
+        TokctlError: a text can't be read; nothing is to be done; fewer ids than must stay, or too
+            many; the model can't be trained on.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        raise TokctlError(
+            f"the tokenizer can't be {brief(tokenizer)}", "Tokenizer.load(path) reads one"
+        )
+    model = tokenizer.model
+    added = _Added(special_tokens, added_tokens)
+    prunes = prune is not None or min_uses is not None
+    if not (prunes or vocab_size is not None or added.texts):
+        raise TokctlError(
+            "nothing is to be changed",
+            "say --prune N, --min-uses N, --vocab N, --special-token TOKEN or --add-token TOKEN",
+        )
+    if prune is not None and min_uses is not None:
+        raise TokctlError(
+            "a number of tokens and the least use of a token can't both say what goes",
+            "leave --prune or --min-uses out",
+        )
+    if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
+        raise TokctlError(f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up")
+    has_texts = bool(texts) or not isinstance(texts, Sequence)
+    if prunes and not has_texts:
+        raise TokctlError(
+            "the texts are missing that say which tokens are used",
+            "give some; tokctl convert --prune takes tokens away without any",
+        )
+    fillers = _fillers(model) if prunes or keep_ids else set()
+    if vocab_size is not None:
+        if new_texts is None and not has_texts:
+            raise TokctlError("there are no texts to learn new tokens from", "give some")
+        model = _extensible(model)
+        if min_uses is None:
+            there = len(model.tokens) - len(fillers)
+            _check_room(there if prune is None else prune, vocab_size, added.count(model))
+    kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
+    uses = None
+    if prunes:
+        counts = _uses(tokenizer, _opened(texts, reading), errors)
+        kept = resizing.kept_by_use(
+            model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
+        )
+        gone = set(range(len(model.tokens))).difference(kept)
+        uses = sum(counts[id_] for id_ in gone), counts.total()
+    if len(kept) < len(model.tokens):
+        model = resizing.keeping(model, kept)
+    if vocab_size is not None:
+        _check_room(len(kept), vocab_size, added.count(model))
+        sources = _opened(texts if new_texts is None else new_texts, reading)
+        room = vocab_size - added.count(model)
+        model = _extended(model, tokenizer.model, sources, room, errors, threads, progress)
+    model = added.to(model)
+    again = _learned_again(tokenizer.model, model, kept)
+    new = _numbers(tokenizer.model, kept, again, len(model.tokens), keep_ids=keep_ids)
+    model, holes = _with_holes(model, new)
+    # A hole that was one before is the same one.
+    ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
+    for place, old in chain(enumerate(kept), again.items()):
+        ids[old] = new[place]
+    more = tuple(sorted(holes - fillers))
+    return Adaptation(
+        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses
+    )
+
+
+class _Added:
+    """Tokens that are added as they are."""
+
+    def __init__(self, special: Sequence[str], always: Sequence[str]) -> None:
+        for what, texts in (("special", special), ("added", always)):
+            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+                raise TokctlError(f"the {what} tokens can't be {brief(texts)}", "they are texts")
+            if "" in texts:
+                raise TokctlError(f"one of the {what} tokens is empty", "give each a text")
+        self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
+        if both := set(self.special) & set(self.always):
+            raise TokctlError(
+                f"{min(both)!r} can't be a special token and another added token", "leave one out"
+            )
+        self.texts = [*self.special, *self.always]
+
+    def count(self, model: FilledRecipe) -> int:
+        """How many the model lacks."""
+        return len(set(self.texts) - {token.text for token in model.added})
+
+    def to(self, model: FilledRecipe) -> FilledRecipe:
+        """The model with them."""
+        model = resizing.with_special_tokens(model, self.special)
+        return resizing.with_added_tokens(model, self.always)
+
+
+def _opened(texts: Texts, reading: Reading | None) -> list[Source]:
+    from tokctl.sources import AUTO, opened
+
+    return list(opened(texts, reading or AUTO))
+
+
+def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Counter[int]:
+    """How often texts use each id."""
+    uses: Counter[int] = Counter()
+    for pre_token in segmented(tokenizer, sources, errors):
+        for id_ in pre_token.ids:
+            uses[id_] += pre_token.count
+    return uses
+
+
+def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
+    """The pairs that tokens are made of: the one that each is ever made of, and where that can't be
+    told, all of the merges."""
+    try:
+        return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
+    except InexpressibleError:
+        return model.merges
+
+
+# -- more tokens --------------------------------------------------------------------------------
+
+
+def _extensible(model: FilledRecipe) -> FilledRecipe:
+    """The model, with merges if it has ranks; TokctlError where training can't go on from it."""
+    try:
+        model = merging.by_merges(model)
+    except InexpressibleError as reason:
+        raise TokctlError(f"new tokens can't be learned: {reason}") from None
+    resizing.check_extension(model, model.recipe)
+    return model
+
+
+def _check_room(size: int, vocab_size: int, added: int) -> None:
+    """TokctlError where nothing is left to learn."""
+    if type(vocab_size) is not int or vocab_size - added <= size:
+        more = f" and {added} that are added" if added else ""
+        raise TokctlError(
+            f"{vocab_size} tokens in all leave nothing to learn: {size} stay{more}",
+            f"ask for more than {size + added}",
+        )
+
+
+def _extended(
+    model: FilledRecipe,
+    before: FilledRecipe,
+    sources: Sequence[Source],
+    size: int,
+    errors: str,
+    threads: int | None,
+    progress: Progress | None,
+) -> FilledRecipe:
+    """The model with what is learned from texts; segmented by ranks again if it was `before`, and
+    ranks can say the same."""
+    from tokctl import training
+
+    recipe = _splitting_words(model)
+    old = replace(model, recipe=recipe)
+    options = training.Options(vocab_size=size, extend=old, errors=errors, threads=threads)
+    found = training.train(sources, recipe, options, progress)
+    found = replace(
+        found,
+        recipe=model.recipe,
+        origin=model.origin,
+        companions=model.companions,
+        lengths=model.lengths,
+    )
+    if before.recipe.has_ranks:
+        try:
+            return merging.by_ranks(found, scored=bool(before.scores))
+        except InexpressibleError:
+            pass  # its merges say it
+    return found
+
+
+def _splitting_words(model: FilledRecipe) -> Recipe:
+    """The recipe to learn with. In SentencePiece's models a sentence is one pre-token, and no token
+    goes on over the sign of a space: so that new ones don't either, it splits before each of them,
+    and leaves line feeds out, which end a sentence where SentencePiece learns."""
+    recipe = model.recipe
+    mark = space_mark(recipe)
+    splits = any(part.kind == "metaspace" and part["split"] for part in recipe.pre_tokenizers)
+    if not mark or splits:
+        return recipe
+    ordinary = set(range(len(model.tokens))) - model.reserved_ids
+    if any(mark in model.tokens[id_].decode().lstrip(mark) for id_ in ordinary):
+        return recipe
+    lines = {"kind": "split", "pattern": "\n", "behaviour": "removed"}
+    words = {"kind": "split", "pattern": mark, "behaviour": "merged-with-next"}
+    more = map(PRE_TOKENIZERS.from_dict, (lines, words))
+    return replace(recipe, pre_tokenizers=(*recipe.pre_tokenizers, *more))
+
+
+# -- ids ----------------------------------------------------------------------------------------
+
+
+def _fillers(model: FilledRecipe) -> set[int]:
+    """The ids of the special tokens that fill holes."""
+    return {token.id for token in model.added if token.special and token.text == filler(token.id)}
+
+
+def _learned_again(
+    before: FilledRecipe, model: FilledRecipe, kept: Sequence[int]
+) -> dict[int, int]:
+    """The tokens after those that are `kept` that there were `before`: the old id of each."""
+    known = before.reserved_ids.union(kept)
+    old_ids = {token: id_ for id_, token in enumerate(before.tokens) if id_ not in known}
+    places = range(len(kept), len(model.tokens))
+    return {at: old_ids[model.tokens[at]] for at in places if model.tokens[at] in old_ids}
+
+
+def _numbers(
+    before: FilledRecipe,
+    kept: Sequence[int],
+    again: Mapping[int, int],
+    size: int,
+    *,
+    keep_ids: bool,
+) -> list[int]:
+    """The final id of each of `size` tokens, of which the first are those that are `kept`."""
+    if not keep_ids:
+        return list(range(size))
+    first = len(before.tokens)
+    places = range(len(kept), size)
+    if before.recipe.has_ranks and not before.scores:  # ids are ranks
+        return [*kept, *range(first, first + len(places))]
+    free = iter(sorted(set(range(first + size)).difference(kept, again.values())))
+    return [*kept, *(again[place] if place in again else next(free) for place in places)]
+
+
+def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, set[int]]:
+    """The model with these ids, and the holes between them, which are filled."""
+    total = max(new) + 1
+    holes = sorted(set(range(total)).difference(new))
+    if len(holes) > max(len(new), MOST_HOLES):
+        raise TokctlError(
+            f"{len(holes):,} ids would be holes, and only {len(new):,} have a token",
+            "number the tokens anew, without keeping ids",
+        )
+    if list(new) == list(range(total)):
+        return model, set()
+    model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
+    return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)

@@ -1,0 +1,352 @@
+"""`tokctl adapt`: tokens taken away and learned in a trained model, with its embeddings."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tokctl.cli import model_output, options, streams
+from tokctl.cli.streams import Sources
+from tokctl.cli.world import World, visible
+from tokctl.errors import ExitCode, TokctlError
+from tokctl.wording import listed, percent, plural
+
+if TYPE_CHECKING:
+    from tokctl.adapting import Adaptation, CarriedMatrix, MovedTokens
+    from tokctl.formats import Format
+
+EXAMPLES = """Examples:
+
+  tokctl adapt gpt2.json --prune 32K a.txt -o b.json
+  tokctl adapt gpt2.json --min-uses 1 a.txt -o b.json
+  tokctl adapt gpt2.json --vocab 60K a.txt -o b.json
+  tokctl adapt m.json --special-token '<x>' -o b.json
+  tokctl adapt gpt2.json --prune 32K books.txt \\
+      --vocab 34K --new-text code.txt -o b.json
+  tokctl adapt gpt2.json --prune 32K a.txt -o b.json \\
+      --embeddings model.safetensors \\
+      --new-embeddings new.safetensors --map ids.jsonl
+
+--prune and --min-uses take away what the texts use least.
+Of a model of merges only those go that no token which
+stays is made of; their uses then count for the two that
+they were made of. Of equally used ones, the one with the
+highest id goes first. Special and added tokens, bytes and
+single characters stay.
+
+--vocab learns new tokens from what the old ones leave, as
+train --extend does. A token that was taken away and is
+learned again has its embedding back.
+
+With --keep-ids, ids that are left over are filled with
+special tokens <|unused_ID|>; in a .tiktoken file, where
+ids are merge ranks, they are holes, and new tokens get
+the ids after the last.
+
+Embeddings: rows of tokens that stay are copied, and so
+are all other tensors, byte for byte.
+
+The path of the new model goes to stdout, on a line of its
+own; everything else goes to stderr.
+
+Exit codes: 0 success; 1 --verify found a token that stays
+and is made no more (then nothing is written); 2 bad usage
+or input."""
+
+SHORT = "Take tokens away and learn others in a trained model."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("adapt", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(adapt)
+
+
+def adapt(
+    context: typer.Context,
+    texts: options.AdaptTexts = None,
+    model: options.Model = None,
+    prune: options.AdaptPrune = None,
+    min_uses: options.MinUses = None,
+    vocab: options.AdaptVocab = None,
+    new_text: options.NewText = None,
+    special: options.AdaptSpecial = None,
+    added: options.AddToken = None,
+    keep_ids: options.KeepIds = False,
+    output: options.AdaptOutput = None,
+    to: options.AdaptTo = None,
+    lossy: options.Lossy = False,
+    map_file: options.MapFile = None,
+    verify: options.AdaptVerify = None,
+    threads: options.TrainThreads = None,
+    json: options.ConvertJson = False,
+    embeddings: options.AdaptEmbeddings = None,
+    new_embeddings: options.NewEmbeddings = None,
+    tensor: options.AdaptTensor = None,
+    new_rows: options.NewRows = "pieces",
+    errors: options.TrainErrors = "strict",
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    files_from: options.FilesFrom = None,
+    files0_from: options.Files0From = None,
+) -> None:
+    """Adapt a trained model to other texts: take away the tokens that they hardly use, learn new
+    ones, and give the embeddings of the language model the new ids.
+    """
+    world: World = context.obj
+    leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
+    if len(leading) > 1:
+        raise TokctlError(
+            f"{leading[1]} is a model, and {leading[0]} is the one to adapt", "name texts after it"
+        )
+    path = streams.model_path(world, leading[0] if leading else model)
+    check_embeddings_options(embeddings, new_embeddings, tensor, new_rows)
+    if output is None or output == "-":
+        raise TokctlError("the new model needs a file", "name one: -o PATH")
+    if new_text and vocab is None:
+        raise TokctlError("--new-text is what --vocab learns from", "add --vocab N")
+    tokenizer = streams.load_model(world, path)
+    sources = Sources(format, text_field, include, exclude, files_from, files0_from)
+    prunes = prune is not None or min_uses is not None
+    counted = prunes or (vocab is not None and not new_text)
+    twice = prunes and vocab is not None and not new_text
+    check_texts(sources, names, new_text or (), verify or (), counted=counted, twice=twice)
+    form = model_output.form_of(to, output, own_form(tokenizer.format))
+    read = [path, *names, *(new_text or ()), *(verify or ()), *sources.lists]
+    read += [embeddings] if embeddings and not Path(embeddings).is_dir() else []
+    check_places(world, output, form, map_file, new_embeddings, read)
+    if embeddings is not None:
+        from tokctl.adapting.embeddings import check_weights
+
+        check_weights(tokenizer, embeddings, tensor or ())
+    others = Sources(format, text_field, include, exclude)
+    opened = sources.open(world, names) if counted else []
+    learned = others.open(world, new_text) if new_text else None
+    checked = others.open(world, verify) if verify else []
+    streams.refuse_models((*names, *(new_text or ())), [*opened, *(learned or [])], format)
+
+    from tokctl.adapting import adapt as adapted
+    from tokctl.cli.progress import Bars
+    from tokctl.formats import saving
+    from tokctl.values import available_threads
+
+    with Bars(world) as bars:
+        found = adapted(
+            tokenizer,
+            prune=prune,
+            min_uses=min_uses,
+            texts=opened,
+            vocab_size=vocab,
+            new_texts=learned,
+            special_tokens=special or (),
+            added_tokens=added or (),
+            keep_ids=keep_ids,
+            errors=errors,
+            threads=threads,
+            progress=bars,
+        )
+        after = found.tokenizer
+        planned = model_output.plan(world, after.model, form, lossy=lossy)
+        paths = planned.paths(output, form)
+        model_output.check_paths(world, paths, read)
+        saving.check_neighbours(planned.files, output, form)
+        moved = None
+        if checked:
+            moved = found.moved(checked, threads=threads or available_threads())
+            check_moved(world, moved)
+        carried: list[CarriedMatrix] = []
+        if embeddings is not None and new_embeddings is not None:
+            carried = found.carry_embeddings(
+                embeddings, new_embeddings, tensors=tensor or (), new_rows=new_rows, progress=bars
+            )
+    if map_file is not None:
+        found.save_map(map_file)
+    saving.write(planned.files, output, form)
+    for line in report(found, vocab, carried):
+        world.say(visible(line))
+    for companion in paths if form.is_folder else paths[1:]:
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
+    if json:
+        import orjson
+
+        said = facts(found, output, form, paths, carried, moved)
+        world.stdout.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
+    elif not streams.is_same_file(world.stdout, output):
+        world.stdout.write(os.fsencode(output) + b"\n")
+
+
+# -- before the work ------------------------------------------------------------------------
+
+
+def check_embeddings_options(
+    embeddings: str | None, new: str | None, tensors: Sequence[str] | None, new_rows: str
+) -> None:
+    """TokctlError where an option means nothing, or one is missing."""
+    if embeddings is None:
+        given = {
+            "--new-embeddings": new is not None,
+            "--tensor": bool(tensors),
+            "--new-rows": new_rows != "pieces",
+        }
+        if option := next((name for name, value in given.items() if value), None):
+            raise TokctlError(f"{option} is about embeddings", "name them: --embeddings FILE")
+    elif new is None:
+        raise TokctlError(
+            "the new embeddings need a place of their own", "name it: --new-embeddings PATH"
+        )
+    elif new == "-":
+        raise TokctlError("embeddings can't go to stdout", "name a file: --new-embeddings PATH")
+
+
+def check_texts(
+    sources: Sources,
+    names: Sequence[str],
+    new_text: Sequence[str],
+    verify: Sequence[str],
+    *,
+    counted: bool,
+    twice: bool,
+) -> None:
+    """TokctlError where texts are given that nothing reads, or stdin would be read twice."""
+    if not counted and (names or sources.lists):
+        name = (*names, *sources.lists)[0]
+        raise TokctlError(
+            f"nothing is done with {name}",
+            "--prune and --min-uses count on it, and --vocab learns from it without --new-text",
+        )
+    if not (counted or new_text or verify):
+        sources.check_needed("--prune, --min-uses and --vocab read texts")
+    from_stdin = [*names, *new_text, *verify, *sources.lists].count("-")
+    from_stdin += counted and not names and not sources.lists
+    if from_stdin > 1 or (twice and ("-" in names or not (names or sources.lists))):
+        raise TokctlError(
+            "stdin can't be read twice",
+            "put the text into a file, or name another one with --new-text",
+        )
+
+
+def own_form(name: str | None) -> str:
+    """The format of a model, if tokctl writes it; else its own."""
+    from tokctl.formats import FORMATS
+
+    return next((one.name for one in FORMATS if one.name == name and one.writes), "tokctl")
+
+
+def check_places(
+    world: World,
+    output: str,
+    form: "Format",
+    map_file: str | None,
+    new_embeddings: str | None,
+    read: Sequence[str],
+) -> None:
+    """TokctlError where something can't be written, or takes the place of something else."""
+    model_output.check_target(world, output, form, read)
+    if map_file == "-":
+        raise TokctlError("the map can't go to stdout", "name a file: --map FILE")
+    if map_file is not None:
+        streams.check_output(world, map_file, read)
+    if new_embeddings is not None and not Path(new_embeddings).is_dir():
+        streams.check_output(world, new_embeddings, read)
+    places = [os.path.realpath(one) for one in (output, map_file, new_embeddings) if one]
+    if len(set(places)) < len(places):
+        raise TokctlError(
+            "the model, the map and the embeddings can't be one file", "give each its own name"
+        )
+
+
+def check_moved(world: World, moved: "MovedTokens") -> None:
+    """Says what a verification found; TokctlError, with exit code 1, where a token moved."""
+    if not moved.lines:
+        raise TokctlError("there is nothing to verify with: the text is empty", "name another one")
+    world.say(f"verified: {moved}")
+    if moved.left_out:
+        lines = plural(moved.left_out, "line")
+        world.say(f"note: not compared: {lines} with a character that a model has no token for")
+    for one in moved.examples:
+        world.say(f"  {visible(str(one))}: {visible(repr(one.token))} is made no more")
+        for name, tokens in (("before", one.before), ("now", one.after)):
+            world.say(f"    {name:<8}{'  '.join(visible(repr(token)) for token in tokens)}")
+    if moved.moved:
+        raise TokctlError(
+            f"{plural(moved.moved, 'token')} of the texts would be cut otherwise, though the model "
+            "keeps them: nothing is written",
+            "keep more tokens, or leave --verify out to write it all the same",
+            exit_code=ExitCode.CONDITION_FAILED,
+        )
+
+
+# -- after it -------------------------------------------------------------------------------
+
+
+def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMatrix]") -> list[str]:
+    """The summary, line by line."""
+    before, after = found.before.vocab_size, found.tokenizer.vocab_size
+    lines = [f"{plural(before, 'id')} before, {after:,} now"]
+    if gone := len(found.removed) + len(found.restored):
+        said = f"{plural(gone, 'token')} taken away"
+        if found.uses is not None:
+            uses, total = found.uses
+            said += f", {plural(uses, 'use')} of {total:,} in the texts"
+            said += f" ({percent(uses / total)})" if uses else ""
+        lines.append(said)
+    if new := len(found.new) + len(found.restored):
+        back = f", {len(found.restored):,} of which had been taken away" if found.restored else ""
+        lines.append(f"{plural(new, 'token')} added{back}")
+    if vocab is not None and found.size < vocab:
+        lines.append(f"note: the text gives no more: {vocab:,} tokens were asked for")
+    if found.holes:
+        holes = plural(len(found.holes), "id")
+        lines.append(f"{holes} without a token: filled with special tokens <|unused_ID|>")
+    for one in carried:
+        rows = f"{plural(one.rows_before, 'row')} before, {one.rows:,} now"
+        lines.append(f"{one.tensor}: {one.dtype} x {one.dimensions:,}, {rows}")
+        made = [
+            f"{one.kept:,} as they were",
+            *([f"{one.by_pieces:,} the mean of their pieces"] if one.by_pieces else []),
+            *([f"{one.by_mean:,} the mean of all"] if one.by_mean else []),
+            *([f"{one.zeros:,} zeros"] if one.zeros else []),
+        ]
+        lines.append(f"  rows: {listed(made)}")
+        if one.rows_before > before:
+            left = plural(one.rows_before - before, "row")
+            lines.append(f"  left out: {left} after the last id, which padded it")
+    for name in carried[0].alike if carried else ():
+        lines.append(
+            f"note: {name} has a side of {carried[0].rows_before:,}, too, and is copied as it is; "
+            "if it has a row for each id, name it with --tensor"
+        )
+    if carried:
+        lines.append(f"with it: {', '.join(carried[0].files)}")
+        lines.append(f'note: the language model\'s config.json must say: "vocab_size": {after}')
+    return lines
+
+
+def facts(
+    found: "Adaptation",
+    output: str,
+    form: "Format",
+    paths: Sequence[str],
+    carried: "Sequence[CarriedMatrix]",
+    moved: "MovedTokens | None",
+) -> dict[str, Any]:
+    """The facts of `--json`."""
+    from dataclasses import asdict
+
+    return {
+        "path": model_output.json_path(output),
+        "format": form.name,
+        "files": [model_output.json_path(one) for one in paths],
+        "vocab_size_before": found.before.vocab_size,
+        "vocab_size": found.tokenizer.vocab_size,
+        "removed": len(found.removed) + len(found.restored),
+        "added": len(found.new) + len(found.restored),
+        "restored": len(found.restored),
+        "holes": len(found.holes),
+        "uses_removed": found.uses and found.uses[0],
+        "uses": found.uses and found.uses[1],
+        "embeddings": [asdict(one) for one in carried],
+        "verified": moved and moved.to_dict(),
+    }

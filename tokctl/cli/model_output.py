@@ -1,0 +1,120 @@
+"""Where a command's new model goes, in which format, and what that leaves out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokctl.cli import streams
+from tokctl.cli.world import World, visible
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.formats import Files, Format, Loss
+    from tokctl.model import FilledRecipe
+
+_HINT = "choose another place with -o PATH"
+
+
+class ConversionPlan(NamedTuple):
+    """Files to write, and what they leave out."""
+
+    files: Files
+    losses: list[Loss]
+
+    def paths(self, target: str, form: Format) -> list[str]:
+        """Where they go; the file that names the others comes first."""
+        if form.is_folder:
+            return [os.path.join(target, name) for name in self.files]  # noqa: PTH118
+        return [f"{target}{suffix}" for suffix in sorted(self.files)]
+
+
+def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Format:
+    """The format of `--to`; without it the `usual` one, unless the output is named as another's."""
+    from tokctl.formats import FORMATS, named
+
+    form = named(name or usual)
+    if name is None and output is not None and not output.endswith(form.suffix):
+        others = [one for one in FORMATS if one.suffix and output.endswith(one.suffix)]
+        if others:
+            raise TokctlError(
+                f"{output} is named as {others[0].title}, and without --to it would be a "
+                f"{form.title}",
+                f"say which it is to be: --to {others[0].name}, or --to {form.name}",
+            )
+    if not form.writes:
+        names = ", ".join(one.name for one in FORMATS if one.writes)
+        raise TokctlError(
+            f"tokctl reads {form.title}, and does not write it", f"choose one of: {names}"
+        )
+    return form
+
+
+def json_path(path: str) -> str | dict[str, str]:
+    """A path for JSON, which need not be UTF-8."""
+    from tokctl.cli.streams import text_or_bytes
+
+    return text_or_bytes(os.fsencode(path))
+
+
+def check_target(world: World, target: str, form: Format, inputs: Sequence[str]) -> None:
+    """TokctlError where the place surely can't be written, or is one of the inputs."""
+    if not form.is_folder and target.endswith("/"):
+        raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
+    if not form.is_folder:
+        streams.check_output(world, target, inputs)
+        return
+    path = Path(target)
+    if not target:
+        raise TokctlError("-o is empty", _HINT)
+    if path.exists() and not path.is_dir():
+        raise TokctlError(
+            f"can't write the folder {target}: a file has that name", "name a new folder"
+        )
+    if any(is_same(target, name) for name in inputs):
+        raise TokctlError(f"can't write {target}: it is the model to read", _HINT)
+    # As a file in it, or in the folder where it will stand.
+    probe = path / ".tokctl" if path.is_dir() else path
+    streams.check_output(world, str(probe), inputs)
+
+
+def check_paths(world: World, paths: Sequence[str], inputs: Sequence[str]) -> None:
+    """TokctlError where one of the files would take the place of an input, or has none."""
+    for path in paths:
+        if Path(path).parent.is_dir():  # else it is in a folder that will be made
+            streams.check_output(world, path, inputs)
+
+
+def is_same(first: str, second: str) -> bool:
+    """Are both names of one file that is there?"""
+    try:
+        return Path(first).samefile(second)
+    except (OSError, ValueError):
+        return False
+
+
+def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> ConversionPlan:
+    """The files of the format. What they can't hold is said on stderr.
+
+    Raises:
+        TokctlError: ids or texts would change without it, and it is not `lossy`; or the
+            format has nothing like the model.
+    """
+    from tokctl.formats import saving
+
+    losses = saving.losses(model, form.name)
+    major = [loss.what for loss in losses if not loss.minor]
+    for loss in losses:
+        if loss.minor:
+            world.say(f"note: {form.title} can't hold {visible(loss.what)}")
+        elif lossy:
+            world.say(f"warning: {form.title} can't hold {visible(loss.what)}: it is left out")
+    if major and not lossy:
+        raise TokctlError(
+            f"{form.title} can't hold {'; '.join(major)}",
+            f"--lossy writes it without {'that' if len(major) == 1 else 'them'}, and then ids "
+            "or texts can differ",
+        )
+    return ConversionPlan(saving.what_it_holds(model, form.name), losses)

@@ -1,0 +1,366 @@
+"""The embeddings of a language model in its safetensors: matrices with a row for each id.
+
+`Weights` are the tensors of one file, or of the files that an index names (`model.safetensors
+.index.json`). Its matrices are read some rows at a time, and `Weights.copy` writes the files anew
+with other matrices in their places: what is not exchanged is copied byte for byte, and memory holds
+a block, whatever the size of the files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokctl.errors import TokctlError
+from tokctl.files import WholeFiles, whole_files, whole_folder
+from tokctl.formats.holes import MOST_HOLES
+from tokctl.idfiles.random_access import InputFile, RandomAccessFile
+from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
+from tokctl.wording import plural
+
+if TYPE_CHECKING:
+    import numpy
+
+    Matrix = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+
+#: How names of the matrices end, in models that people publish.
+_INPUTS = (
+    *("embed_tokens.weight", "wte.weight", "tok_embeddings.weight", "word_embeddings.weight"),
+    *("embed_in.weight", "embedding.weight", "embeddings.weight", "shared.weight"),
+)
+_OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weight")
+#: Types that are read, with NumPy's name of what lies in the file.
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+#: Bytes of rows that are read at a time.
+_PIECE = 1 << 21
+#: Sums of squares of such numbers are still finite. Those of single precision are smaller.
+_TOO_LARGE = 1e100
+#: Numbers of a row: more than any model has.
+_MOST_DIMENSIONS = 1 << 16
+_LONGEST_INDEX = 100_000_000
+_INDEX = "model.safetensors.index.json"
+#: Of a model's hundreds of tensors, those of its layers are no embeddings.
+_LAYER = re.compile(r"\.\d+\.")
+_SHARD = re.compile(r"-\d+-of-\d+\.safetensors\Z")
+_HINT = "name the model's .safetensors file, its .safetensors.index.json, or their folder"
+
+
+def numpy_module() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        raise TokctlError(
+            "reading embeddings needs NumPy", "pip install 'tokctl[embeddings]'"
+        ) from None
+    return numpy
+
+
+class Weights:
+    """The tensors of a file, or of the files that an index names.
+
+    Attributes:
+        files: the file of each tensor, by name.
+        whole: these are all tensors of the model, as far as can be told.
+    """
+
+    def __init__(self, path: Path, stack: ExitStack) -> None:
+        self.path = path
+        self._stack = stack
+        self._opened: dict[Path, tuple[RandomAccessFile, dict[str, StoredTensor]]] = {}
+        if path.is_dir():
+            names = ("model.safetensors", _INDEX)
+            found = [path / name for name in names if (path / name).exists()]
+            if not found:
+                raise TokctlError(f"{path} has no model.safetensors", _HINT)
+            path = found[0]
+        self.whole = True
+        self._list = path if path.suffix == ".json" else None
+        if self._list is not None:
+            self.files = _index(path)
+        else:
+            self.files = dict.fromkeys(self._tensors(path), path)
+            self.whole = not _SHARD.search(path.name)
+
+    def _tensors(self, path: Path) -> dict[str, StoredTensor]:
+        if path not in self._opened:
+            file = self._stack.enter_context(InputFile(str(path), path=str(path)).opened())
+            self._opened[path] = file, stored_tensors(file, _HINT)
+        return self._opened[path][1]
+
+    def choose(
+        self, size: int, name: str | None, indicator: str | None
+    ) -> tuple[EmbeddingMatrix, list[str]]:
+        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids; and
+        what may be the same: the outputs for an input, the inputs for an output."""
+        outputs = self._called(_OUTPUTS)
+        if name is None:
+            inputs = self._called(_INPUTS) or outputs
+            if len(inputs) != 1:
+                found = f"has {len(inputs)}" if inputs else "has no"
+                raise TokctlError(
+                    f"{self.path} {found} tensors that are called as embeddings are",
+                    f"name one with --tensor: {self._names(inputs or None)}",
+                )
+            name = inputs[0]
+        chosen = self.matrix(name, size)
+        others = [other for other in outputs if other != name]
+        if self.is_output(name):
+            others = self._called(_INPUTS)
+        if not (others or self.whole or indicator):
+            raise TokctlError(
+                f"{self.path} is one of several files: whether {name!r} is input and output can't "
+                "be told",
+                f"name the model's {_INDEX}",
+            )
+        return chosen, others
+
+    def is_output(self, name: str) -> bool:
+        """Is a matrix called as output embeddings are?"""
+        return name in self._called(_OUTPUTS)
+
+    def same(self, name: str, other: str) -> bool:
+        """Do two tensors hold the same? Some files hold a tied matrix twice."""
+        (file, tensor), (other_file, other_tensor) = map(self._place, (name, other))
+        if (tensor.dtype, tensor.shape) != (other_tensor.dtype, other_tensor.shape):
+            return False
+        size = tensor.end - tensor.begin
+        return all(
+            file.read(tensor.begin + at, min(_PIECE, size - at))
+            == other_file.read(other_tensor.begin + at, min(_PIECE, size - at))
+            for at in range(0, size, _PIECE)
+        )
+
+    def _place(self, name: str) -> tuple[RandomAccessFile, StoredTensor]:
+        path = self.files[name]
+        tensor = self._tensors(path).get(name)
+        if tensor is None:
+            raise TokctlError(f"{path} has no tensor {name!r}", f"{self.path} says that it has")
+        return self._opened[path][0], tensor
+
+    def _called(self, endings: Sequence[str]) -> list[str]:
+        """The tensors whose names end so."""
+        return sorted(
+            name
+            for name in self.files
+            if any(f".{name}".endswith(f".{end}") for end in endings) and not _LAYER.search(name)
+        )
+
+    def _names(self, names: Sequence[str] | None) -> str:
+        if not names:
+            outer = [name for name in sorted(self.files) if not _LAYER.search(name)]
+            names = outer or sorted(self.files)
+        return ", ".join(names[:20]) or "none"
+
+    def embeddings(self, size: int) -> list[EmbeddingMatrix]:
+        """All matrices that are called as embeddings are, of the input and of the output, for a
+        vocabulary of `size` ids."""
+        names = [*self._called(_INPUTS), *self._called(_OUTPUTS)]
+        if not names:
+            raise TokctlError(
+                f"{self.path} has no tensors that are called as embeddings are",
+                f"name one with --tensor: {self._names(None)}",
+            )
+        return [self.matrix(name, size) for name in names]
+
+    def matrix(self, name: str, size: int, dimensions: Sequence[int] = (2,)) -> EmbeddingMatrix:
+        """The matrix of that name, for a vocabulary of `size` ids; TokctlError where it is none.
+
+        dimensions: that the tensor may have.
+        """
+        if name not in self.files:
+            raise TokctlError(f"{self.path} has no tensor {name!r}", f"it has: {self._names(None)}")
+        path = self.files[name]
+        file, tensor = self._place(name)
+        if len(tensor.shape) not in dimensions or tensor.dtype not in _TYPES:
+            raise TokctlError(
+                f"{path}: the tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}",
+                f"embeddings are a table of {', '.join(_TYPES)}: {self._names(None)}",
+            )
+        rows, width = tensor.shape[0], math.prod(tensor.shape[1:])
+        if rows < size or rows - size > max(size, MOST_HOLES):
+            raise TokctlError(
+                f"{path}: the tensor {name!r} has {plural(rows, 'row')}, and the model "
+                f"{plural(size, 'id')}",
+                "is it of another model, or not the embeddings? --tensor names one",
+            )
+        if not 0 < width <= _MOST_DIMENSIONS:
+            raise TokctlError(
+                f"{path}: the tensor {name!r} has {plural(width, 'number')} in each row",
+                f"embeddings have 1 to {_MOST_DIMENSIONS:,}",
+            )
+        return EmbeddingMatrix(name, file, tensor)
+
+    def with_side(self, rows: int) -> list[str]:
+        """The tensors of which one side is so long, in the order of their names."""
+        places = ((name, self._place(name)[1]) for name in sorted(self.files))
+        return [name for name, tensor in places if rows in tensor.shape]
+
+    # -- writing the files anew ----------------------------------------------------------
+
+    def target(self, output: str | Path) -> Path:
+        """Where `copy` writes to: a file, or of several files their folder."""
+        path = Path(output)
+        if self._list is None and path.is_dir():
+            return path / next(iter(self.files.values()), self.path).name
+        return path
+
+    def copy(
+        self,
+        changed: Mapping[str, NewTensor],
+        output: str | Path,
+        progress: Callable[[str, int, int | None], None] | None = None,
+    ) -> list[Path]:
+        """Writes the file, or the index and all files that it names, with other tensors in the
+        places of those in `changed`: whole, or not at all.
+
+        Returns:
+            The files, the one that names the others first.
+
+        Raises:
+            TokctlError: a file can't be read or written; of several files, `output` is a file.
+        """
+        target = self.target(output)
+        if self._list is None:
+            with whole_files() as together:
+                self._write(dict.fromkeys(self.files.values(), target), changed, together, progress)
+            return [target]
+        if target.exists() and not target.is_dir():
+            raise TokctlError(
+                f"can't write the folder {target}: a file has that name",
+                f"{self._list} names several files: name a folder for them",
+            )
+        paths = sorted(set(self.files.values()))
+        try:
+            made = nullcontext(target) if target.is_dir() else whole_folder(target)
+            with made as folder, whole_files() as together:
+                # The index says that the others are there.
+                together.open(folder / self._list.name).write(self._new_index(changed))
+                targets = {path: folder / path.name for path in paths}
+                self._write(targets, changed, together, progress)
+        except OSError as error:
+            raise TokctlError(
+                f"can't write the folder {target}: {error.strerror or error}", "name another one"
+            ) from None
+        return [target / path.name for path in (self._list, *paths)]
+
+    def _write(
+        self,
+        targets: Mapping[Path, Path],
+        changed: Mapping[str, NewTensor],
+        together: WholeFiles,
+        progress: Callable[[str, int, int | None], None] | None,
+    ) -> None:
+        total = sum(path.stat().st_size for path in targets)
+        done = 0
+        for path, target in targets.items():
+            self._tensors(path)
+            out = together.open(target)
+            mine = {name: new for name, new in changed.items() if self.files[name] == path}
+            for block in copied(self._opened[path][0], mine, _HINT):
+                out.write(block)
+                done += len(block)
+                if progress is not None:
+                    progress("copy", min(done, total), total)
+
+    def _new_index(self, changed: Mapping[str, NewTensor]) -> bytes:
+        """The index, with the size of all tensors as it is now."""
+        import orjson
+
+        assert self._list is not None
+        document = orjson.loads(self._list.read_bytes())
+        facts = document.get("metadata")
+        if isinstance(facts, dict) and isinstance(facts.get("total_size"), int):
+            for name, new in changed.items():
+                tensor = self._place(name)[1]
+                size = tensor.end - tensor.begin
+                facts["total_size"] += size // max(tensor.shape[0], 1) * new.shape[0] - size
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _index(path: Path) -> dict[str, Path]:
+    """The file of each tensor, as an index has it."""
+    import orjson
+
+    try:
+        if path.stat().st_size > _LONGEST_INDEX:
+            raise ValueError
+        files = orjson.loads(path.read_bytes())["weight_map"]
+        found = {name: path.parent / file for name, file in files.items()}
+    except OSError as error:
+        raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise TokctlError(f"{path} is no index of safetensors files", _HINT) from None
+    if any("\0" in file or Path(file).name != file for file in files.values()):
+        raise TokctlError(f"{path} names files in other folders", _HINT)
+    return found
+
+
+class EmbeddingMatrix:
+    """A matrix with a row for each id, read some rows at a time. Of a tensor of one dimension (the
+    bias of an output) each number is a row.
+
+    Attributes:
+        rows, dimensions: rows, and numbers in each.
+        width: bytes of a row.
+    """
+
+    def __init__(self, name: str, file: RandomAccessFile, tensor: StoredTensor) -> None:
+        self.name = name
+        self.file = file
+        self.tensor = tensor
+        self.rows, *rest = tensor.shape
+        self.dimensions = math.prod(rest)
+        self.width = (tensor.end - tensor.begin) // self.rows if self.rows else 0
+
+    @property
+    def step(self) -> int:
+        """Rows that are read, or written, at a time."""
+        return max(1, _PIECE // self.width)
+
+    def stored(self, first: int, count: int) -> bytes:
+        """Rows as the file holds them."""
+        return self.file.read(self.tensor.begin + first * self.width, count * self.width)
+
+    def numbers(self, first: int, count: int) -> Matrix:
+        """Rows as numbers; TokctlError where one holds what is no finite number."""
+        numpy = numpy_module()
+        numbers = numpy.frombuffer(self.stored(first, count), _TYPES[self.tensor.dtype])
+        if self.tensor.dtype == "BF16":  # the upper half of an F32
+            numbers = (numbers.astype("<u4") << 16).view("<f4")
+        rows: Matrix = numbers.reshape(count, self.dimensions).astype(numpy.float64)
+        sound = (abs(rows) < _TOO_LARGE).all(axis=1)  # not so of what is no number
+        if not sound.all():
+            row = first + int(numpy.argmin(sound))
+            raise TokctlError(
+                f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
+                f"finite number, or one beyond {_TOO_LARGE:g}",
+                "the file is damaged, or the training went wrong",
+            )
+        return rows
+
+    def pieces(self) -> Iterator[tuple[int, Matrix]]:
+        """Rows, some at a time, with the number of the first; TokctlError as `numbers`."""
+        for first in range(0, self.rows, self.step):
+            yield first, self.numbers(first, min(self.step, self.rows - first))
+
+    def rounded(self, rows: Matrix) -> bytes:
+        """Numbers as the file would hold them: each the nearest of its type, and of two equally
+        near ones the one whose last bit is 0 (IEEE 754, roundTiesToEven)."""
+        numpy = numpy_module()
+        if self.tensor.dtype != "BF16":
+            found: bytes = rows.astype(_TYPES[self.tensor.dtype]).tobytes()
+            return found
+        # To an F32 first, rounded to odd: cut off, with the last bit 1 where anything was cut
+        # off. To round that again is the same as to round once (Boldo and Melquiond 2008).
+        with numpy.errstate(over="ignore"):
+            near = rows.astype("<f4")
+        bits = near.view("<u4").copy()
+        bits -= (abs(near.astype(numpy.float64)) > abs(rows)).astype("<u4")
+        bits |= (near != rows).astype("<u4")
+        upper = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        rounded: bytes = upper.astype("<u2").tobytes()
+        return rounded
