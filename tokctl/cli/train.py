@@ -81,6 +81,9 @@ def train(
     min_count: options.MinCount = 1,
     min_frequency: options.MinFrequency = 1,
     max_token_length: options.MaxTokenLength = None,
+    whole_characters: options.WholeCharacters = False,
+    initial_token: options.InitialToken = None,
+    initial_tokens_from: options.InitialTokensFrom = None,
     coverage: options.Coverage = None,
     alphabet_limit: options.AlphabetLimit = None,
     initial_alphabet: options.InitialAlphabet = "",
@@ -144,6 +147,8 @@ def train(
         min_count=min_count,
         min_frequency=min_frequency,
         max_token_length=max_token_length,
+        whole_characters=whole_characters,
+        initial_tokens=initial_tokens(initial_token, initial_tokens_from),
         threads=threads,
         errors=errors,
         coverage=share_of("--coverage", coverage),
@@ -225,6 +230,25 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
         ) from None
     checked(option, number)
     return number
+
+
+def initial_tokens(given: Sequence[str] | None, path: str | None) -> list[str]:
+    """Those of `--initial-token`, then the lines of `--initial-tokens-from` that are not empty."""
+    found = list(given or ())
+    if path == "-":
+        raise TokctlError("--initial-tokens-from reads no stdin", "name a file with a token a line")
+    if path is not None:
+        from tokctl.sources import documents
+
+        (text,) = documents([path])
+        for number, line in enumerate(b"".join(text.blocks()).split(b"\n"), 1):
+            try:
+                found.append(line.removesuffix(b"\r").decode("utf-8-sig"))
+            except UnicodeDecodeError:
+                raise TokctlError(
+                    f"{path}: line {number} is not UTF-8", "initial tokens are texts, one a line"
+                ) from None
+    return [*filter(None, found)]
 
 
 def weights_of(given: Sequence[str]) -> dict[str, str]:

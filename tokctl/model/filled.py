@@ -72,6 +72,7 @@ class TrainingRecord:
         pre_tokens, distinct_pre_tokens: after `min_count`.
         alphabet_size: initial symbols that have an id.
         vocab_size: as asked for; the vocabulary is smaller when `exhausted`.
+        whole_characters, initial_tokens: see `tokctl.training.Options`.
         coverage, alphabet_limit, initial_alphabet: what limited the alphabet.
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
@@ -100,20 +101,22 @@ class TrainingRecord:
     count_scale: int = 1
     extended: int = 0
     pruned_from: int | None = None
+    whole_characters: bool = False
+    initial_tokens: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would hold it, without the options that were not used."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         unused = {entry.name: entry.default for entry in fields(self)}
         data = {name: value for name, value in data.items() if value != unused[name]}
-        return data | ({"weights": list(self.weights)} if self.weights else {})
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in data.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
         """The record as `to_dict` wrote it; TypeError where a field is wrong."""
         record = cls(**data)
-        if "weights" in data:
-            record = replace(record, weights=strings(data["weights"]))
+        for name in {"weights", "initial_tokens"} & data.keys():
+            record = replace(record, **{name: strings(data[name])})
         for entry in fields(cls):
             value = getattr(record, entry.name)
             is_count = type(value) is int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tokctl import _native
@@ -12,7 +12,7 @@ from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
-from tokctl.training import resizing
+from tokctl.training import initial_tokens, resizing
 from tokctl.training.counting import Progress, TextStats, count, count_lines, count_mapping, scaled
 from tokctl.training.options import (
     Options,
@@ -162,19 +162,24 @@ def fill(
         weights=tuple(map(str, read.weights)),
         count_scale=read.scale,
         extended=len(old.tokens) if old else 0,
+        whole_characters=options.whole_characters,
+        initial_tokens=tuple(options.initial_tokens),
     )
     if trained.core is not None:
-        return FilledRecipe.of_core(recipe, trained.core, record)
-    return FilledRecipe(
-        recipe,
-        trained.tokens,
-        trained.merges,
-        record,
-        counts=trained.counts,
-        scores=trained.scores,
-        rounds=trained.rounds,
-        added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
-    )
+        model = FilledRecipe.of_core(recipe, trained.core, record)
+    else:
+        model = FilledRecipe(
+            recipe,
+            trained.tokens,
+            trained.merges,
+            record,
+            counts=trained.counts,
+            scores=trained.scores,
+            rounds=trained.rounds,
+            added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
+        )
+    initial_tokens.check(model)
+    return model
 
 
 def limits(options: Options) -> _native._Limits:
@@ -196,6 +201,10 @@ def _by_merges(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     old = options.extend
+    initial = initial_tokens.pre_tokens(recipe, options)
+    if initial and not recipe.is_byte_level:
+        characters = options.initial_alphabet + b"".join(initial).decode()
+        options = replace(options, initial_alphabet=characters)
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
         special += BYTE_TOKENS
@@ -214,6 +223,8 @@ def _by_merges(
         bare_characters=recipe.has_bare_characters,
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
+        whole_characters=options.whole_characters,
+        initial_tokens=initial,
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         progress=report,
@@ -255,6 +266,7 @@ def _by_frequency(
         vocab_size=_room(recipe, options),
         first=first,
         reserved=special,
+        initial_tokens=initial_tokens.pre_tokens(recipe, options) if whole else [],
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
         limits=limits(options),

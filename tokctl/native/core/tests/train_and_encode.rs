@@ -28,6 +28,8 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         bare_characters: false,
         min_frequency: 1,
         max_token_length: None,
+        whole_characters: false,
+        initial_tokens: Vec::new(),
         limits: Limits::default(),
         extend: None,
     }

@@ -38,8 +38,8 @@ pub fn alphabet_of(py: Python<'_>, counts: &Counts, limits: LimitsRow) -> PyResu
 /// Trains a word or character model: the tokens by id, how often each occurs, and whether
 /// no more were found.
 #[pyfunction]
-#[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, min_frequency,
-    max_token_length, limits))]
+#[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, initial_tokens,
+    min_frequency, max_token_length, limits))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_by_frequency<'py>(
     py: Python<'py>,
@@ -48,6 +48,7 @@ pub fn train_by_frequency<'py>(
     vocab_size: u64,
     first: Vec<Vec<u8>>,
     reserved: Vec<Vec<u8>>,
+    initial_tokens: Vec<Vec<u8>>,
     min_frequency: u64,
     max_token_length: Option<u64>,
     limits: LimitsRow,
@@ -61,6 +62,7 @@ pub fn train_by_frequency<'py>(
         vocab_size,
         first,
         reserved,
+        initial_tokens,
         min_frequency,
         max_token_length,
         limits: self::limits(limits),
@@ -89,8 +91,8 @@ pub struct Training {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
-    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, limits,
-    extend, progress))]
+    reserved, initial_alphabet, bare_characters, min_frequency, max_token_length,
+    whole_characters, initial_tokens, limits, extend, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -106,6 +108,8 @@ pub fn train(
     bare_characters: bool,
     min_frequency: u64,
     max_token_length: Option<u64>,
+    whole_characters: bool,
+    initial_tokens: Vec<Vec<u8>>,
     limits: LimitsRow,
     extend: Option<Model>,
     progress: Option<Py<PyAny>>,
@@ -122,6 +126,8 @@ pub fn train(
         bare_characters,
         min_frequency,
         max_token_length,
+        whole_characters,
+        initial_tokens,
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };

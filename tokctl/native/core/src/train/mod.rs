@@ -11,9 +11,11 @@ mod by_likelihood;
 mod corpus;
 mod extend;
 pub mod frequency;
+mod initial_tokens;
 mod pairs;
 mod ties;
 pub mod unigram;
+mod whole_characters;
 
 pub use extend::Extend;
 pub use ties::Ties;
@@ -44,6 +46,13 @@ impl Criterion {
             _ => Err(Error::Invalid(format!("no score is called {name}"))),
         }
     }
+
+    fn selector(self, pairs: &mut Pairs, corpus: &Corpus) -> Box<dyn Selector> {
+        match self {
+            Criterion::Count => Box::new(by_count::ByCount::new(pairs, corpus)),
+            Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(pairs, corpus)),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +77,12 @@ pub struct Options {
     pub min_frequency: u64,
     /// Longest token, in units, its marker not counted.
     pub max_token_length: Option<u64>,
+    /// No merge crosses the border of a character, but between whole ones: see
+    /// [`whole_characters`].
+    pub whole_characters: bool,
+    /// Pre-tokens, each once, that the first merges make into tokens: see [`initial_tokens`].
+    /// Their characters must be in the alphabet.
+    pub initial_tokens: Vec<Vec<u8>>,
     /// Which characters get an id, for [`Units::Characters`].
     pub limits: Limits,
     /// A model to go on from.
@@ -129,9 +144,9 @@ trait Selector {
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
 }
 
-/// Every count of a training is at most the number of initial symbols, occurrences of
-/// pre-tokens multiplied out: where that fits 64 bits, no count wraps.
-fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
+/// The number of initial symbols, occurrences of pre-tokens multiplied out. Every count of a
+/// training is at most that: where it fits 64 bits, no count wraps.
+fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
     let own_marker = matches!(options.marker, Marker::Start(_) | Marker::End(_));
     let mut symbols = 0u128;
     for (pre_token, count) in counts.iter() {
@@ -144,27 +159,38 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
         };
         symbols += u128::from(count) * (units as u128 + u128::from(own_marker));
     }
-    match u64::try_from(symbols) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(Error::TooLarge(format!(
+    u64::try_from(symbols).map_err(|_| {
+        Error::TooLarge(format!(
             "the corpus has {symbols} symbols, and counts have 64 bits"
-        ))),
-    }
+        ))
+    })
 }
 
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
-    check_counts(counts, options)?;
+    let symbols = count_symbols(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
-    let mut corpus = Corpus::new(counts, &vocabulary, options)?;
+    // While initial tokens are made: how often each is counted.
+    let mut weight = match options.initial_tokens.is_empty() {
+        true => None,
+        false => Some(initial_tokens::weight(symbols, options)),
+    };
+    let mut corpus = match weight {
+        None => Corpus::new(counts, &vocabulary, options)?,
+        Some(weight) => {
+            let all = initial_tokens::with_tokens(counts, options, weight);
+            count_symbols(&all, options)?;
+            Corpus::new(&all, &vocabulary, options)?
+        }
+    };
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     if let Some(old) = &options.extend {
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
-    let mut selector: Box<dyn Selector> = match options.criterion {
-        Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
-        Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),
+    let mut selector = match weight {
+        None => options.criterion.selector(&mut pairs, &corpus),
+        Some(_) => Criterion::Count.selector(&mut pairs, &corpus),
     };
     let never: HashSet<&[u8]> = options
         .special_tokens
@@ -174,33 +200,45 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
         .collect();
     let mut merges = Vec::new();
     let mut stop = Stop::VocabularyFull;
-    while (vocabulary.len() as u64) < options.vocab_size {
+    while weight.is_some() || (vocabulary.len() as u64) < options.vocab_size {
         if !progress(vocabulary.len() as u64) {
             return Err(Error::Interrupted);
         }
-        let Some(best) = selector.next(&mut pairs, &corpus) else {
+        let next = selector.next(&mut pairs, &corpus);
+        if let Some(each) = weight {
+            if next.is_none_or(|pair| pairs.count(pair) < each) {
+                initial_tokens::take_out(&mut corpus, &vocabulary, options, each)?;
+                alphabet::check_size(options.vocab_size, vocabulary.len() as u64)?;
+                weight = None;
+                selector = options.criterion.selector(&mut pairs, &corpus);
+                continue;
+            }
+        }
+        let Some(best) = next else {
             stop = Stop::Exhausted;
             break;
         };
         let (left, right) = pairs.symbols(best);
-        let string = options.marker.join(
-            vocabulary.token(left).expect("symbols are tokens"),
-            vocabulary.token(right).expect("symbols are tokens"),
-        );
+        let [first, second] =
+            [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
+        let string = options.marker.join(first, second);
         // Text is text: no merge makes a special token, though the text spells it.
-        if never.contains(string.as_slice()) {
+        if never.contains(string.as_slice())
+            || (options.whole_characters && !whole_characters::may_merge(first, &string))
+        {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;
         }
         let token = vocabulary.intern(&string);
+        let in_text = |count: u64| weight.map_or(count, |each| count % each);
         let merge = Merge {
             left,
             right,
             token,
-            count: pairs.count(best),
-            left_count: corpus.symbol_count(left),
-            right_count: corpus.symbol_count(right),
+            count: in_text(pairs.count(best)),
+            left_count: in_text(corpus.symbol_count(left)),
+            right_count: in_text(corpus.symbol_count(right)),
         };
         let gained = pairs.merge(best, token, &mut corpus, progress)?;
         selector.merged(&merge, &gained, &mut pairs, &corpus);
