@@ -243,12 +243,13 @@ def initial_tokens(given: Sequence[str] | None, path: str | None) -> list[str]:
         (text,) = documents([path])
         for number, line in enumerate(b"".join(text.blocks()).split(b"\n"), 1):
             try:
-                found.append(line.removesuffix(b"\r").decode("utf-8-sig"))
+                if word := line.removesuffix(b"\r").decode("utf-8-sig"):
+                    found.append(word)
             except UnicodeDecodeError:
                 raise TokctlError(
                     f"{path}: line {number} is not UTF-8", "initial tokens are texts, one a line"
                 ) from None
-    return [*filter(None, found)]
+    return found
 
 
 def weights_of(given: Sequence[str]) -> dict[str, str]:

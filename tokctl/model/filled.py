@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -73,6 +73,8 @@ class TrainingRecord:
         alphabet_size: initial symbols that have an id.
         vocab_size: as asked for; the vocabulary is smaller when `exhausted`.
         whole_characters, initial_tokens: see `tokctl.training.Options`.
+        initial_merges: the first merges, up to the last one that makes an initial token: counts
+            did not choose them alone.
         coverage, alphabet_limit, initial_alphabet: what limited the alphabet.
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
@@ -103,6 +105,7 @@ class TrainingRecord:
     pruned_from: int | None = None
     whole_characters: bool = False
     initial_tokens: tuple[str, ...] = ()
+    initial_merges: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would hold it, without the options that were not used."""
@@ -114,9 +117,8 @@ class TrainingRecord:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
         """The record as `to_dict` wrote it; TypeError where a field is wrong."""
-        record = cls(**data)
-        for name in {"weights", "initial_tokens"} & data.keys():
-            record = replace(record, **{name: strings(data[name])})
+        lists = {"weights", "initial_tokens"} & data.keys()
+        record = cls(**data | {name: strings(data[name]) for name in lists})
         for entry in fields(cls):
             value = getattr(record, entry.name)
             is_count = type(value) is int

@@ -32,6 +32,8 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
         given = text.encode()
     except (AttributeError, UnicodeEncodeError):
         raise TokctlError(f"an initial token can't be {text!r}", "it is a text") from None
+    if not text:
+        raise TokctlError("an initial token can't be empty", "leave it out")
     if text in recipe.special_tokens:
         raise TokctlError(
             f"the initial token {text!r} is a special token", "leave one of the two out"

@@ -32,6 +32,7 @@ class _Trained:
     """What a trainer found.
 
     alphabet: initial symbols that have an id.
+    initial_merges: see `TrainingRecord`.
     core: tokens and merges, where no lists have been made of them.
     """
 
@@ -43,6 +44,7 @@ class _Trained:
     counts: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
+    initial_merges: int = 0
 
 
 def train(
@@ -164,6 +166,7 @@ def fill(
         extended=len(old.tokens) if old else 0,
         whole_characters=options.whole_characters,
         initial_tokens=tuple(options.initial_tokens),
+        initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
         model = FilledRecipe.of_core(recipe, trained.core, record)
@@ -229,12 +232,14 @@ def _by_merges(
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         progress=report,
     )
-    core, exhausted = trained.model, trained.exhausted
+    core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
     if old is None:
-        return _Trained([], trained.alphabet_end - len(special), exhausted, core=core)
+        alphabet = trained.alphabet_end - len(special)
+        return _Trained([], alphabet, exhausted, core=core, initial_merges=first)
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
-    return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
+    first += len(old.merges) if first else 0
+    return _Trained(core.tokens(), alphabet, exhausted, merges=merges, initial_merges=first)
 
 
 def _alphabet_size(old: FilledRecipe) -> int:
@@ -340,6 +345,8 @@ def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlErro
     message = error.message
     if error.kind == "vocabulary-too-small":
         least = error.details[1]
+        if options.initial_tokens:
+            message = message.replace("alphabet and", "alphabet, the initial tokens and")
         if options.extend:
             least += len(resizing.new_special_tokens(options.extend, recipe))
             message = (
@@ -348,4 +355,6 @@ def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlErro
             )
         return TokctlError(message, f"ask for {least} or more: --vocab {least}")
     hint = "choose another special token" if "special token" in message else None
+    if "initial token" in message:
+        hint = "a special token is spelled like a part of it: leave one of the two out"
     return TokctlError(message, hint)

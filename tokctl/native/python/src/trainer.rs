@@ -84,6 +84,8 @@ pub struct Training {
     model: Py<StoredModel>,
     /// See `tokctl_core::train::Training`.
     #[pyo3(get)]
+    initial_merges: u32,
+    #[pyo3(get)]
     alphabet_end: u32,
     #[pyo3(get)]
     exhausted: bool,
@@ -135,6 +137,7 @@ pub fn train(
         tokctl_core::train::train(&counts.0, &options, report)
     })?;
     Ok(Training {
+        initial_merges: training.initial_merges,
         alphabet_end: training.alphabet_end,
         exhausted: training.stop == Stop::Exhausted,
         model: Py::new(py, StoredModel(training.into_stored()))?,

@@ -102,6 +102,8 @@ pub struct Training {
     pub vocabulary: Vocabulary,
     /// Those of a model that is extended are not among them.
     pub merges: Vec<Merge>,
+    /// So many of them, the first ones, make the initial tokens.
+    pub initial_merges: u32,
     /// Ids of the alphabet: `special_tokens.len()..alphabet_end`; of what an extended model
     /// has got in addition, `extend.tokens.len()..alphabet_end`.
     pub alphabet_end: u32,
@@ -199,6 +201,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
         .map(Vec::as_slice)
         .collect();
     let mut merges = Vec::new();
+    let mut initial_merges = 0;
     let mut stop = Stop::VocabularyFull;
     while weight.is_some() || (vocabulary.len() as u64) < options.vocab_size {
         if !progress(vocabulary.len() as u64) {
@@ -210,6 +213,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
                 initial_tokens::take_out(&mut corpus, &vocabulary, options, each)?;
                 alphabet::check_size(options.vocab_size, vocabulary.len() as u64)?;
                 weight = None;
+                initial_merges = merges.len() as u32;
                 selector = options.criterion.selector(&mut pairs, &corpus);
                 continue;
             }
@@ -248,6 +252,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
     Ok(Training {
         vocabulary,
         merges,
+        initial_merges,
         alphabet_end,
         stop,
     })
