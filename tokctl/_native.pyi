@@ -183,6 +183,7 @@ def train_unigram(
     max_piece_length: int,
     alphabet: list[str] | None,
     required: list[str],
+    initial_tokens: list[str],
     threads: int,
     progress: Callable[[int], None] | None,
 ) -> UnigramTraining: ...

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 from tokctl.model.parts import Part, native_parts
 from tokctl.training.options import Options
@@ -55,12 +56,26 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
             "no token crosses such a cut; leave it out, or choose another --pretokenize",
         )
     [pre_token] = found
-    length = len(pre_token) if recipe.is_byte_level else len(pre_token.decode())
-    if options.max_token_length is not None and length > options.max_token_length:
+    special = [
+        *map(str.encode, recipe.special_tokens),
+        *(BYTE_TOKENS if recipe.byte_fallback else ()),
+    ]
+    if pre_token in special:
         raise TokctlError(
-            f"the initial token {text!r} has {length} {recipe.units}, and a token may have "
-            f"{options.max_token_length}",
-            f"leave it out, or allow longer ones: --max-token-length {length}",
+            f"the initial token {text!r} is spelled like a special token",
+            "leave one of the two out",
+        )
+    length = len(pre_token) if recipe.is_byte_level else len(pre_token.decode())
+    most = options.max_token_length or recipe.traits.longest_token
+    if most is not None and length > most:
+        raise TokctlError(
+            f"the initial token {text!r} has {length} {recipe.units}, and a token may have {most}",
+            "leave it out"
+            + (
+                ""
+                if recipe.traits.longest_token == most
+                else f", or allow longer ones: --max-token-length {length}"
+            ),
         )
     return pre_token
 

@@ -144,18 +144,12 @@ class Options:
                 "characters anyway",
                 "leave --whole-characters out",
             )
-        if self.initial_tokens and recipe.traits.has_scores:
+        characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
+        if self.initial_tokens and characters:
             raise TokctlError(
-                "a unigram model can't have initial tokens: its scores say which pieces a text "
-                "gets, and those of a piece that is put in say nothing",
-                "leave --initial-token out; --initial-alphabet gives ids to characters",
+                "a character model can't have initial tokens: its tokens are characters",
+                "name them in --initial-alphabet",
             )
-        if self.initial_tokens and recipe.traits.learns_characters:
-            if not recipe.looks_up_pre_tokens:
-                raise TokctlError(
-                    "a character model can't have initial tokens: its tokens are characters",
-                    "name them in --initial-alphabet",
-                )
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"

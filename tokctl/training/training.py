@@ -196,6 +196,16 @@ def _room(recipe: Recipe, options: Options) -> int:
     return max(0, options.vocab_size - len(new))
 
 
+def _with_initial_alphabet(recipe: Recipe, options: Options) -> tuple[list[bytes], Options]:
+    """The initial tokens as pre-tokens, and the options with their characters in the initial
+    alphabet."""
+    initial = initial_tokens.pre_tokens(recipe, options)
+    if not initial or recipe.is_byte_level:
+        return initial, options
+    characters = options.initial_alphabet + b"".join(initial).decode()
+    return initial, replace(options, initial_alphabet=characters)
+
+
 def _by_merges(
     counts: _native.Counts,
     read: TextStats,
@@ -204,10 +214,7 @@ def _by_merges(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     old = options.extend
-    initial = initial_tokens.pre_tokens(recipe, options)
-    if initial and not recipe.is_byte_level:
-        characters = options.initial_alphabet + b"".join(initial).decode()
-        options = replace(options, initial_alphabet=characters)
+    initial, options = _with_initial_alphabet(recipe, options)
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
         special += BYTE_TOKENS
@@ -292,6 +299,7 @@ def _by_likelihood_of_pieces(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Unigram: special tokens, byte tokens, then pieces by score."""
+    initial, options = _with_initial_alphabet(recipe, options)
     special = [token.encode() for token in recipe.special_tokens]
     limited = options.coverage is not None or options.alphabet_limit is not None
     alphabet = _native.alphabet_of(counts, limits=limits(options)) if limited else None
@@ -306,6 +314,7 @@ def _by_likelihood_of_pieces(
         max_piece_length=options.max_token_length or USUAL_LONGEST_PIECE,
         alphabet=None if alphabet is None else list(alphabet),
         required=list(dict.fromkeys(options.initial_alphabet)),
+        initial_tokens=[text for text in map(bytes.decode, initial) if len(text) > 1],
         threads=options.threads or available_threads(),
         progress=report,
     )

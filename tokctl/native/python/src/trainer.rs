@@ -195,7 +195,8 @@ impl UnigramTraining {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, vocab_size, special_tokens, byte_fallback, seed_size,
-    shrinking_factor, sub_iterations, max_piece_length, alphabet, required, threads, progress))]
+    shrinking_factor, sub_iterations, max_piece_length, alphabet, required, initial_tokens, threads,
+    progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_unigram(
     py: Python<'_>,
@@ -209,6 +210,7 @@ pub fn train_unigram(
     max_piece_length: u32,
     alphabet: Option<Vec<char>>,
     required: Vec<char>,
+    initial_tokens: Vec<String>,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<UnigramTraining> {
@@ -222,6 +224,7 @@ pub fn train_unigram(
         max_piece_length,
         alphabet,
         required,
+        initial_tokens,
         threads,
     };
     errors::watched(py, progress, |report| {
