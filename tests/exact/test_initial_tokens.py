@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ def is_whole(data: bytes) -> bool:
     return True
 
 
+@cache
 def is_beginning(data: bytes) -> bool:
     """Do one to three more bytes make a single character of it?"""
     rests: set[bytes] = {b""}
@@ -52,6 +54,7 @@ def is_beginning(data: bytes) -> bool:
     return any(is_whole(data + rest) and len((data + rest).decode()) == 1 for rest in rests - {b""})
 
 
+@cache
 def keeps_whole(left: str, right: str) -> bool:
     """The definition of `docs/algorithms.md`, of symbols as byte-level models spell them."""
     first, second = unspell(left), unspell(right)
@@ -75,6 +78,7 @@ def assert_bytes_same(model: FilledRecipe, expected: twin.Training) -> None:
 
 @pytest.mark.parametrize("ties", TIE_BREAKS)
 @given(words=byte_words, vocab_size=st.integers(257, 300), least=st.integers(1, 2))
+@part_of_examples(2)
 def test_whole_characters_equal_twin(
     ties: str, words: dict[bytes, int], vocab_size: int, least: int
 ) -> None:
@@ -308,6 +312,20 @@ def test_wordpiece_matches_initial_tokens() -> None:
     assert tokenizer.encode("Covid covids").tokens[0] == "Covid"
 
 
+def test_unigram_models_choose_initial_tokens(tmp_path: Path) -> None:
+    hf = pytest.importorskip("tokenizers")
+    words = {"▁low": 5, "▁lower": 2, "▁newest": 6}
+    initial = ["low", "lowest", "qua", "xylophone"]
+    tokenizer = Tokenizer(
+        train_on_counts(words, UNIGRAM, Options(vocab_size=40, initial_tokens=initial))
+    )
+    text = " ".join(initial)
+    assert tokenizer.encode(text).tokens == ["▁" + word for word in initial]
+    tokenizer.save(tmp_path / "m.json")
+    theirs = hf.Tokenizer.from_file(str(tmp_path / "m.json"))
+    assert theirs.encode(text).ids == tokenizer.encode_ids(text)
+
+
 def test_the_record_and_the_replay_know_of_them() -> None:
     words = {"low": 5, "lower": 2, "newest": 6}
     options = Options(vocab_size=300, whole_characters=True, initial_tokens=["lowest", "最低"])
@@ -341,7 +359,10 @@ def test_the_record_and_the_replay_know_of_them() -> None:
         (WORDPIECE, {"initial_tokens": ["[UNK]"]}, "is a special token"),
         (WORDPIECE, {"initial_tokens": ["a" * 101]}, "does not make the initial token"),
         (WORDPIECE, {"initial_tokens": [" "]}, "nothing is left"),
-        (UNIGRAM, {"initial_tokens": ["low"]}, "unigram model can't have"),
+        (UNIGRAM, {"initial_tokens": ["a" * 256]}, "has 257 characters, and a token may have 255"),
+        (UNIGRAM, {"initial_tokens": ["a b"]}, "pre-tokenizer metaspace cuts it into '▁a', '▁b'"),
+        (replace(UNIGRAM, byte_fallback=True, pre_tokenizers=()), {"initial_tokens": ["<0x41>"]},
+         "spelled like a special token"),
         (CHAR, {"initial_tokens": ["low"]}, "character model can't have"),
         (BPE, {"whole_characters": 1}, "can't be 1"),
         *((made, {"whole_characters": True}, "are for models of bytes")
