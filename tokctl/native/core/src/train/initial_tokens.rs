@@ -3,28 +3,37 @@
 //! The first merges are those that BPE learns on these tokens alone, each counted once, until each
 //! is a single symbol; pairs that they have equally often are ordered by their count in the text,
 //! then by the tie rule. To find them, the tokens are counted with the text as further pre-tokens,
-//! so often that one occurrence in them is more than all that the text has. Any count divided by
-//! this [`Weight`] leaves the count in the text.
+//! so often that one occurrence in them is more than all that the text has. A count modulo that
+//! weight is the count in the text.
+
+use std::borrow::Cow;
 
 use super::alphabet::initial_symbols;
 use super::corpus::Corpus;
-use super::Options;
+use super::{count_symbols, Options};
 use crate::count::Counts;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
 
-/// How often each initial token is counted; `symbols` are those of the text.
-pub fn weight(symbols: u64, options: &Options) -> u64 {
-    symbols.saturating_add(1).max(options.min_frequency)
-}
-
-/// The text's pre-tokens, then the initial tokens.
-pub fn with_tokens(counts: &Counts, options: &Options, weight: u64) -> Counts {
+/// The text's pre-tokens and, if there are initial tokens, these after them, with how often each of
+/// them is counted.
+pub fn with_tokens<'c>(
+    counts: &'c Counts,
+    options: &Options,
+) -> Result<(Cow<'c, Counts>, Option<u64>)> {
+    let symbols = count_symbols(counts, options)?;
+    if options.initial_tokens.is_empty() {
+        return Ok((Cow::Borrowed(counts), None));
+    }
+    let weight = symbols.saturating_add(1).max(options.min_frequency);
+    memory::check(counts.bytes())?;
     let mut all = counts.clone();
     for token in &options.initial_tokens {
         all.push(token, weight);
     }
-    all
+    count_symbols(&all, options)?;
+    Ok((Cow::Owned(all), Some(weight)))
 }
 
 /// Takes the initial tokens out of the corpus, each of which is a single symbol now.

@@ -169,31 +169,19 @@ fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
 }
 
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
-    let symbols = count_symbols(counts, options)?;
+    // While initial tokens are made, `weight` is how often each is counted.
+    let (words, mut weight) = initial_tokens::with_tokens(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
-    // While initial tokens are made: how often each is counted.
-    let mut weight = match options.initial_tokens.is_empty() {
-        true => None,
-        false => Some(initial_tokens::weight(symbols, options)),
-    };
-    let mut corpus = match weight {
-        None => Corpus::new(counts, &vocabulary, options)?,
-        Some(weight) => {
-            let all = initial_tokens::with_tokens(counts, options, weight);
-            count_symbols(&all, options)?;
-            Corpus::new(&all, &vocabulary, options)?
-        }
-    };
+    let mut corpus = Corpus::new(&words, &vocabulary, options)?;
+    drop(words);
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     if let Some(old) = &options.extend {
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
-    let mut selector = match weight {
-        None => options.criterion.selector(&mut pairs, &corpus),
-        Some(_) => Criterion::Count.selector(&mut pairs, &corpus),
-    };
+    let first = weight.map_or(options.criterion, |_| Criterion::Count);
+    let mut selector = first.selector(&mut pairs, &corpus);
     let never: HashSet<&[u8]> = options
         .special_tokens
         .iter()
@@ -214,6 +202,7 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
                 alphabet::check_size(options.vocab_size, vocabulary.len() as u64)?;
                 weight = None;
                 initial_merges = merges.len() as u32;
+                // The new one also names the pair again that was not merged here.
                 selector = options.criterion.selector(&mut pairs, &corpus);
                 continue;
             }
@@ -223,12 +212,12 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
             break;
         };
         let (left, right) = pairs.symbols(best);
-        let [first, second] =
+        let [before, after] =
             [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
-        let string = options.marker.join(first, second);
+        let string = options.marker.join(before, after);
         // Text is text: no merge makes a special token, though the text spells it.
         if never.contains(string.as_slice())
-            || (options.whole_characters && !whole_characters::may_merge(first, &string))
+            || (options.whole_characters && !whole_characters::may_merge(before, &string))
         {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
