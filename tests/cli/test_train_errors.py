@@ -174,11 +174,11 @@ CASES = [
      "name them in --initial-alphabet"),
     ("nosuch.txt --initial-tokens-from -", "--initial-tokens-from reads no stdin",
      "name a file with a token a line"),
-    ("text.txt --initial-token a-b",
+    ("nosuch.txt --initial-token a-b",
      "the initial token 'a-b' would never be used: the pre-tokenizer gpt2 cuts it into "
      "'a', '-', 'b'",
      "no token crosses such a cut; leave it out, or choose another --pretokenize"),
-    ("text.txt --initial-token=", "an initial token can't be empty", "leave it out"),
+    ("nosuch.txt --initial-token=", "an initial token can't be empty", "leave it out"),
     ("text.txt --vocab 259 --initial-token ababab --initial-token xyz",
      "a vocabulary of 259 is too small: the alphabet, the initial tokens and the special "
      "tokens need 261", "ask for 261 or more: --vocab 261"),

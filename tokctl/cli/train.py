@@ -148,7 +148,7 @@ def train(
         min_frequency=min_frequency,
         max_token_length=max_token_length,
         whole_characters=whole_characters,
-        initial_tokens=initial_tokens(initial_token, initial_tokens_from),
+        initial_tokens=initial_tokens_of(initial_token, initial_tokens_from),
         threads=threads,
         errors=errors,
         coverage=share_of("--coverage", coverage),
@@ -232,7 +232,7 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
     return number
 
 
-def initial_tokens(given: Sequence[str] | None, path: str | None) -> list[str]:
+def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str]:
     """Those of `--initial-token`, then the lines of `--initial-tokens-from` that are not empty."""
     found = list(given or ())
     if path == "-":
@@ -304,9 +304,10 @@ def check_before(
     sources: streams.Sources,
 ) -> None:
     """What is known not to go together, or to be too small, before a text is read."""
-    from tokctl.training import resizing
+    from tokctl.training import initial_tokens, resizing
 
     chosen.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, chosen)
     if chosen.extend:
         resizing.check_extension(chosen.extend, recipe)
         if chosen.vocab_size <= (size := len(chosen.extend.tokens)):

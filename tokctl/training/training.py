@@ -68,6 +68,7 @@ def train(
     """
     timing = timing or Timing()
     options.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, options)
     if progress is not None and not callable(progress):
         raise TokctlError(
             f"progress can't be {progress!r}", "it is a function of a phase, what is done, and all"
@@ -104,6 +105,7 @@ def train_on_counts_file(
     """
     timing = timing or Timing()
     options.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, options)
     document = source if isinstance(source, Document) else documents([source])[0]
     counts, read = count_lines(document, recipe, options, progress)
     timing.lap("count")
