@@ -76,9 +76,8 @@ def test_a_cut_character_is_named() -> None:
     whole = Tokenizer.train(
         [document(text)], vocab_size=257, algorithm="bpe", whole_characters=True
     )
-    assert told(whole, "aé", text).cuts[0].reason == (
-        "a + Ã: 3 times, but that would be a cut character"
-    )
+    reason = told(whole, "aé", text).cuts[0].reason
+    assert reason.endswith("+ \\xc3: 3 times, but that would be a cut character")
 
 
 def test_a_pruned_model_is_not_said_never_to_have_merged() -> None:

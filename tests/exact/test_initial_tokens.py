@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tests.conftest import part_of_examples, shared_file
 from tests.exact.training_options import MARKERS, assert_same, document, recipe, tied_words
 from tests.twins import train as twin
-from tokctl import TokctlError, Tokenizer, training
+from tokctl import TokctlError, Tokenizer, _native, formats, training
 from tokctl.analysis.explain.states import Criterion, pair_counts
 from tokctl.analysis.replay import MergeReplay
 from tokctl.model import TIE_BREAKS, FilledRecipe, TrainingRecord
 from tokctl.model.byte_level import spell, unspell
-from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.parts import PRE_TOKENIZERS, native_parts
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
 
@@ -277,6 +277,30 @@ def test_no_initial_tokens_change_nothing(words: dict[str, int], vocab_size: int
     seen = next(iter(words))[0]
     again = train_on_counts(words, recipe("none"), replace(options, initial_tokens=[seen]))
     assert (again.tokens, again.merges) == (model.tokens, model.merges)
+
+
+@given(
+    text=st.text(alphabet="ab é字😀", min_size=1, max_size=60),
+    initial=st.lists(st.text(alphabet="abé字😀", min_size=1, max_size=5), max_size=4),
+    whole=st.booleans(),
+)
+@part_of_examples(2)
+def test_hugging_face_gives_the_same_ids(text: str, initial: list[str], whole: bool) -> None:
+    hf = pytest.importorskip("tokenizers")
+    # Letters and emoji are pre-tokens of their own.
+    initial = [token for token in initial if len(pieces_of(token)) == 1]
+    options = Options(vocab_size=330, whole_characters=whole, initial_tokens=initial)
+    model = training.train([document("a", text.encode())], BPE, options)
+    tokenizer = Tokenizer(model)
+    theirs = hf.Tokenizer.from_str(formats.serialize(model).decode())
+    probe = f"{text}{''.join(initial)} {' '.join(initial)}字é"
+    assert theirs.encode(probe).ids == tokenizer.encode_ids(probe)
+    for token in initial:
+        assert len(theirs.encode(token).ids) == 1
+
+
+def pieces_of(text: str) -> list[tuple[int, int]]:
+    return _native.pre_tokens(native_parts(BPE.pre_tokenizers), text.encode())
 
 
 def test_the_documents_example() -> None:

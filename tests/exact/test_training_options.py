@@ -277,6 +277,10 @@ def test_a_record_is_read_as_it_was_written() -> None:
         ("count_scale", 1.5),
         ("initial_alphabet", None),
         ("pruned_from", "x"),
+        ("whole_characters", 1),
+        ("initial_tokens", "x"),
+        ("initial_tokens", [1]),
+        ("initial_merges", -1),
     ):
         with pytest.raises(TypeError):
             TrainingRecord.from_dict(plain.to_dict() | {name: wrong})
