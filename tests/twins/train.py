@@ -170,7 +170,8 @@ def train(
     def carries_marker(symbol: str) -> bool:
         return marker_kind in ("continuation", "end-fused") and len(symbol) > 1
 
-    symbols = set(count_symbols(state)) - without_id | set(alphabet or [])
+    of_initial = {s for w in initial or [] for s in initial_symbols(w, marker_kind, marker)}
+    symbols = set(count_symbols(state)) - without_id | of_initial | set(alphabet or [])
     in_order = sorted(symbols, key=lambda symbol: (carries_marker(symbol), symbol))
     first = extend.vocabulary if extend else special_tokens or []
     vocabulary = list(dict.fromkeys([*first, *in_order]))

@@ -198,16 +198,6 @@ def _room(recipe: Recipe, options: Options) -> int:
     return max(0, options.vocab_size - len(new))
 
 
-def _with_initial_alphabet(recipe: Recipe, options: Options) -> tuple[list[bytes], Options]:
-    """The initial tokens as pre-tokens, and the options with their characters in the initial
-    alphabet."""
-    initial = initial_tokens.pre_tokens(recipe, options)
-    if not initial or recipe.is_byte_level:
-        return initial, options
-    characters = options.initial_alphabet + b"".join(initial).decode()
-    return initial, replace(options, initial_alphabet=characters)
-
-
 def _by_merges(
     counts: _native.Counts,
     read: TextStats,
@@ -216,7 +206,6 @@ def _by_merges(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     old = options.extend
-    initial, options = _with_initial_alphabet(recipe, options)
     special = [token.encode() for token in recipe.special_tokens]
     if recipe.byte_fallback:
         special += BYTE_TOKENS
@@ -236,7 +225,7 @@ def _by_merges(
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
         whole_characters=options.whole_characters,
-        initial_tokens=initial,
+        initial_tokens=initial_tokens.pre_tokens(recipe, options),
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         progress=report,
@@ -301,7 +290,9 @@ def _by_likelihood_of_pieces(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Unigram: special tokens, byte tokens, then pieces by score."""
-    initial, options = _with_initial_alphabet(recipe, options)
+    initial = [token.decode() for token in initial_tokens.pre_tokens(recipe, options)]
+    # No limit drops their characters.
+    options = replace(options, initial_alphabet=options.initial_alphabet + "".join(initial))
     special = [token.encode() for token in recipe.special_tokens]
     limited = options.coverage is not None or options.alphabet_limit is not None
     alphabet = _native.alphabet_of(counts, limits=limits(options)) if limited else None
@@ -316,7 +307,7 @@ def _by_likelihood_of_pieces(
         max_piece_length=options.max_token_length or USUAL_LONGEST_PIECE,
         alphabet=None if alphabet is None else list(alphabet),
         required=list(dict.fromkeys(options.initial_alphabet)),
-        initial_tokens=[text for text in map(bytes.decode, initial) if len(text) > 1],
+        initial_tokens=[text for text in initial if len(text) > 1],
         threads=options.threads or available_threads(),
         progress=report,
     )

@@ -81,7 +81,7 @@ pub struct Options {
     /// [`whole_characters`].
     pub whole_characters: bool,
     /// Pre-tokens, each once, that the first merges make into tokens: see [`initial_tokens`].
-    /// Their characters must be in the alphabet.
+    /// Their characters get ids as those of the text, and no limit drops them.
     pub initial_tokens: Vec<Vec<u8>>,
     /// Which characters get an id, for [`Units::Characters`].
     pub limits: Limits,
