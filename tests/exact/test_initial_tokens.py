@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples, shared_file
-from tests.exact.training_options import MARKERS, assert_same, document, recipe, tied_words
+from tests.exact.training_options import (
+    MARKERS,
+    assert_same,
+    document,
+    odd_words,
+    recipe,
+    tied_words,
+)
 from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer, _native, formats, training
 from tokctl.analysis.explain.states import Criterion, pair_counts
@@ -302,6 +309,26 @@ def test_the_documents_example() -> None:
     made = [model.tokens[merge.token].decode() for merge in model.merges]
     assert made == ["es", "est", "lo", "low", "lowest"]
     assert [merge.count for merge in model.merges] == [9, 9, 7, 7, 0]
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+@given(
+    words=odd_words,
+    initial=st.lists(st.text(alphabet="ab#_</w>", min_size=1, max_size=6), max_size=4),
+)
+@part_of_examples(2)
+def test_initial_tokens_that_hold_the_marker(
+    marker: str, words: dict[str, int], initial: list[str]
+) -> None:
+    """They are made, or refused: such a text can look like a symbol that carries the marker."""
+    options = Options(vocab_size=100, initial_tokens=initial)
+    try:
+        model = train_on_counts(words, recipe(marker), options)
+    except TokctlError as error:
+        assert error.hint and "initial token" in error.message
+        return
+    tokenizer = Tokenizer(model)
+    assert all(len(tokenizer.encode_ids(text)) == 1 for text in initial)
 
 
 def test_word_models_keep_initial_tokens() -> None:
