@@ -121,6 +121,8 @@ class Training:
     @property
     def model(self) -> StoredModel: ...
     @property
+    def initial_merges(self) -> int: ...
+    @property
     def alphabet_end(self) -> int: ...
     @property
     def exhausted(self) -> bool: ...
@@ -141,6 +143,8 @@ def train(
     max_token_length: int | None,
     max_words: int | None,
     forbidden: list[bytes],
+    whole_characters: bool,
+    initial_tokens: list[bytes],
     limits: _Limits,
     extend: tuple[list[bytes], list[tuple[int, int, int]]] | None,
     start: Encoder | None,
@@ -154,6 +158,7 @@ def train_by_frequency(
     vocab_size: int,
     first: list[bytes],
     reserved: list[bytes],
+    initial_tokens: list[bytes],
     min_frequency: int,
     max_token_length: int | None,
     limits: _Limits,
@@ -183,6 +188,7 @@ def train_unigram(
     max_piece_length: int,
     alphabet: list[str] | None,
     required: list[str],
+    initial_tokens: list[str],
     threads: int,
     progress: Callable[[int], None] | None,
 ) -> UnigramTraining: ...

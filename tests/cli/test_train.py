@@ -198,6 +198,26 @@ def test_limits_reach_the_trainer() -> None:
     assert (record.max_token_length, record.distinct_pre_tokens) == (4, 4)
 
 
+def test_initial_tokens_and_whole_characters() -> None:
+    Path("terms.txt").write_bytes("\ufeffwidow\r\n\n 最低\n".encode())
+    given = ("--initial-token", " lowest", "--initial-tokens-from", "terms.txt")
+    done = tokctl("train", "--vocab", "300", *given, "--whole-characters", stdin=TOY)
+    assert done.code == 0
+    assert "no pair that keeps characters whole is left to merge" in done.err
+    tokenizer = Tokenizer.load("stdin.bpe.json")
+    record = tokenizer.model.training
+    assert record is not None and record.whole_characters
+    assert record.initial_tokens == (" lowest", "widow", " 最低")
+    for text in record.initial_tokens:
+        assert len(tokenizer.encode_ids(text)) == 1
+    shown = tokctl("inspect", "stdin.bpe.json").out.decode()
+    assert "300 ids, characters kept whole, the initial tokens ␣lowest, widow, ␣最低," in shown
+    again = Tokenizer.train_from_iterator(
+        [TOY], vocab_size=300, whole_characters=True, initial_tokens=[" lowest", "widow", " 最低"]
+    )
+    assert again.merges == tokenizer.merges
+
+
 def test_list_presets() -> None:
     done = tokctl("train", "--list-presets")
     assert (done.code, done.err) == (0, "")

@@ -166,6 +166,22 @@ CASES = [
      "the pre-tokenizer 'scripts' does not keep the text as it is, so a byte-level model could "
      "not give the text back",
      "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)"),
+    ("nosuch.txt --chars --whole-characters",
+     "whole characters are for models of bytes, and the tokens of this model have whole "
+     "characters anyway", "leave --whole-characters out"),
+    ("nosuch.txt --algo char --initial-token ab",
+     "a character model can't have initial tokens: its tokens are characters",
+     "name them in --initial-alphabet"),
+    ("nosuch.txt --initial-tokens-from -", "--initial-tokens-from reads no stdin",
+     "name a file with a token a line"),
+    ("nosuch.txt --initial-token a-b",
+     "the initial token 'a-b' would never be used: the pre-tokenizer gpt2 cuts it into "
+     "'a', '-', 'b'",
+     "no token crosses such a cut; leave it out, or choose another --pretokenize"),
+    ("nosuch.txt --initial-token=", "an initial token can't be empty", "leave it out"),
+    ("text.txt --vocab 259 --initial-token ababab --initial-token xyz",
+     "a vocabulary of 259 is too small: the alphabet, the initial tokens and the special "
+     "tokens need 261", "ask for 261 or more: --vocab 261"),
     ("nosuch.txt --chars --coverage 2", "--coverage can't be 2", SHARE_HINT),
     ("nosuch.txt --chars --coverage nan", "--coverage can't be 'nan'", SHARE_HINT),
     ("nosuch.txt --sample x", "--sample can't be 'x'", SHARE_HINT),

@@ -71,6 +71,15 @@ def test_what_a_training_may_not_make_is_not_laid_to_counts() -> None:
     assert told(kept, "xy", text).cuts[0].reason.endswith(": once; it takes 2 to be merged")
 
 
+def test_a_cut_character_is_named() -> None:
+    text = "ab ab ab ab aé aè aê\n"
+    whole = Tokenizer.train(
+        [document(text)], vocab_size=257, algorithm="bpe", whole_characters=True
+    )
+    reason = told(whole, "aé", text).cuts[0].reason
+    assert reason.endswith("+ \\xc3: 3 times, but that would be a cut character")
+
+
 def test_a_pruned_model_is_not_said_never_to_have_merged() -> None:
     small = Tokenizer(prune(trained("bpe", 270).model, 260))
     (cut,) = told(small, "hat", "another hat\n").cuts

@@ -264,7 +264,8 @@ def test_a_record_is_read_as_it_was_written() -> None:
     )
     record = training.train(texts, WORDS, replace(options, weights={"b": 0.5})).training
     assert record and TrainingRecord.from_dict(record.to_dict()) == record
-    assert TrainingRecord.from_dict(asdict(record) | {"weights": ["1", "1/2"]}) == record
+    lists = {"weights": ["1", "1/2"], "initial_tokens": []}
+    assert TrainingRecord.from_dict(asdict(record) | lists) == record
     plain = training.train(texts, WORDS, Options(vocab_size=20)).training
     assert plain and "sample" not in plain.to_dict() and plain.to_dict()["max_token_length"] is None
     for name, wrong in (
@@ -276,6 +277,10 @@ def test_a_record_is_read_as_it_was_written() -> None:
         ("count_scale", 1.5),
         ("initial_alphabet", None),
         ("pruned_from", "x"),
+        ("whole_characters", 1),
+        ("initial_tokens", "x"),
+        ("initial_tokens", [1]),
+        ("initial_merges", -1),
     ):
         with pytest.raises(TypeError):
             TrainingRecord.from_dict(plain.to_dict() | {name: wrong})

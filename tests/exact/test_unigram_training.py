@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.twins import unigram_train as twin
 from tokctl import _native
+from tokctl.errors import CoreError
 
 #: Few letters and parts: ties everywhere, runs of one letter, characters of every width.
 tied_words = st.dictionaries(
@@ -41,6 +42,7 @@ def train(words: dict[str, int], threads: int = 1, **options: Any) -> _native.Un
         "max_piece_length": 16,
         "alphabet": None,
         "required": [],
+        "initial_tokens": [],
         "progress": None,
     }
     return _native.train_unigram(counts(words), threads=threads, **defaults | options)
@@ -129,3 +131,30 @@ def test_alphabet_and_special_tokens_as_the_twin(
         required=required,
     )
     assert_same(found, expected)
+
+
+@given(
+    words=tied_words | composed_words,
+    initial=st.lists(
+        st.lists(st.sampled_from(["ab", "ka", "lo", "日", "q"]), min_size=1, max_size=4)
+        .map("".join)
+        .filter(lambda text: len(text) > 1),
+        max_size=4,
+        unique=True,
+    ),
+    room=st.integers(0, 12),
+)
+def test_initial_tokens_as_the_twin(words: dict[str, int], initial: list[str], room: int) -> None:
+    required = set("".join(initial))
+    seen = {c for word, count in words.items() if count for c in word}
+    size = len(seen | required) + len(initial) + room
+    found = train(words, vocab_size=size, required=sorted(required), initial_tokens=initial)
+    expected = twin.train(words, vocab_size=size, required=required, initial=initial)
+    assert_same(found, expected)
+    scores = {text.decode(): score for text, score in found.pieces}
+    for text in initial:
+        assert twin.best_path(text, scores)[1] == [text]
+    if size == room:
+        return
+    with pytest.raises(CoreError, match="too small"):
+        train(words, vocab_size=size - room - 1, required=sorted(required), initial_tokens=initial)

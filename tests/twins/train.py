@@ -8,7 +8,7 @@ taken off, always spell its pre-token.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -146,16 +146,19 @@ def train(
     left_out: str = "",
     extend: Training | None = None,
     refused: Callable[[str], bool] = lambda _token: False,
+    may_merge: Callable[[str, str], bool] = lambda _left, _right: True,
+    initial: list[str] | None = None,
 ) -> Training:
     """Learn merges from pre-tokens and their counts, given in first-seen order.
 
     `alphabet` are symbols that are in the vocabulary even if no word has them. A length is in
     characters of the token without its marker. Characters that are `left_out` have no id, and
     no merge crosses them. `extend` is a training to go on from: its tokens keep their ids, and
-    its merges are applied to the words before the first new one. No merge makes a `refused` token.
-    A vocabulary that the specials
-    and the alphabet fill or overfill is returned without merges: the error it deserves is not the
-    twin's business.
+    its merges are applied to the words before the first new one. No merge makes a `refused` token,
+    and `may_merge` says which two symbols
+    may be merged. `initial` are pre-tokens that the first merges make into tokens. A vocabulary
+    that the specials and the alphabet fill or overfill is returned without further merges: the
+    error it deserves is not the twin's business.
     """
     state: State = {tuple(initial_symbols(w, marker_kind, marker)): n for w, n in words.items()}
     initial_state = state
@@ -169,7 +172,8 @@ def train(
     def carries_marker(symbol: str) -> bool:
         return marker_kind in ("continuation", "end-fused") and len(symbol) > 1
 
-    symbols = set(count_symbols(state)) - without_id | set(alphabet or [])
+    of_initial = {s for w in initial or [] for s in initial_symbols(w, marker_kind, marker)}
+    symbols = set(count_symbols(state)) - without_id | of_initial | set(alphabet or [])
     in_order = sorted(symbols, key=lambda symbol: (carries_marker(symbol), symbol))
     first = extend.vocabulary if extend else special_tokens or []
     vocabulary = list(dict.fromkeys([*first, *in_order]))
@@ -178,8 +182,8 @@ def train(
     for old in extend.merges if extend else []:
         merges.append(old)
         state = apply_merge(state, old.left, old.right, old.token, ties)
-    while len(vocabulary) < vocab_size:
-        symbol_counts = count_symbols(state)
+
+    def candidates_of(state: State) -> dict[Pair, int]:
         candidates: dict[Pair, int] = {}
         for pair, count in count_pairs(state).items():
             token = merged_token(*pair, marker_kind, marker)
@@ -189,19 +193,41 @@ def train(
             special = token in (special_tokens or [])
             crosses = not without_id.isdisjoint(pair)
             allowed = not (too_long or special or crosses or refused(token))
-            if count >= min_frequency and allowed:
+            if allowed and may_merge(*pair):
                 candidates[pair] = count
-        if not candidates:
-            break
+        return candidates
 
-        scores = pair_scores(candidates, symbol_counts, criterion)
-        left, right = choose(scores, ties, vocabulary)
+    def merge(left: str, right: str, count: int) -> None:
+        nonlocal state
+        symbol_counts = count_symbols(state)
         token = merged_token(left, right, marker_kind, marker)
         if token not in vocabulary:  # else its id is used again
             vocabulary.append(token)
-        count = candidates[left, right]
         merges.append(Merge(left, right, token, count, symbol_counts[left], symbol_counts[right]))
         state = apply_merge(state, left, right, token, ties)
+
+    # The initial tokens stand behind the text, and count nothing in it.
+    unseen: State = {
+        tuple(initial_symbols(w, marker_kind, marker)): 1 for w in dict.fromkeys(initial or [])
+    }
+    for old in merges:
+        unseen = apply_merge(unseen, old.left, old.right, old.token, ties)
+    state = {**state, **{word: 0 for word in unseen if word not in state}}
+    while in_initial := candidates_of(unseen):
+        in_text = candidates_of(state)  # in scan order
+        both = {pair: (in_initial[pair], n) for pair, n in in_text.items() if pair in in_initial}
+        left, right = choose(both, ties, vocabulary)
+        merge(left, right, in_text[left, right])
+        unseen = apply_merge(unseen, left, right, merges[-1].token, ties)
+    state = {word: count for word, count in state.items() if count}
+
+    while len(vocabulary) < vocab_size:
+        symbol_counts = count_symbols(state)
+        candidates = {p: n for p, n in candidates_of(state).items() if n >= min_frequency}
+        if not candidates:
+            break
+        left, right = choose(pair_scores(candidates, symbol_counts, criterion), ties, vocabulary)
+        merge(left, right, candidates[left, right])
     return Training(vocabulary, merges, initial_state, state, ties)
 
 
@@ -217,7 +243,9 @@ def pair_scores(
     }
 
 
-def choose(scores: dict[Pair, Fraction], ties: Ties, vocabulary: list[str]) -> Pair:
+def choose(
+    scores: Mapping[Pair, Fraction | tuple[int, int]], ties: Ties, vocabulary: list[str]
+) -> Pair:
     """The best pair. `scores` is in scan order, so the first of the tied is the first seen."""
     best = max(scores.values())
     tied = [pair for pair, score in scores.items() if score == best]

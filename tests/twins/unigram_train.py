@@ -48,9 +48,11 @@ def train(
     max_piece_length: int = 16,
     alphabet: set[str] | None = None,
     required: set[str] | None = None,
+    initial: list[str] | None = None,
 ) -> Training:
-    """Learn pieces from pre-tokens and their counts. A vocabulary too small for the alphabet is
-    not the twin's business."""
+    """Learn pieces from pre-tokens and their counts. `initial` are pieces that are put in at the
+    end, of several characters, which are among the required ones. A vocabulary too small for
+    these and the alphabet is not the twin's business."""
     required = required or set()
     excluded = set(special_tokens or [])
     if byte_fallback:
@@ -85,7 +87,7 @@ def train(
         dropped = pieces - len(scores)
         rounds.append(Round(pieces, objective, tokens, unused, dropped, lost))
 
-    final = finish(scores, rare | (required - set(frequencies)), frequencies, wanted)
+    final = finish(scores, rare | (required - set(frequencies)), frequencies, wanted, initial or [])
     if rounds:
         rounds[-1] = rounds[-1]._replace(dropped=len(scores.keys() - dict(final).keys()))
     return Training(final, rounds, set(frequencies) | required, len(final) < wanted)
@@ -233,16 +235,22 @@ def to_32_bits(number: float) -> float:
 
 
 def finish(
-    scores: Scores, rare: set[str], frequencies: Counter[str], wanted: int
+    scores: Scores, rare: set[str], frequencies: Counter[str], wanted: int, initial: list[str]
 ) -> list[tuple[str, float]]:
-    """All characters, those without a score of their own below all pieces, and the best others."""
+    """All characters, those without a score of their own below all pieces, the initial pieces, and
+    the best others."""
     estimated = {piece: score for piece, score in scores.items() if piece not in rare}
     least = min(estimated.values(), default=0.0)
     in_order = sorted(rare, key=lambda character: (-frequencies[character], character))
     low = {character: least - 0.0001 * (n + 1) for n, character in enumerate(in_order)}
     rounded = {piece: to_32_bits(score) for piece, score in (estimated | low).items()}
     ranked = sorted(rounded, key=lambda piece: (-rounded[piece], piece.encode()))
-    room = wanted - sum(len(piece) == 1 for piece in ranked)
-    others = [piece for piece in ranked if len(piece) > 1][:room]
-    chosen = {piece for piece in ranked if len(piece) == 1} | set(others)
-    return [(piece, rounded[piece]) for piece in ranked if piece in chosen]
+    room = wanted - sum(len(piece) == 1 for piece in ranked) - len(initial)
+    others = [piece for piece in ranked if len(piece) > 1 and piece not in initial][:room]
+    kept = [piece for piece in ranked if len(piece) == 1 or piece in initial] + others
+    chosen = {piece: rounded[piece] for piece in kept}
+    for piece in sorted(initial, key=len):
+        ahead = best_path(piece, chosen, whole=False)[0] + 0.001 * len(piece)
+        chosen[piece] = max(chosen.get(piece, NOWHERE), to_32_bits(min(ahead, 0.0)))
+    ranked = sorted(chosen, key=lambda piece: (-chosen[piece], piece.encode()))
+    return [(piece, chosen[piece]) for piece in ranked]

@@ -56,6 +56,16 @@ def test_the_first_screen_and_the_first_step() -> None:
     assert after.splitlines()[-1].startswith("→ next ← back g go / find f follow a play")
 
 
+def test_initial_tokens_and_cut_characters_are_named() -> None:
+    text = "aé aè aê"
+    tokenizer = Tokenizer.train(
+        [document(text)], vocab_size=300, whole_characters=True, initial_tokens=["zz"]
+    )
+    first, second = seen(app_of(tokenizer, text), "right", "right")[1:]
+    assert "Step 1 is one of those that make the initial tokens." in first
+    assert "cuts a character" in second and "marked ! may not be merged" in " ".join(second.split())
+
+
 def test_the_score_of_wordpiece_is_shown_with_its_numbers() -> None:
     tokenizer = models.toy(models.NOTEBOOK_WORDPIECE, 100)
     _, first, fourth = seen(app_of(tokenizer, models.TOY), "n", "g 4 enter")

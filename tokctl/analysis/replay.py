@@ -412,7 +412,8 @@ class Choice:
     Attributes:
         kind: `best` (no pair has a higher count or score), `tie` (others have the same, and
             the tie rule takes this one), `other` (on this text another pair comes first),
-            `absent` (the pair is not in this text), `unknown` (the file does not say by what
+            `initial` (it makes an initial token, and was not chosen by the text), `absent` (the
+            pair is not in this text), `unknown` (the file does not say by what
             its training chose: only counts are shown).
         tied: pairs that share the best count or score, those that may not be merged left out.
         tie_break: the recipe's tie rule.
@@ -802,7 +803,9 @@ class MergeReplay(Replay):
             symbols = self._tally.symbols
             figures += tuple(symbols.get(symbol, 0) for symbol in own)
             recorded += (merge.left_count, merge.right_count)
-        if not present:
+        if step <= self._criterion.first:
+            kind = "initial"
+        elif not present:
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"

@@ -783,6 +783,29 @@ MaxTokenLength = Annotated[
         min=1,
     ),
 ]
+WholeCharacters = Annotated[
+    bool,
+    _vocabulary(
+        "--whole-characters",
+        "For models of bytes: merge bytes into whole characters first, and then only whole "
+        "characters. A token of several bytes is then text, or the beginning of one character.",
+    ),
+]
+InitialToken = Annotated[
+    list[str] | None,
+    _vocabulary(
+        "--initial-token TEXT",
+        "Give this text one token, even if it doesn't occur. The first merges make it, so the "
+        "pre-tokenizer must not cut it. A space in front counts. Can be repeated.",
+    ),
+]
+InitialTokensFrom = Annotated[
+    str | None,
+    _vocabulary(
+        "--initial-tokens-from FILE",
+        "The same for each line of this file, taken literally.",
+    ),
+]
 
 # -- train: the recipe ------------------------------------------------------------------------
 

@@ -85,6 +85,9 @@ def train(
     transition: options.Transition = None,
     max_words: options.MaxWords = None,
     forbid: options.Forbid = None,
+    whole_characters: options.WholeCharacters = False,
+    initial_token: options.InitialToken = None,
+    initial_tokens_from: options.InitialTokensFrom = None,
     coverage: options.Coverage = None,
     alphabet_limit: options.AlphabetLimit = None,
     initial_alphabet: options.InitialAlphabet = "",
@@ -156,6 +159,8 @@ def train(
         min_count=min_count,
         min_frequency=min_frequency,
         max_token_length=max_token_length,
+        whole_characters=whole_characters,
+        initial_tokens=initial_tokens_of(initial_token, initial_tokens_from),
         threads=threads,
         errors=errors,
         coverage=share_of("--coverage", coverage),
@@ -239,6 +244,26 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
     return number
 
 
+def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str]:
+    """Those of `--initial-token`, then the lines of `--initial-tokens-from` that are not empty."""
+    found = list(given or ())
+    if path == "-":
+        raise TokctlError("--initial-tokens-from reads no stdin", "name a file with a token a line")
+    if path is not None:
+        from tokctl.sources import documents
+
+        (text,) = documents([path])
+        for number, line in enumerate(b"".join(text.blocks()).split(b"\n"), 1):
+            try:
+                if word := line.removesuffix(b"\r").decode("utf-8-sig"):
+                    found.append(word)
+            except UnicodeDecodeError:
+                raise TokctlError(
+                    f"{path}: line {number} is not UTF-8", "initial tokens are texts, one a line"
+                ) from None
+    return found
+
+
 def weights_of(given: Sequence[str]) -> dict[str, str]:
     """The weights by the names of their texts; TokctlError where one is none."""
     found: dict[str, str] = {}
@@ -291,9 +316,10 @@ def check_before(
     sources: streams.Sources,
 ) -> None:
     """What is known not to go together, or to be too small, before a text is read."""
-    from tokctl.training import resizing
+    from tokctl.training import initial_tokens, resizing
 
     chosen.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, chosen)
     if chosen.extend:
         resizing.check_extension(chosen.extend, recipe)
         if chosen.vocab_size <= (size := len(chosen.extend.tokens)):

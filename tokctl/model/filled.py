@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -72,6 +72,9 @@ class TrainingRecord:
         pre_tokens, distinct_pre_tokens: after `min_count`.
         alphabet_size: initial symbols that have an id.
         vocab_size: as asked for; the vocabulary is smaller when `exhausted`.
+        whole_characters, initial_tokens: see `tokctl.training.Options`.
+        initial_merges: the first merges, up to the last one that makes an initial token: counts
+            did not choose them alone.
         coverage, alphabet_limit, initial_alphabet: what limited the alphabet.
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
@@ -102,21 +105,22 @@ class TrainingRecord:
     extended: int = 0
     pruned_from: int | None = None
     stage_ends: tuple[int, ...] = ()
+    whole_characters: bool = False
+    initial_tokens: tuple[str, ...] = ()
+    initial_merges: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would hold it, without the options that were not used."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         unused = {entry.name: entry.default for entry in fields(self)}
         data = {name: value for name, value in data.items() if value != unused[name]}
-        lists = {name: list(data[name]) for name in ("weights", "stage_ends") if name in data}
-        return data | lists
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in data.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
         """The record as `to_dict` wrote it; TypeError where a field is wrong."""
-        record = cls(**data)
-        if "weights" in data:
-            record = replace(record, weights=strings(data["weights"]))
+        lists = {"weights", "initial_tokens"} & data.keys()
+        record = cls(**data | {name: strings(data[name]) for name in lists})
         if data.get("stage_ends"):
             record = replace(record, stage_ends=_sizes(data["stage_ends"]))
         for entry in fields(cls):

@@ -178,6 +178,8 @@ def _why_stopped(model: FilledRecipe, record: TrainingRecord) -> str:
     if longest is not None:
         what = "makes a token" if traits.learns_merges else "has a length"
         limits.append(f"{what} of {longest:,} at most")
+    if record.whole_characters:
+        limits.append("keeps characters whole")
     which = f" that {' and '.join(limits)}" if limits else ""
     if traits.learns_merges:
         return f"{stopped}no pair{which} is left to merge"

@@ -131,6 +131,8 @@ class Tokenizer(Answering):
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
+        whole_characters: bool = False,
+        initial_tokens: Sequence[str] = (),
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
@@ -159,6 +161,10 @@ class Tokenizer(Answering):
             min_frequency: pairs that occur less often are never merged; words that do are no
                 tokens of a word model.
             max_token_length: in bytes or characters, as the recipe's units.
+            whole_characters: (byte-level) a token of several bytes has whole UTF-8 characters, or
+                is the beginning of a single one.
+            initial_tokens: texts that are tokens whether they are seen or not, each within one
+                pre-token.
             coverage: share of the characters' occurrences that the alphabet must cover.
             alphabet_limit: the most characters that get an id, the most frequent ones.
             initial_alphabet: characters that get an id though they are not seen.
@@ -189,6 +195,8 @@ class Tokenizer(Answering):
             min_count=min_count,
             min_frequency=min_frequency,
             max_token_length=max_token_length,
+            whole_characters=whole_characters,
+            initial_tokens=initial_tokens,
             threads=threads,
             errors=errors,
             coverage=coverage,
@@ -217,6 +225,8 @@ class Tokenizer(Answering):
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
+        whole_characters: bool = False,
+        initial_tokens: Sequence[str] = (),
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
@@ -252,6 +262,8 @@ class Tokenizer(Answering):
             min_count=min_count,
             min_frequency=min_frequency,
             max_token_length=max_token_length,
+            whole_characters=whole_characters,
+            initial_tokens=initial_tokens,
             threads=threads,
             errors=errors,
             coverage=coverage,
@@ -280,6 +292,8 @@ class Tokenizer(Answering):
         min_count: int = 1,
         min_frequency: int = 1,
         max_token_length: int | None = None,
+        whole_characters: bool = False,
+        initial_tokens: Sequence[str] = (),
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
@@ -303,6 +317,8 @@ class Tokenizer(Answering):
             min_count=min_count,
             min_frequency=min_frequency,
             max_token_length=max_token_length,
+            whole_characters=whole_characters,
+            initial_tokens=initial_tokens,
             threads=threads,
             errors=errors,
             coverage=coverage,

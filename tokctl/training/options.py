@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -45,6 +45,11 @@ class Options:
         min_frequency: pairs that occur less often are never merged; words that do are no
             tokens of a word model.
         max_token_length: in bytes or characters, as the recipe's units; markers not counted.
+        whole_characters: no merge crosses the border of a UTF-8 character, but between whole
+            ones; for byte-level models. Tokens of several bytes are then whole characters, or the
+            beginning of one.
+        initial_tokens: texts that are tokens whether they are seen or not. The first merges make
+            them; a word model gives them an id.
         threads: for counting; None takes the processors that this process may use. The
             result does not depend on it.
         errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
@@ -71,6 +76,8 @@ class Options:
     min_count: int = 1
     min_frequency: int = 1
     max_token_length: int | None = None
+    whole_characters: bool = False
+    initial_tokens: Sequence[str] = ()
     threads: int | None = None
     errors: str = "strict"
     coverage: Number | None = None
@@ -98,6 +105,15 @@ class Options:
                 f"the initial alphabet can't be {brief(self.initial_alphabet)}",
                 "it is a text, whose characters they are",
             )
+        if type(self.whole_characters) is not bool:
+            raise TokctlError(
+                f"whole_characters can't be {brief(self.whole_characters)}", "it is True or False"
+            )
+        if isinstance(self.initial_tokens, str) or not isinstance(self.initial_tokens, Sequence):
+            raise TokctlError(
+                f"the initial tokens can't be {brief(self.initial_tokens)}",
+                "they are a list of texts: ['low', ' low']",
+            )
         if not isinstance(self.weights, Mapping):
             raise TokctlError(
                 f"the weights can't be {brief(self.weights)}",
@@ -121,6 +137,18 @@ class Options:
             raise TokctlError(
                 f"{_NUMBERS['max_token_length']} can't be {longest} for {recipe.algorithm}",
                 f"its pieces have up to {most} characters: --max-token-length {most}",
+            )
+        if self.whole_characters and not recipe.is_byte_level:
+            raise TokctlError(
+                "whole characters are for models of bytes, and the tokens of this model have whole "
+                "characters anyway",
+                "leave --whole-characters out",
+            )
+        characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
+        if self.initial_tokens and characters:
+            raise TokctlError(
+                "a character model can't have initial tokens: its tokens are characters",
+                "name them in --initial-alphabet",
             )
         if not self.limits_alphabet:
             return

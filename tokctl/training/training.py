@@ -12,7 +12,7 @@ from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord, Tra
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
-from tokctl.training import resizing
+from tokctl.training import initial_tokens, resizing
 from tokctl.training.counting import (
     Progress,
     TextStats,
@@ -40,6 +40,7 @@ class _Trained:
     """What a trainer found.
 
     alphabet: initial symbols that have an id.
+    initial_merges: see `TrainingRecord`.
     core: tokens and merges, where no lists have been made of them.
     ends: ids at the end of each stage but the last.
     """
@@ -53,6 +54,7 @@ class _Trained:
     scores: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     ends: tuple[int, ...] = ()
+    initial_merges: int = 0
 
 
 def train(
@@ -76,6 +78,7 @@ def train(
     """
     timing = timing or Timing()
     options.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, options)
     if progress is not None and not callable(progress):
         raise TokctlError(
             f"progress can't be {progress!r}", "it is a function of a phase, what is done, and all"
@@ -112,6 +115,7 @@ def train_on_counts_file(
     """
     timing = timing or Timing()
     options.check_against(recipe)
+    initial_tokens.pre_tokens(recipe, options)
     document = source if isinstance(source, Document) else documents([source])[0]
     counts, read = count_lines(document, recipe, options, progress)
     timing.lap("count")
@@ -173,19 +177,25 @@ def fill(
         count_scale=read.scale,
         extended=len(old.tokens) if old else 0,
         stage_ends=trained.ends,
+        whole_characters=options.whole_characters,
+        initial_tokens=tuple(options.initial_tokens),
+        initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
-        return FilledRecipe.of_core(recipe, trained.core, record)
-    return FilledRecipe(
-        recipe,
-        trained.tokens,
-        trained.merges,
-        record,
-        counts=trained.counts,
-        scores=trained.scores,
-        rounds=trained.rounds,
-        added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
-    )
+        model = FilledRecipe.of_core(recipe, trained.core, record)
+    else:
+        model = FilledRecipe(
+            recipe,
+            trained.tokens,
+            trained.merges,
+            record,
+            counts=trained.counts,
+            scores=trained.scores,
+            rounds=trained.rounds,
+            added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
+        )
+    initial_tokens.check(model)
+    return model
 
 
 def limits(options: Options) -> _native._Limits:
@@ -210,6 +220,7 @@ def _by_merges(
     *earlier, last = recipe.stages or (TrainingStage(),)
     model = options.extend
     ends: list[int] = []
+    first = 0
     for stage in earlier:
         size = min(stage.size(options.vocab_size), _room(recipe, options))
         # A model to extend can be past the stage.
@@ -229,9 +240,10 @@ def _by_merges(
                 # A share of few ids: the stage ends before its first merge.
                 found = _merged(split, read, recipe, options, report, stage, least, model)
             model = _after_stage(recipe, options, found)
+            first = first or found.initial_merges
         ends.append(len(model.tokens))
     trained = _merged(counts, read, recipe, options, report, last, _room(recipe, options), model)
-    return replace(trained, ends=tuple(ends))
+    return replace(trained, ends=tuple(ends), initial_merges=trained.initial_merges or first)
 
 
 def _merged(
@@ -266,18 +278,23 @@ def _merged(
         max_token_length=options.max_token_length,
         max_words=stage.max_words,
         forbidden=[text.encode() for text in stage.forbidden],
+        whole_characters=options.whole_characters,
+        # Later stages go on from a model that has them.
+        initial_tokens=initial_tokens.pre_tokens(recipe, options) if old is options.extend else [],
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         start=_start(recipe, old) if old else None,
         threads=threads,
         progress=report,
     )
-    core, exhausted = trained.model, trained.exhausted
+    core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
     if old is None:
-        return _Trained([], trained.alphabet_end - len(special), exhausted, core=core)
+        alphabet = trained.alphabet_end - len(special)
+        return _Trained([], alphabet, exhausted, core=core, initial_merges=first)
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
-    return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
+    first += len(old.merges) if first else 0
+    return _Trained(core.tokens(), alphabet, exhausted, merges=merges, initial_merges=first)
 
 
 def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
@@ -330,6 +347,7 @@ def _by_frequency(
         vocab_size=_room(recipe, options),
         first=first,
         reserved=special,
+        initial_tokens=initial_tokens.pre_tokens(recipe, options) if whole else [],
         min_frequency=scaled(options.min_frequency, read.scale),
         max_token_length=options.max_token_length,
         limits=limits(options),
@@ -350,6 +368,9 @@ def _by_likelihood_of_pieces(
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Unigram: special tokens, byte tokens, then pieces by score."""
+    initial = [token.decode() for token in initial_tokens.pre_tokens(recipe, options)]
+    # No limit drops their characters.
+    options = replace(options, initial_alphabet=options.initial_alphabet + "".join(initial))
     special = [token.encode() for token in recipe.special_tokens]
     limited = options.coverage is not None or options.alphabet_limit is not None
     alphabet = _native.alphabet_of(counts, limits=limits(options)) if limited else None
@@ -364,6 +385,7 @@ def _by_likelihood_of_pieces(
         max_piece_length=options.max_token_length or USUAL_LONGEST_PIECE,
         alphabet=None if alphabet is None else list(alphabet),
         required=list(dict.fromkeys(options.initial_alphabet)),
+        initial_tokens=[text for text in initial if len(text) > 1],
         threads=options.threads or available_threads(),
         progress=report,
     )
@@ -403,6 +425,8 @@ def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlErro
     message = error.message
     if error.kind == "vocabulary-too-small":
         least = error.details[1]
+        if options.initial_tokens:
+            message = message.replace("alphabet and", "alphabet, the initial tokens and")
         if options.extend:
             least += len(resizing.new_special_tokens(options.extend, recipe))
             message = (
@@ -411,4 +435,6 @@ def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlErro
             )
         return TokctlError(message, f"ask for {least} or more: --vocab {least}")
     hint = "choose another special token" if "special token" in message else None
+    if "initial token" in message:
+        hint = "a special token is spelled like a part of it: leave one of the two out"
     return TokctlError(message, hint)

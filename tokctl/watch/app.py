@@ -232,7 +232,11 @@ def _pair(pair: LeadingPair, digits: int) -> Content:
     value = f"{pair.count:,}"
     if pair.score is not None:
         value = formula(pair.count, pair.left_count, pair.right_count)
-    reasons = {"long": "  too long a token", "special": "  spells a special token"}
+    reasons = {
+        "long": "  too long a token",
+        "special": "  spells a special token",
+        "cut": "  cuts a character",
+    }
     return row(
         (f"{mark}{pair.place:>{digits},} ", style),
         *boxes_alone(pair.left, 0),
@@ -251,6 +255,8 @@ def _why(frame: Frame) -> str:
     own = next((pair for pair in frame.pairs if pair.chosen), None)
     scored = own is not None and own.score is not None
     measure = "score" if scored else "count"
+    if choice.kind == "initial":
+        return f"Step {frame.decides:,} is one of those that make the initial tokens."
     if choice.kind == "absent":
         return f"Step {frame.decides:,} merges a pair that is not in this text."
     if choice.kind == "unknown":

@@ -177,6 +177,7 @@ _CHARACTERS = 5
 _REFUSED = {
     "long": "a longer token than its training allowed",
     "special": "spelled as a special token",
+    "cut": "a cut character",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -200,6 +201,7 @@ class Criterion:
         by_score: `count(ab) / (count(a) * count(b))` is compared, else `count(ab)`.
         tie_break: see `tokctl.model.Recipe`.
         least: a pair with a lower count is not merged.
+        first: steps before the first one that it chose so; those before make initial tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -210,6 +212,8 @@ class Criterion:
         self.tie_break = recipe.tie_break if self.known else "lowest-id"
         self.least = training.min_frequency if training else 1
         self._longest = training.max_token_length if training else None
+        self.first = training.initial_merges if training else 0
+        self._whole_characters = training is not None and training.whole_characters
         self._tokens = model.tokens
         self._recipe = recipe
         self._never = {model.tokens[id_] for id_ in model.reserved_ids}
@@ -221,10 +225,14 @@ class Criterion:
 
     def refusal(self, pair: Pair) -> str | None:
         """Why the training may not merge a pair, however frequent it is: `long` (its token would
-        be longer than allowed), `special` (it would spell a special token); None where it may."""
+        be longer than allowed), `special` (it would spell a special token), `cut` (it would cut a
+        character, see `whole_characters` in `tokctl.training.Options`); None where it may."""
         if self._longest is not None and self._length(pair) > self._longest:
             return "long"
-        return "special" if self.joined(pair) in self._never else None
+        if self.joined(pair) in self._never:
+            return "special"
+        cuts = self._whole_characters and not _keep_whole(self._tokens[pair[0]], self.joined(pair))
+        return "cut" if cuts else None
 
     def joined(self, pair: Pair) -> bytes:
         """The token that merging a pair makes."""
@@ -235,6 +243,19 @@ class Criterion:
         """Of the token, in units, without its marker."""
         text = self._recipe.marker.removed_from(self.joined(pair))
         return len(text) if self._recipe.is_byte_level else len(text.decode("utf-8", "replace"))
+
+
+def _keep_whole(left: bytes, joined: bytes) -> bool:
+    """Do two symbols that make `joined` keep characters whole? See `docs/algorithms.md`."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(joined)
+        if not text:
+            return True  # the beginning of a character
+        if len(text) > 1:
+            left.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.encode() == joined
 
 
 @dataclass(frozen=True)
@@ -248,7 +269,7 @@ class PairCount:
         step: the first step, of those still to come, at which the model merges the pair;
             None where it never does.
         refused: why the training would not merge it: `rare` (below the least frequency),
-            `long` or `special` (see `Criterion.refusal`); None where it may be merged.
+            `long`, `special` or `cut` (see `Criterion.refusal`); None where it may be merged.
         wins: of the pairs that may be merged this is the one that the training would
             merge next, were this the state of its corpus; none does where that is not known.
     """
@@ -312,6 +333,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     }
     known.sort(key=lambda pair: refused[pair] is not None)
     names = tokenizer.tokens
+    chosen = criterion.known and step >= criterion.first
     return PairCounts(
         step,
         tuple(
@@ -324,7 +346,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
                 by_score,
                 next((r + 1 for r in history.ranks_of((left, right)) if r >= step), None),
                 refused[left, right],
-                place == 0 and criterion.known and refused[left, right] is None,
+                place == 0 and chosen and refused[left, right] is None,
             )
             for place, (left, right) in enumerate(known)
         ),

@@ -453,6 +453,11 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
         asked += f", an alphabet of {record.alphabet_limit:,} at most"
     if record.initial_alphabet:
         asked += f", with {brief(record.initial_alphabet)} in the alphabet"
+    if record.whole_characters:
+        asked += ", characters kept whole"
+    if record.initial_tokens:
+        few = ", ".join(map(brief, record.initial_tokens[:8]))
+        asked += f", the initial tokens {few}" + (", …" if len(record.initial_tokens) > 8 else "")
     yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
     if record.stage_ends:
         ends = ", ".join(f"{end:,}" for end in record.stage_ends)

@@ -225,6 +225,7 @@ _REFUSED = {
     "rare": "rarer than the training allows",
     "long": "longer than the training allows",
     "special": "a special token",
+    "cut": "cuts a character",
 }
 #: Columns of a terminal from which there is room for the counts of both symbols by themselves.
 _WIDE = 92

@@ -30,6 +30,8 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         max_token_length: None,
         max_words: None,
         forbidden: Vec::new(),
+        whole_characters: false,
+        initial_tokens: Vec::new(),
         limits: Limits::default(),
         extend: None,
     }

@@ -40,8 +40,8 @@ pub fn alphabet_of(py: Python<'_>, counts: &Counts, limits: LimitsRow) -> PyResu
 /// Trains a word or character model: the tokens by id, how often each occurs, and whether
 /// no more were found.
 #[pyfunction]
-#[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, min_frequency,
-    max_token_length, limits))]
+#[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, initial_tokens,
+    min_frequency, max_token_length, limits))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_by_frequency<'py>(
     py: Python<'py>,
@@ -50,6 +50,7 @@ pub fn train_by_frequency<'py>(
     vocab_size: u64,
     first: Vec<Vec<u8>>,
     reserved: Vec<Vec<u8>>,
+    initial_tokens: Vec<Vec<u8>>,
     min_frequency: u64,
     max_token_length: Option<u64>,
     limits: LimitsRow,
@@ -63,6 +64,7 @@ pub fn train_by_frequency<'py>(
         vocab_size,
         first,
         reserved,
+        initial_tokens,
         min_frequency,
         max_token_length,
         limits: self::limits(limits),
@@ -96,6 +98,8 @@ pub struct Training {
     model: Py<StoredModel>,
     /// See `tokctl_core::train::Training`.
     #[pyo3(get)]
+    initial_merges: u32,
+    #[pyo3(get)]
     alphabet_end: u32,
     #[pyo3(get)]
     exhausted: bool,
@@ -104,7 +108,7 @@ pub struct Training {
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
     reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, max_words,
-    forbidden, limits, extend, start, threads, progress))]
+    forbidden, whole_characters, initial_tokens, limits, extend, start, threads, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -122,6 +126,8 @@ pub fn train(
     max_token_length: Option<u64>,
     max_words: Option<u64>,
     forbidden: Vec<Vec<u8>>,
+    whole_characters: bool,
+    initial_tokens: Vec<Vec<u8>>,
     limits: LimitsRow,
     extend: Option<Model>,
     start: Option<Py<Encoder>>,
@@ -142,6 +148,8 @@ pub fn train(
         max_token_length,
         max_words,
         forbidden,
+        whole_characters,
+        initial_tokens,
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
     };
@@ -152,6 +160,7 @@ pub fn train(
         tokctl_core::train::train(&counts.0, &options, start, report)
     })?;
     Ok(Training {
+        initial_merges: training.initial_merges,
         alphabet_end: training.alphabet_end,
         exhausted: training.stop == Stop::Exhausted,
         model: Py::new(py, StoredModel(training.into_stored()))?,
@@ -209,7 +218,8 @@ impl UnigramTraining {
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, vocab_size, special_tokens, byte_fallback, seed_size,
-    shrinking_factor, sub_iterations, max_piece_length, alphabet, required, threads, progress))]
+    shrinking_factor, sub_iterations, max_piece_length, alphabet, required, initial_tokens, threads,
+    progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_unigram(
     py: Python<'_>,
@@ -223,6 +233,7 @@ pub fn train_unigram(
     max_piece_length: u32,
     alphabet: Option<Vec<char>>,
     required: Vec<char>,
+    initial_tokens: Vec<String>,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<UnigramTraining> {
@@ -236,6 +247,7 @@ pub fn train_unigram(
         max_piece_length,
         alphabet,
         required,
+        initial_tokens,
         threads,
     };
     errors::watched(py, progress, |report| {

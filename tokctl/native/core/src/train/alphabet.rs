@@ -186,10 +186,15 @@ pub fn check_size(requested: u64, least: u64) -> Result<()> {
 /// The bare symbols (a marker of its own among them) and those with a fused marker, each
 /// by code point.
 fn characters(counts: &Counts, options: &Options) -> Result<(Vec<String>, Vec<String>)> {
+    let initial_tokens = options.initial_tokens.iter().map(Vec::as_slice);
     let allowed: Option<Characters> = if options.limits == Limits::default() {
         None
     } else {
-        Some(alphabet_of(counts, &options.limits)?.into_iter().collect())
+        let mut limits = options.limits.clone();
+        for token in initial_tokens.clone() {
+            limits.initial.extend(text(token)?.chars());
+        }
+        Some(alphabet_of(counts, &limits)?.into_iter().collect())
     };
     let (mut bare, mut marked) = (Characters::none(), Characters::none());
     let (mark, carries) = match &options.marker {
@@ -197,7 +202,8 @@ fn characters(counts: &Counts, options: &Options) -> Result<(Vec<String>, Vec<St
         Marker::End(mark) | Marker::Start(mark) => (mark.as_str(), false),
         Marker::None => ("", false),
     };
-    for (pre_token, _) in counts.iter() {
+    let pre_tokens = counts.iter().map(|(pre_token, _)| pre_token);
+    for pre_token in pre_tokens.chain(initial_tokens) {
         for (at, character) in text(pre_token)?.char_indices() {
             if allowed
                 .as_ref()

@@ -244,6 +244,16 @@ impl Corpus {
         self.symbol_counts[token as usize] += times;
     }
 
+    /// Counts a symbol so many times less; false where it is not there so often.
+    pub fn take_out(&mut self, symbol: u32, times: u64) -> bool {
+        let count = self.symbol_counts.get_mut(symbol as usize);
+        let left = count.as_deref().and_then(|count| count.checked_sub(times));
+        if let (Some(count), Some(left)) = (count, left) {
+            *count = left;
+        }
+        left.is_some()
+    }
+
     /// The word that `place` lies in.
     #[inline]
     pub fn word(&self, place: Place) -> u32 {

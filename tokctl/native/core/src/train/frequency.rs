@@ -31,6 +31,8 @@ pub struct FrequencyOptions {
     /// Strings that no further token may have: special tokens. A word that spells one is
     /// passed over; a character that is one is an error.
     pub reserved: Vec<Vec<u8>>,
+    /// Words that are tokens however often they occur, each once.
+    pub initial_tokens: Vec<Vec<u8>>,
     /// Words that occur less often are no tokens.
     pub min_frequency: u64,
     /// Longest word, in characters.
@@ -57,20 +59,31 @@ struct TokenCandidate<'t> {
 }
 
 /// Ids: `first` as given, then by descending count; ties in the order in which they are
-/// first seen. Characters that `limits.initial` puts in are always kept; those of them
-/// that are not seen come last, in the order given.
+/// first seen. Initial tokens, and characters that `limits.initial` puts in, are always kept;
+/// those of them that are not seen come last, in the order given.
 pub fn train(counts: &Counts, options: &FrequencyOptions) -> Result<FrequencyTraining> {
     match options.kind {
         TokenKind::Words => {
-            let words = counts
-                .iter()
-                .filter(|&(word, count)| is_wanted(word, count, options));
-            let candidates = words.map(|(text, count)| TokenCandidate {
+            let initial = options.initial_tokens.iter().map(Vec::as_slice);
+            let mut unseen: HashSet<&[u8]> = initial.clone().collect();
+            let mut candidates = Vec::new();
+            for (text, count) in counts.iter() {
+                let required = unseen.remove(text);
+                if required || is_wanted(text, count, options) {
+                    candidates.push(TokenCandidate {
+                        text,
+                        count,
+                        required,
+                    });
+                }
+            }
+            let unseen = initial.filter(|text| unseen.contains(text));
+            candidates.extend(unseen.map(|text| TokenCandidate {
                 text,
-                count,
-                required: false,
-            });
-            select(candidates.collect(), options)
+                count: 0,
+                required: true,
+            }));
+            select(candidates, options)
         }
         TokenKind::Characters => {
             let characters = characters(counts, &options.limits)?;

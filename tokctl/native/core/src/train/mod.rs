@@ -11,9 +11,11 @@ mod by_likelihood;
 mod corpus;
 mod extend;
 pub mod frequency;
+mod initial_tokens;
 mod pairs;
 mod ties;
 pub mod unigram;
+mod whole_characters;
 
 pub use extend::Extend;
 pub use ties::Ties;
@@ -44,6 +46,13 @@ impl Criterion {
             _ => Err(Error::Invalid(format!("no score is called {name}"))),
         }
     }
+
+    fn selector(self, pairs: &mut Pairs, corpus: &Corpus) -> Box<dyn Selector> {
+        match self {
+            Criterion::Count => Box::new(by_count::ByCount::new(pairs, corpus)),
+            Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(pairs, corpus)),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +81,12 @@ pub struct Options {
     pub max_words: Option<u64>,
     /// No merged token contains one of these.
     pub forbidden: Vec<Vec<u8>>,
+    /// No merge crosses the border of a character, but between whole ones: see
+    /// [`whole_characters`].
+    pub whole_characters: bool,
+    /// Pre-tokens, each once, that the first merges make into tokens: see [`initial_tokens`].
+    /// Their characters get ids as those of the text, and no limit drops them.
+    pub initial_tokens: Vec<Vec<u8>>,
     /// Which characters get an id, for [`Units::Characters`].
     pub limits: Limits,
     /// A model to go on from.
@@ -103,6 +118,8 @@ pub struct Training {
     pub vocabulary: Vocabulary,
     /// Those of a model that is extended are not among them.
     pub merges: Vec<Merge>,
+    /// So many of them, the first ones, make the initial tokens.
+    pub initial_merges: u32,
     /// Ids of the alphabet: `special_tokens.len()..alphabet_end`; of what an extended model
     /// has got in addition, `extend.tokens.len()..alphabet_end`.
     pub alphabet_end: u32,
@@ -148,9 +165,9 @@ trait Selector {
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
 }
 
-/// Every count of a training is at most the number of initial symbols, occurrences of
-/// pre-tokens multiplied out: where that fits 64 bits, no count wraps.
-fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
+/// The number of initial symbols, occurrences of pre-tokens multiplied out. Every count of a
+/// training is at most that: where it fits 64 bits, no count wraps.
+fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
     let own_marker = matches!(options.marker, Marker::Start(_) | Marker::End(_));
     let mut symbols = 0u128;
     for (pre_token, count) in counts.iter() {
@@ -163,12 +180,11 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
         };
         symbols += u128::from(count) * (units as u128 + u128::from(own_marker));
     }
-    match u64::try_from(symbols) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(Error::TooLarge(format!(
+    u64::try_from(symbols).map_err(|_| {
+        Error::TooLarge(format!(
             "the corpus has {symbols} symbols, and counts have 64 bits"
-        ))),
-    }
+        ))
+    })
 }
 
 /// Trains on counted pre-tokens. An extended model's merges are replayed on them, or `start` gives
@@ -180,20 +196,20 @@ pub fn train(
     start: Option<Start>,
     progress: Progress,
 ) -> Result<Training> {
-    check_counts(counts, options)?;
+    // While initial tokens are made, `weight` is how often each is counted.
+    let (words, mut weight) = initial_tokens::with_tokens(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
     let started = start.is_some();
-    let mut corpus = Corpus::new(counts, &vocabulary, options, start, progress)?;
+    let mut corpus = Corpus::new(&words, &vocabulary, options, start, progress)?;
+    drop(words);
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     if let (Some(old), false) = (&options.extend, started) {
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
-    let mut selector: Box<dyn Selector> = match options.criterion {
-        Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
-        Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),
-    };
+    let first = weight.map_or(options.criterion, |_| Criterion::Count);
+    let mut selector = first.selector(&mut pairs, &corpus);
     let never: HashSet<&[u8]> = options
         .special_tokens
         .iter()
@@ -201,34 +217,50 @@ pub fn train(
         .map(Vec::as_slice)
         .collect();
     let mut merges = Vec::new();
+    let mut initial_merges = 0;
     let mut stop = Stop::VocabularyFull;
-    while (vocabulary.len() as u64) < options.vocab_size {
+    while weight.is_some() || (vocabulary.len() as u64) < options.vocab_size {
         if !progress(vocabulary.len() as u64) {
             return Err(Error::Interrupted);
         }
-        let Some(best) = selector.next(&mut pairs, &corpus) else {
+        let next = selector.next(&mut pairs, &corpus);
+        if let Some(each) = weight {
+            if next.is_none_or(|pair| pairs.count(pair) < each) {
+                initial_tokens::take_out(&mut corpus, &vocabulary, options, each)?;
+                alphabet::check_size(options.vocab_size, vocabulary.len() as u64)?;
+                weight = None;
+                initial_merges = merges.len() as u32;
+                // The new one also names the pair again that was not merged here.
+                selector = options.criterion.selector(&mut pairs, &corpus);
+                continue;
+            }
+        }
+        let Some(best) = next else {
             stop = Stop::Exhausted;
             break;
         };
         let (left, right) = pairs.symbols(best);
-        let string = options.marker.join(
-            vocabulary.token(left).expect("symbols are tokens"),
-            vocabulary.token(right).expect("symbols are tokens"),
-        );
+        let [before, after] =
+            [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
+        let string = options.marker.join(before, after);
         // Text is text: no merge makes a special token, though the text spells it.
-        if never.contains(string.as_slice()) || !options.may_be_made(&string) {
+        if never.contains(string.as_slice())
+            || !options.may_be_made(&string)
+            || (options.whole_characters && !whole_characters::may_merge(before, &string))
+        {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;
         }
         let token = vocabulary.intern(&string);
+        let in_text = |count: u64| weight.map_or(count, |each| count % each);
         let merge = Merge {
             left,
             right,
             token,
-            count: pairs.count(best),
-            left_count: corpus.symbol_count(left),
-            right_count: corpus.symbol_count(right),
+            count: in_text(pairs.count(best)),
+            left_count: in_text(corpus.symbol_count(left)),
+            right_count: in_text(corpus.symbol_count(right)),
         };
         let gained = pairs.merge(best, token, &mut corpus, progress)?;
         selector.merged(&merge, &gained, &mut pairs, &corpus);
@@ -238,6 +270,7 @@ pub fn train(
     Ok(Training {
         vocabulary,
         merges,
+        initial_merges,
         alphabet_end,
         stop,
     })

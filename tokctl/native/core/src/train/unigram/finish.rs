@@ -2,18 +2,25 @@
 
 use std::cmp::Reverse;
 
+use hashbrown::{HashMap, HashSet};
+
 use super::corpus::UnigramCorpus;
 use super::pieces::Pieces;
 use super::prune::NAMED;
 use super::{Dropped, Piece};
+use crate::error::{Error, Result};
 use crate::model::serde_json;
 
 /// Characters without an estimate differ by this much, so that no two have the same score
 /// (SentencePiece: `kMinScorePenaltyDelta`).
 const STEP: f64 = 0.0001;
 
-/// All characters, then the pieces with the highest scores until there are `wanted`:
-/// sorted by score descending, then text. Also says how many pieces were left out, and
+/// For each of its characters, an initial token's score is this much higher than that of its best
+/// other segmentation: more than the rounding errors of sums in 32 bits.
+const AHEAD: f64 = 0.001;
+
+/// All characters and initial tokens, then the pieces with the highest scores until there are
+/// `wanted`: sorted by score descending, then text. Also says how many pieces were left out, and
 /// names the best of them.
 ///
 /// A character without an estimate, `unseen` ones included, stands below all pieces, rarer
@@ -24,8 +31,9 @@ pub fn finish(
     pieces: &Pieces,
     corpus: &UnigramCorpus,
     unseen: &[char],
+    initial: &[String],
     wanted: usize,
-) -> (Vec<Piece>, u64, Vec<Dropped>) {
+) -> Result<(Vec<Piece>, u64, Vec<Dropped>)> {
     let piece = |text: String, score: f64| Piece {
         text: text.into_bytes(),
         score: stored_alike(score),
@@ -45,9 +53,13 @@ pub fn finish(
         let score = pieces.least - STEP * (index + 1) as f64;
         vocabulary.push(piece(character.into(), score));
     }
-    let mut others: Vec<Piece> = (pieces.characters..pieces.len()).map(known).collect();
+    let is_initial: HashSet<&[u8]> = initial.iter().map(String::as_bytes).collect();
+    let (found, mut others): (Vec<Piece>, Vec<Piece>) = (pieces.characters..pieces.len())
+        .map(known)
+        .partition(|piece| is_initial.contains(piece.text.as_slice()));
     others.sort_unstable_by(order);
-    let kept = wanted.saturating_sub(vocabulary.len()).min(others.len());
+    let room = wanted.saturating_sub(vocabulary.len() + initial.len());
+    let kept = room.min(others.len());
     let left_out = others.split_off(kept);
     let named = left_out.iter().take(NAMED).map(|piece| Dropped {
         text: piece.text.clone(),
@@ -55,8 +67,52 @@ pub fn finish(
     });
     let named = named.collect();
     vocabulary.append(&mut others);
+    let initial = scored(&vocabulary, found, initial)?;
+    vocabulary.extend(initial);
     vocabulary.sort_unstable_by(order);
-    (vocabulary, left_out.len() as u64, named)
+    Ok((vocabulary, left_out.len() as u64, named))
+}
+
+/// The initial tokens, `found` among them, with scores that make each the best segmentation of its
+/// text. Shorter ones come first: they can be parts of longer ones.
+fn scored(vocabulary: &[Piece], found: Vec<Piece>, initial: &[String]) -> Result<Vec<Piece>> {
+    let pieces = vocabulary.iter().chain(&found);
+    let mut scores: HashMap<Vec<u8>, f64> = pieces.map(|p| (p.text.clone(), p.score)).collect();
+    let mut in_order: Vec<&String> = initial.iter().collect();
+    in_order.sort_by_key(|text| text.chars().count());
+    let mut put_in = Vec::with_capacity(initial.len());
+    for text in in_order {
+        let own = scores.remove(text.as_bytes());
+        let best = best_score(text, &scores);
+        if best == f64::NEG_INFINITY {
+            return Err(Error::Invalid(format!(
+                "no pieces make the initial token {text:?}"
+            )));
+        }
+        let ahead = stored_alike((best + AHEAD * text.chars().count() as f64).min(0.0));
+        let score = own.unwrap_or(ahead).max(ahead);
+        scores.insert(text.clone().into_bytes(), score);
+        put_in.push(Piece {
+            text: text.clone().into_bytes(),
+            score,
+        });
+    }
+    Ok(put_in)
+}
+
+/// The highest sum of scores that pieces give a text.
+fn best_score(text: &str, scores: &HashMap<Vec<u8>, f64>) -> f64 {
+    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    ends.push(text.len());
+    let mut best = vec![0.0];
+    for (number, &end) in ends.iter().enumerate().skip(1) {
+        let sums = (0..number).map(|start| {
+            let piece = &text.as_bytes()[ends[start]..end];
+            best[start] + scores.get(piece).copied().unwrap_or(f64::NEG_INFINITY)
+        });
+        best.push(sums.fold(f64::NEG_INFINITY, f64::max));
+    }
+    best[ends.len() - 1]
 }
 
 /// The nearest number of 32 bits that has a text which all parsers read as it is; for two of a

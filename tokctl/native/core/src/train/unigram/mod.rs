@@ -157,7 +157,8 @@ pub fn train_unigram(
         rounds.push(round);
         size = pieces.len() as u64;
     }
-    let (pieces, left_out, highest) = finish::finish(&pieces, &corpus, &unseen, wanted);
+    let (pieces, left_out, highest) =
+        finish::finish(&pieces, &corpus, &unseen, &options.initial_tokens, wanted)?;
     if let Some(round) = rounds.last_mut() {
         (round.dropped, round.highest) = (left_out, highest);
     }
@@ -178,7 +179,8 @@ fn wanted(
 ) -> Result<usize> {
     let bytes = if options.byte_fallback { 256 } else { 0 };
     let others = options.special_tokens.len() as u64 + bytes;
-    let least = others + (corpus.characters.len() + unseen.len()) as u64;
+    let characters = corpus.characters.len() + unseen.len();
+    let least = others + (characters + options.initial_tokens.len()) as u64;
     if options.vocab_size < least {
         return Err(Error::VocabularyTooSmall {
             requested: options.vocab_size,

@@ -22,6 +22,9 @@ pub struct UnigramTrainingOptions {
     pub alphabet: Option<Vec<char>>,
     /// Characters that get a piece in any case.
     pub required: Vec<char>,
+    /// Texts of several characters that get a piece in any case, each once; their characters
+    /// are among the required ones.
+    pub initial_tokens: Vec<String>,
     pub threads: usize,
 }
 
@@ -38,6 +41,7 @@ impl Default for UnigramTrainingOptions {
             max_piece_length: 16,
             alphabet: None,
             required: Vec::new(),
+            initial_tokens: Vec::new(),
             threads: 1,
         }
     }

@@ -1,0 +1,103 @@
+"""Initial tokens: texts that the vocabulary must have, whatever their counts.
+
+Each is a text that the recipe normalizes and keeps in one pre-token. The core makes them first
+(`native/core/src/train/initial_tokens.rs`); here they become pre-tokens, and at the end the model
+must give each of them a single token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokctl import _native
+from tokctl.errors import TokctlError
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.encoders import encoder
+from tokctl.model.parts import Part, native_parts
+from tokctl.training.options import Options
+
+
+def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
+    """The initial tokens as pre-tokens of the recipe, each once.
+
+    Raises:
+        TokctlError: one is no text, or spells a special token; the pre-tokenizer cuts it; it is
+            longer than a token may be.
+    """
+    return list(dict.fromkeys(_pre_token(text, recipe, options) for text in options.initial_tokens))
+
+
+def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
+    try:
+        given = text.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise TokctlError(f"an initial token can't be {text!r}", "it is a text") from None
+    if not text:
+        raise TokctlError("an initial token can't be empty", "leave it out")
+    if text in recipe.special_tokens:
+        raise TokctlError(
+            f"the initial token {text!r} is a special token", "leave one of the two out"
+        )
+    normalized = _native.normalize(native_parts(recipe.normalizers), given)
+    found = _split(recipe.pre_tokenizers, normalized)
+    if not found:
+        raise TokctlError(
+            f"nothing is left of the initial token {text!r}, as the recipe splits text",
+            "leave it out",
+        )
+    if len(found) > 1:
+        steps = recipe.pre_tokenizers
+        cuts = next(n for n in range(len(steps)) if len(_split(steps[: n + 1], normalized)) > 1)
+        parts = [part.decode("utf-8", "replace") for part in found]
+        raise TokctlError(
+            f"the initial token {text!r} would never be used: the pre-tokenizer "
+            f"{steps[cuts]} cuts it into {', '.join(map(repr, parts[:8]))}",
+            "no token crosses such a cut; leave it out, or choose another --pretokenize",
+        )
+    [pre_token] = found
+    special = [
+        *map(str.encode, recipe.special_tokens),
+        *(BYTE_TOKENS if recipe.byte_fallback else ()),
+    ]
+    if pre_token in special:
+        raise TokctlError(
+            f"the initial token {text!r} is spelled like a special token",
+            "leave one of the two out",
+        )
+    length = len(pre_token) if recipe.is_byte_level else len(pre_token.decode())
+    most = options.max_token_length or recipe.traits.longest_token
+    if most is not None and length > most:
+        raise TokctlError(
+            f"the initial token {text!r} has {length} {recipe.units}, and a token may have {most}",
+            "leave it out"
+            + (
+                ""
+                if recipe.traits.longest_token == most
+                else f", or allow longer ones: --max-token-length {length}"
+            ),
+        )
+    return pre_token
+
+
+def _split(steps: Sequence[Part], text: bytes) -> list[bytes]:
+    rewritten, ranges, _ = _native.pre_tokenize(native_parts(steps), text)
+    return [rewritten[start:end] for start, end in ranges]
+
+
+def check(model: FilledRecipe) -> None:
+    """TokctlError where the model does not give each of its initial tokens a single token."""
+    texts = model.training.initial_tokens if model.training else ()
+    if not texts:
+        return
+    unknown = model.recipe.unk_token
+    unknown_id = None if unknown is None else model.special_ids[unknown]
+    for text, ids in zip(texts, encoder(model).batch(texts, 1, None), strict=True):
+        if len(ids) == 1 and ids[0] != unknown_id:
+            continue
+        found = [model.tokens[id_].decode("utf-8", "replace") for id_ in ids]
+        raise TokctlError(
+            f"the model does not make the initial token {text!r} of its text, but "
+            f"{', '.join(map(repr, found[:8]))}",
+            "leave it out",
+        )
