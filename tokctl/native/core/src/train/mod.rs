@@ -3,15 +3,18 @@
 //! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again;
 //! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
 //! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
-//! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair.
+//! date, and a selector ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair.
+//! [`parity`] does so for each of several languages.
 
 pub mod alphabet;
 mod by_count;
 mod by_likelihood;
+mod by_text;
 mod corpus;
 mod extend;
 pub mod frequency;
 mod pairs;
+pub mod parity;
 mod ties;
 pub mod unigram;
 
@@ -130,8 +133,8 @@ trait Selector {
 }
 
 /// Every count of a training is at most the number of initial symbols, occurrences of
-/// pre-tokens multiplied out: where that fits 64 bits, no count wraps.
-fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
+/// pre-tokens multiplied out: where that fits 64 bits, no count wraps. Returns that number.
+fn check_counts(counts: &Counts, options: &Options) -> Result<u64> {
     let own_marker = matches!(options.marker, Marker::Start(_) | Marker::End(_));
     let mut symbols = 0u128;
     for (pre_token, count) in counts.iter() {
@@ -144,12 +147,38 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
         };
         symbols += u128::from(count) * (units as u128 + u128::from(own_marker));
     }
-    match u64::try_from(symbols) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(Error::TooLarge(format!(
+    u64::try_from(symbols).map_err(|_| {
+        Error::TooLarge(format!(
             "the corpus has {symbols} symbols, and counts have 64 bits"
-        ))),
-    }
+        ))
+    })
+}
+
+/// The selector of a criterion and a tie rule, for a corpus whose pairs are known.
+fn selector(
+    options: &Options,
+    vocabulary: &Vocabulary,
+    pairs: &mut Pairs,
+    corpus: &Corpus,
+) -> Result<Box<dyn Selector>> {
+    Ok(match (options.criterion, options.ties) {
+        (Criterion::Count, Ties::HighestText) => {
+            Box::new(by_text::ByText::new(pairs, vocabulary, options))
+        }
+        (Criterion::Likelihood, Ties::HighestText) => {
+            return Err(Error::Invalid(
+                "highest-text is a tie rule of counts, not of likelihoods".into(),
+            ))
+        }
+        (Criterion::Count, _) => Box::new(by_count::ByCount::new(pairs, corpus)),
+        (Criterion::Likelihood, _) => Box::new(by_likelihood::ByLikelihood::new(pairs, corpus)),
+    })
+}
+
+/// What no merge may make: special tokens, and what is spelled like one.
+fn never(options: &Options) -> HashSet<&[u8]> {
+    let never = options.special_tokens.iter().chain(&options.reserved);
+    never.map(Vec::as_slice).collect()
 }
 
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
@@ -162,16 +191,8 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
-    let mut selector: Box<dyn Selector> = match options.criterion {
-        Criterion::Count => Box::new(by_count::ByCount::new(&mut pairs, &corpus)),
-        Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(&mut pairs, &corpus)),
-    };
-    let never: HashSet<&[u8]> = options
-        .special_tokens
-        .iter()
-        .chain(&options.reserved)
-        .map(Vec::as_slice)
-        .collect();
+    let mut selector = selector(options, &vocabulary, &mut pairs, &corpus)?;
+    let never = never(options);
     let mut merges = Vec::new();
     let mut stop = Stop::VocabularyFull;
     while (vocabulary.len() as u64) < options.vocab_size {
