@@ -204,4 +204,5 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
         scores=[model.scores[id_] for id_ in kept] if model.scores else [],
         counts=[model.counts[id_] for id_ in kept] if model.counts else [],
         added_tokens=added and tuple(token._replace(id=new[token.id]) for token in added),
+        parity=model.parity and model.parity.first(len(merges)),
     )

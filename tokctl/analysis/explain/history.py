@@ -38,6 +38,8 @@ class MergeRecord:
             file does not say.
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
+        language: the one that chose the merge in a parity-aware training, empty where all of them
+            chose it together; None in any other training.
     """
 
     step: int
@@ -46,6 +48,7 @@ class MergeRecord:
     token: str
     count: int | None
     score: Fraction | None
+    language: str | None = None
 
 
 class MergeRules(ABC):
@@ -136,7 +139,9 @@ class History(MergeRules):
         if self.model.recipe.merges_by_likelihood and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
-        return MergeRecord(rank + 1, *names, merge.count or None, score)
+        parity = self.model.parity
+        language = parity.language_of(rank) if parity else None
+        return MergeRecord(rank + 1, *names, merge.count or None, score, language)
 
     def alternative(self, pair: Pair) -> MergeRecord | None:
         left, right = (self.model.tokens[id_] for id_ in pair)

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
-use tokctl_core::train::parity::{self, Measure, ParityOptions, Window};
+use tokctl_core::train::parity::{self, GlobalMerges, Measure, ParityOptions, Window};
 use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, Ties};
 
 use crate::counter::Counts;
@@ -185,12 +185,14 @@ pub struct ParityTraining {
     training: Py<Training>,
     chosen: Vec<u32>,
     global_merges: usize,
+    pre_tokens: usize,
     before: Vec<u64>,
     after: Vec<u64>,
     lengths: Vec<u64>,
 }
 
-/// `window` is its size, and the limit as numerator and denominator.
+/// `global_merges` is a number, or with a denominator a share; `window` is its size, and the limit as
+/// numerator and denominator.
 #[pyfunction]
 #[pyo3(signature = (languages, dev, settings, *, global_merges, window, measure, targets, progress))]
 #[allow(clippy::too_many_arguments)]
@@ -199,7 +201,7 @@ pub fn train_parity(
     languages: Vec<Py<Counts>>,
     dev: Option<Vec<Py<Counts>>>,
     settings: MergeSettings,
-    global_merges: u64,
+    global_merges: (u64, Option<u64>),
     window: Option<(u64, (u64, u64))>,
     measure: &str,
     targets: Vec<(u64, u64)>,
@@ -207,7 +209,10 @@ pub fn train_parity(
 ) -> PyResult<ParityTraining> {
     let options = settings.options().map_err(to_python)?;
     let parity = ParityOptions {
-        global_merges,
+        global_merges: match global_merges {
+            (number, None) => GlobalMerges::Number(number),
+            (share, Some(whole)) => GlobalMerges::Share(share, whole),
+        },
         window: window.map(|(size, limit)| Window { size, limit }),
         measure: Measure::named(measure).map_err(to_python)?,
         targets,
@@ -223,6 +228,7 @@ pub fn train_parity(
         training: Py::new(py, Training::of(py, trained.training)?)?,
         chosen: trained.chosen,
         global_merges: trained.global_merges,
+        pre_tokens: trained.pre_tokens,
         before: trained.before,
         after: trained.after,
         lengths: trained.lengths,

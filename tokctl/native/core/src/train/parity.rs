@@ -71,10 +71,17 @@ pub struct Window {
     pub limit: (u64, u64),
 }
 
+/// The merges that all training texts together choose, before languages choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlobalMerges {
+    Number(u64),
+    /// A share of the ids that merges can get, rounded down: numerator, denominator.
+    Share(u64, u64),
+}
+
 #[derive(Debug, Clone)]
 pub struct ParityOptions {
-    /// So many merges are chosen by all training texts together, before languages choose.
-    pub global_merges: u64,
+    pub global_merges: GlobalMerges,
     pub window: Option<Window>,
     pub measure: Measure,
     /// By language: the compression that it shall have in proportion to the others, as numerator
@@ -88,6 +95,8 @@ pub struct ParityTraining {
     /// The language that chose each merge after the `global_merges` first ones.
     pub chosen: Vec<u32>,
     pub global_merges: usize,
+    /// Distinct pre-tokens of all training texts together.
+    pub pre_tokens: usize,
     /// By language: tokens of the text that is measured, before the first merge and after the last.
     pub before: Vec<u64>,
     pub after: Vec<u64>,
@@ -253,10 +262,17 @@ pub fn train_parity(
     let mut stop = Stop::VocabularyFull;
     let is_full = |vocabulary: &Vocabulary| vocabulary.len() as u64 >= options.vocab_size;
 
-    if parity.global_merges > 0 {
+    let wanted = match parity.global_merges {
+        GlobalMerges::Number(number) => number,
+        GlobalMerges::Share(share, whole) => {
+            let room = options.vocab_size - u64::from(alphabet_end);
+            (u128::from(room) * u128::from(share) / u128::from(whole.max(1))) as u64
+        }
+    };
+    if wanted > 0 {
         let all = MergedText::new(&total, &vocabulary, options, progress)?;
         let mut all = ChoosingText::new(all, &vocabulary, options)?;
-        while (merges.len() as u64) < parity.global_merges && !is_full(&vocabulary) {
+        while (merges.len() as u64) < wanted && !is_full(&vocabulary) {
             if !progress(vocabulary.len() as u64) {
                 return Err(Error::Interrupted);
             }
@@ -270,6 +286,7 @@ pub fn train_parity(
             merges.push(merge);
         }
     }
+    let pre_tokens = total.len();
     drop(total);
     let global_merges = merges.len();
 
@@ -343,6 +360,7 @@ pub fn train_parity(
         },
         chosen,
         global_merges,
+        pre_tokens,
         before,
         after,
         lengths,
@@ -466,7 +484,7 @@ mod tests {
     #[test]
     fn a_window_passes_over_a_language_that_had_more_than_its_share() {
         let parity = ParityOptions {
-            global_merges: 0,
+            global_merges: GlobalMerges::Number(0),
             window: Some(Window {
                 size: 4,
                 limit: (1, 1),
