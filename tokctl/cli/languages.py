@@ -100,12 +100,15 @@ _TURNS = (
 )  # fmt: skip
 
 
-def languages_of(chosen: Mapping[str, Any], others: Mapping[str, object]) -> LanguageTexts | None:
+def languages_of(
+    chosen: Mapping[str, Any], others: Mapping[str, tuple[object, str]]
+) -> LanguageTexts | None:
     """What the options say; None where no language is named.
 
     Args:
         chosen: the options of languages, by the names of their parameters.
-        others: what does not go with languages, by the name of the option.
+        others: what does not go with languages: whether it is given, and why not, by the name of
+            the option.
     """
     if not chosen["lang"]:
         for name in _TURNS:
@@ -115,14 +118,9 @@ def languages_of(chosen: Mapping[str, Any], others: Mapping[str, object]) -> Lan
                     "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
                 )
         return None
-    for name, value in others.items():
-        if value:
-            raise TokctlError(
-                f"{name} can't be used with --lang",
-                "with --lang, each text belongs to a language: --lang fi=fi.txt"
-                if name == "a text of no language"
-                else "leave one of them out",
-            )
+    for name, (given, why) in others.items():
+        if given:
+            raise TokctlError(f"{name} can't be used with --lang: {why}", "leave one of them out")
     from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, Parity
 
     variant = choose("--parity", chosen["parity"] or "base", VARIANTS)

@@ -176,11 +176,11 @@ def train(
             "parity_limit": parity_limit,
         },
         {
-            "a text of no language": files or sources.lists,
-            "--word-counts": counts,
-            "--save-counts": save_counts,
-            "--extend": extend,
-            "--weight": weight,
+            "a text without a name": (files or sources.lists, "each text there is a language's"),
+            "--word-counts": (counts, "it names texts, and each language has its own counts"),
+            "--save-counts": (save_counts, "each language has its own counts"),
+            "--extend": (extend, "languages take turns from the first merge on"),
+            "--weight": (weight, "a language is served when it costs most, however long its text"),
         },
     )
     if by_language:

@@ -16,7 +16,7 @@ from tokctl.model import FilledRecipe, ParityRecord, Recipe, TrainingRecord
 from tokctl.model.byte_level import BYTE_TOKENS, IN_ID_ORDER
 from tokctl.sources import AUTO, Reading, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
-from tokctl.training.options import MOST, Number, Options, Timing, exact, share
+from tokctl.training.options import MOST, Number, Options, Timing, exact
 from tokctl.training.training import explained, limits, reserved
 from tokctl.values import brief
 
@@ -83,12 +83,18 @@ class Parity:
         """The merges that all texts together choose: their number and None, or a share as
         (numerator, denominator)."""
         given = self.global_merges
-        if isinstance(given, str) and given.endswith("%"):
-            return share("global_merges", exact("global_merges", given[:-1]) / 100) or (0, None)
         if type(given) is int and 0 <= given < MOST:
             return given, None
+        try:
+            number, percent, rest = given.partition("%")  # type: ignore[union-attr]
+            part = Fraction(number) / 100
+            if percent and not rest and 0 <= part <= 1 and part.denominator < MOST:
+                return _parts(part)
+        except (AttributeError, ValueError, ZeroDivisionError):
+            pass
         raise TokctlError(
-            f"global_merges can't be {given!r}", "it is a number of merges, or a share: '50%'"
+            f"the merges that all languages choose together can't be {brief(given)}",
+            "give their number, or a share: 50%",
         )
 
 
