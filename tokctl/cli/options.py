@@ -681,7 +681,6 @@ TrainLang = Annotated[
         "--lang NAME=FILE",
         "A text in the language NAME, instead of FILE alone; can be repeated. At each step, the "
         "language that is compressed worst chooses the pair to merge.",
-        short="A text in a language: merges for the worst compressed",
     ),
 ]
 LangDev = Annotated[
